@@ -1,0 +1,63 @@
+"""What can go wrong, named after what is true of the problem.
+
+Every error says *what* happened, *where*, and *what to try*, never a value that belongs to a person. The command line prints
+``error: what — where — what to try`` and exits with ``exit_code``.
+
+>>> print(PolicyError("unknown key 'metod'", where="policy.yaml:7", hint="did you mean 'method'?"))
+unknown key 'metod' — policy.yaml:7 — did you mean 'method'?
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SfumatoError(Exception):
+    """The common ancestor; catch this to catch everything Sfumato raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return " — ".join(part for part in (self.what, self.where, self.hint) if part)
+
+
+class PolicyError(SfumatoError):
+    """The policy cannot be understood, or asks for something that no method can do."""
+
+    exit_code = 2
+
+
+class DataError(SfumatoError):
+    """The data cannot be read, or does not fit the policy."""
+
+    exit_code = 3
+
+
+class Infeasible(SfumatoError):
+    """No release of the wanted kind exists; the reason and a suggestion travel with the exception."""
+
+    exit_code = 4
+
+
+class AuditRefused(SfumatoError):
+    """The audit found that a release does not keep what the policy promises; nothing was published."""
+
+    exit_code = 5
+
+
+class LedgerError(SfumatoError):
+    """The ledger is broken, busy, or does not belong to this data."""
+
+    exit_code = 6
+
+
+class ReleaseError(SfumatoError):
+    """A release folder cannot be read: it is missing, incomplete or not a release."""
+
+    exit_code = 1
