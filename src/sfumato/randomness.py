@@ -16,6 +16,7 @@ True
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import os
 from typing import Any
@@ -48,7 +49,7 @@ class Randomness:
         drawn, self._buffer = self._buffer[:count], self._buffer[count:]
         return drawn
 
-    def _block(self, size: int) -> bytes:
+    def _block(self, size: int) -> builtins.bytes:
         name = repr((self.seed, self._path, self._counter)).encode()
         self._counter += 1
         return hashlib.shake_256(b"sfumato\0" + name).digest(size)

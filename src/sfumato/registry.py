@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from functools import cache
 from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError
@@ -17,7 +16,6 @@ from sfumato.errors import PolicyError
 T = TypeVar("T")
 
 
-@cache
 def catalogue(room: str, base: type[T]) -> dict[str, type[T]]:
     """Name → class for everything in the room `sfumato.<room>` that derives from `base`, in alphabetical order.
 

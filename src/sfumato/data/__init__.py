@@ -1,0 +1,1 @@
+"""What flows: domains, hierarchies, tables, classes with counts, and `Linkage`."""

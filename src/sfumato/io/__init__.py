@@ -1,0 +1,1 @@
+"""How data comes in: one source per file."""

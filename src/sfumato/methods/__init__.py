@@ -1,0 +1,1 @@
+"""How a release is made: one method per file. A method never certifies itself."""

@@ -1,0 +1,1 @@
+"""What safe means: one predicate on `Linkage` per file."""

@@ -1,0 +1,1 @@
+"""What must stay private and what must stay true, as people write it."""

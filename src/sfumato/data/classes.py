@@ -1,0 +1,72 @@
+"""People who look alike are one class with a count.
+
+Rows of integer codes become class numbers; everything relational then runs on the distinct tuples with multiplicities.
+
+Cost: one sort of n machine words. Wide tuples whose mixed-radix number would overflow are folded column by column.
+
+>>> import numpy as np
+>>> grouped = group([np.array([0, 1, 0, 1]), np.array([2, 2, 2, 0])])
+>>> grouped.of.tolist(), grouped.counts.tolist(), grouped.first.tolist()
+([0, 2, 0, 1], [2, 1, 1], [0, 3, 1])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import IntArray
+
+_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """A partition of rows into classes of equal tuples, in lexicographic order of the tuples."""
+
+    of: IntArray
+    """Class of each row."""
+    first: IntArray
+    """One row of each class."""
+    counts: IntArray
+    """Rows in each class."""
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+def group(columns: Sequence[NDArray[np.integer]], *, rows: int | None = None) -> Classes:
+    """Classes of rows that agree on all `columns`; without columns all rows are one class."""
+    count = len(columns[0]) if columns else int(rows or 0)
+    key = np.zeros(count, dtype=np.int64)
+    span = 1
+    for column in columns:
+        radix = int(column.max(initial=0)) + 1
+        if span * radix >= _LIMIT:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            span = int(key.max(initial=0)) + 1
+        key = key * radix + column
+        span *= radix
+    return _by_key(key, span)
+
+
+def _by_key(key: IntArray, span: int) -> Classes:
+    if span <= 4 * len(key) + 1024:
+        return _by_counting(key, span)
+    _, first, of, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    return Classes(of.astype(np.int64), first.astype(np.int64), counts.astype(np.int64))
+
+
+def _by_counting(key: IntArray, span: int) -> Classes:
+    """Without a sort, when the tuples are dense enough to be counted in an array."""
+    tally = np.bincount(key, minlength=span)
+    present = np.flatnonzero(tally)
+    number = np.zeros(span, dtype=np.int64)
+    number[present] = np.arange(len(present))
+    of = number[key]
+    first = np.empty(len(present), dtype=np.int64)
+    first[of[::-1]] = np.arange(len(key) - 1, -1, -1)
+    return Classes(of, first, tally[present].astype(np.int64))

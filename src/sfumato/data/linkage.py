@@ -1,0 +1,103 @@
+"""`Linkage`: for every person, how many published candidates an outsider is left with and how sensitive values spread over them.
+
+> A release is safe when, for every person, the candidates an outsider is left with are many and varied enough.
+
+People the outsider cannot tell apart are one *kind* with a count. A reading turns published parts into a `Linkage`; a model is a
+predicate on it.
+
+Notation
+    kind        people with the same candidates
+    people      how many people are of each kind
+    candidates  how many published records (or rows, or combinations) each of them may stand behind
+    spread      per sensitive column, the weight of each value among those candidates (rows of a sparse matrix)
+
+>>> import numpy as np
+>>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 2]), ("flu", "gout", "cold"))})
+>>> link.candidates.tolist(), link.spread["illness"].distinct().tolist(), link.spread["illness"].largest().tolist()
+([3, 2], [2, 1], [2, 2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the values of one sensitive column spread over the candidates of each kind: a sparse matrix kind × value."""
+
+    start: IntArray
+    """Entries of kind i are ``start[i]:start[i + 1]``; every kind has at least one."""
+    value: IntArray
+    weight: IntArray
+    labels: tuple[str, ...]
+
+    @classmethod
+    def count(
+        cls, kind: IntArray, value: NDArray[np.integer], kinds: int, labels: tuple[str, ...], weight: IntArray | None = None
+    ) -> Spread:
+        """Count (kind, value) pairs, each with a weight (1 when absent)."""
+        width = max(len(labels), 1)
+        key = kind * width + value
+        if kinds * width <= 4 * len(key) + 1024:
+            totals = np.bincount(key, weights=weight, minlength=kinds * width)
+            pairs = np.flatnonzero(totals)
+            weights = totals[pairs].astype(np.int64)
+        else:
+            pairs, inverse = np.unique(key, return_inverse=True)
+            weights = np.bincount(inverse, weights=weight, minlength=len(pairs)).astype(np.int64)
+        start = np.searchsorted(pairs, np.arange(kinds + 1) * width).astype(np.int64)
+        return cls(start, (pairs % width).astype(np.int64), weights, labels)
+
+    @property
+    def kinds(self) -> int:
+        return len(self.start) - 1
+
+    def distinct(self) -> IntArray:
+        """Different values among the candidates of each kind."""
+        return np.diff(self.start)
+
+    def total(self) -> IntArray:
+        return np.add.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
+
+    def largest(self) -> IntArray:
+        """Weight of the most frequent value of each kind."""
+        return np.maximum.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
+
+    def kind(self) -> IntArray:
+        """The kind of each entry."""
+        return np.repeat(np.arange(self.kinds), self.distinct())
+
+    def shares(self) -> FloatArray:
+        """Weight of each entry over the total of its kind."""
+        return self.weight / np.repeat(self.total(), self.distinct())
+
+    def overall(self) -> FloatArray:
+        """The share of every value over all kinds together."""
+        totals = np.bincount(self.value, weights=self.weight, minlength=len(self.labels))
+        shares: FloatArray = totals / max(totals.sum(), 1)
+        return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """What an outsider is left with, for every kind of person."""
+
+    people: IntArray
+    candidates: IntArray
+    spread: Mapping[str, Spread] = field(default_factory=dict)
+    note: str = ""
+    """How candidates were found, when that is worth a word in the certificate."""
+
+    @classmethod
+    def of_groups(cls, group: IntArray, sensitive: Mapping[str, tuple[NDArray[np.integer], tuple[str, ...]]]) -> Linkage:
+        """Everybody's candidates are the rows of the own group: rows with the same published tuple."""
+        counts = np.bincount(group).astype(np.int64)
+        spread = {name: Spread.count(group, codes, len(counts), labels) for name, (codes, labels) in sensitive.items()}
+        return cls(counts, counts, spread)

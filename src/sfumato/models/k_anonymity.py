@@ -1,0 +1,35 @@
+"""k-anonymity: everybody is left among at least k published candidates.
+
+Guarantee: whoever knows a person's quasi-identifier finds the record with probability at most 1/k.
+Paper: [boundaries Def. 1, 2]
+
+>>> import numpy as np
+>>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {})
+>>> KAnonymity(k=3).satisfied(link).tolist(), KAnonymity(k=3).achieved(link)
+([True, False], {'k': 2})
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import BoolArray, Model
+
+
+class KAnonymity(Model):
+    """Everybody is left among at least k published candidates."""
+
+    name: ClassVar[str] = "k-anonymity"
+    paper: ClassVar[str] = "boundaries Def. 2"
+    needs_sensitive: ClassVar[bool] = False
+
+    k: int = Field(ge=1, description="fewest candidates anybody may be left among")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return linkage.candidates >= self.k
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0}

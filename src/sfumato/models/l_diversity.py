@@ -1,0 +1,81 @@
+"""l-diversity: the sensitive values among everybody's candidates are at least l well represented.
+
+Guarantee, by kind
+    distinct    at least l different values
+    frequency   no value has more than 1/l of the candidates: a guess is right with probability at most 1/l
+    entropy     the entropy of the values is at least log l
+    recursive   the most frequent value is less than c times as frequent as the l-th and all rarer ones together
+
+Paper: [obfuscation §3.3], [versatile §2]; the kinds are those of Machanavajjhala et al. (2006).
+Invariants: all four kinds survive joining groups (frequency: a mixture of shares ≤ 1/l; entropy is concave; recursive: l − 1
+largest values of the union are covered by those of the parts).
+
+>>> import numpy as np
+>>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 0, 1]), ("flu", "gout"))})
+>>> LDiversity(l=2).satisfied(link).tolist(), LDiversity(l=2, kind="frequency").satisfied(link).tolist()
+([True, True], [False, True])
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.domain import FloatArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.models.base import BoolArray, Model, everywhere, rounded
+
+Kind = Literal["distinct", "frequency", "entropy", "recursive"]
+
+
+class LDiversity(Model):
+    """The sensitive values among everybody's candidates are at least l well represented."""
+
+    name: ClassVar[str] = "l-diversity"
+    paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
+
+    l: float = Field(ge=1, description="how many values must be well represented")  # noqa: E741 - the field's own letter
+    kind: Kind = Field(default="distinct", description="what well represented means")
+    c: float = Field(default=3.0, gt=0, description="the factor of recursive diversity")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return everywhere(linkage, [self._level(spread) >= self.l * (1 - 1e-12) for spread in linkage.spread.values()])
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        levels = [float(self._level(spread).min()) for spread in linkage.spread.values() if spread.kinds]
+        return {"l": rounded(min(levels, default=0.0)), "kind": self.kind, **self._factor()}
+
+    def required(self) -> dict[str, Any]:
+        return {"l": self.l if self.l % 1 else int(self.l), "kind": self.kind, **self._factor()}
+
+    def _factor(self) -> dict[str, Any]:
+        return {"c": self.c} if self.kind == "recursive" else {}
+
+    def _level(self, spread: Spread) -> FloatArray:
+        """The largest l that holds for each kind of person."""
+        if self.kind == "distinct":
+            return spread.distinct().astype(np.float64)
+        if self.kind == "frequency":
+            return spread.total() / spread.largest()
+        if self.kind == "entropy":
+            return _entropy_level(spread)
+        return _recursive_level(spread, self.c)
+
+
+def _entropy_level(spread: Spread) -> FloatArray:
+    shares = spread.shares()
+    entropy = np.bincount(spread.kind(), weights=-shares * np.log(shares), minlength=spread.kinds)
+    return np.exp(entropy)
+
+
+def _recursive_level(spread: Spread, c: float) -> FloatArray:
+    """The largest l with ``r₁ < c (r_l + … + r_m)``, 0 when there is none; r sorted from frequent to rare."""
+    kind = spread.kind()
+    order = np.lexsort((-spread.weight, kind))
+    weight = spread.weight[order]
+    before = np.cumsum(weight) - weight
+    rest = np.repeat(np.append(before, weight.sum())[spread.start[1:]], spread.distinct()) - before  # r_i + … + r_m
+    fits = spread.largest()[kind] < c * rest
+    return np.bincount(kind, weights=fits, minlength=spread.kinds).astype(np.float64)  # fits holds for a prefix of ranks

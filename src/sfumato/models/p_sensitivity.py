@@ -1,0 +1,35 @@
+"""p-sensitivity: among everybody's candidates every sensitive column shows at least p different values.
+
+Guarantee: no sensitive value is certain for anybody (p ≥ 2); p possibilities remain in each sensitive column.
+Paper: [boundaries Def. 3]
+Departures: the paper's Properties 2 and 5 speak of distinct quasi-identifier values; sensitive ones are meant.
+
+>>> import numpy as np
+>>> link = Linkage.of_groups(np.array([0, 0, 1]), {"illness": (np.array([0, 1, 1]), ("flu", "gout"))})
+>>> PSensitivity(p=2).satisfied(link).tolist()
+[True, False]
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import BoolArray, Model, everywhere
+
+
+class PSensitivity(Model):
+    """Every sensitive column shows at least p different values among everybody's candidates."""
+
+    name: ClassVar[str] = "p-sensitivity"
+    paper: ClassVar[str] = "boundaries Def. 3"
+
+    p: int = Field(ge=1, description="fewest different values of each sensitive column")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return everywhere(linkage, [spread.distinct() >= self.p for spread in linkage.spread.values()])
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {"p": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)}
