@@ -65,6 +65,13 @@ def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
         csv.writer(file, delimiter=";", lineterminator="\n").writerows(hierarchy.paths())
 
 
+def is_standing(spec: Any) -> bool:
+    """Whether a ``hierarchy:`` entry is a tree by itself, rather than a rule that grows one from the values of the data."""
+    if isinstance(spec, Mapping):
+        return not set(spec) & {"intervals", "prefix", "dates"}
+    return isinstance(spec, Hierarchy) or (isinstance(spec, str | Path) and spec not in {"flat", "ranges"})
+
+
 def build_domain(spec: Any, values: Sequence[str], *, column: str, base: Path = Path(".")) -> Domain:
     """The domain of a column from its ``hierarchy:`` entry and the distinct values of the data."""
     present = [value for value in values if value != MISSING]

@@ -58,7 +58,8 @@ class LDiversity(Model):
         if self.kind == "distinct":
             return spread.distinct().astype(np.float64)
         if self.kind == "frequency":
-            return spread.total() / spread.largest()
+            levels: FloatArray = spread.total() / spread.largest()
+            return levels
         if self.kind == "entropy":
             return _entropy_level(spread)
         return _recursive_level(spread, self.c)
