@@ -44,7 +44,7 @@ def mondrian(problem: Problem, *, objective: str = "loss", progress: Progress | 
     found = 0
     while len(point):
         part = play.cut(point, of)
-        idle = part < 0
+        idle = part < 0  # I2
         number = np.unique(of[idle], return_inverse=True)[1]
         final[point[idle]] = found + number
         found += int(number.max(initial=-1)) + 1
@@ -64,7 +64,14 @@ class _Play:
 
     def cut(self, point: IntArray, of: IntArray) -> IntArray:
         """For each point the part its group falls into by the best safe cut; −1 when the group cannot be cut."""
-        groups = int(of.max()) + 1
+        chosen = np.full(len(point), -1, dtype=np.int64)
+        large = np.bincount(of, weights=self.problem.counts[point]) >= 2 * self.claims.fewest
+        inside = large[of]
+        if inside.any():
+            chosen[inside] = self._cut(point[inside], (np.cumsum(large) - 1)[of[inside]], int(large.sum()))
+        return chosen
+
+    def _cut(self, point: IntArray, of: IntArray, groups: int) -> IntArray:
         best = np.zeros(groups)
         chosen = np.full(len(point), -1, dtype=np.int64)
         for column, child in self._proposals(point, of, groups):
@@ -104,7 +111,7 @@ class _Play:
             unsafe[_smallest(owner, size, ~unsafe & (needy & possible & ~alone)[owner])] = True
             joined = needy & possible & ~alone
             possible &= ~joined | ((fine > 1) & self._leftover_holds(point, of, unsafe[classes.of], joined, groups))
-        return np.where(unsafe, len(classes), np.arange(len(classes)))[classes.of], possible
+        return np.where(unsafe, len(classes) + owner, np.arange(len(classes)))[classes.of], possible
 
     def _leftover_holds(self, point: IntArray, of: IntArray, unsafe: BoolArray, asked: BoolArray, groups: int) -> BoolArray:
         """For the groups asked about: do the children marked unsafe satisfy the claims together?"""
@@ -125,16 +132,18 @@ class _Play:
     def _gain(self, point: IntArray, of: IntArray, part: IntArray, column: int, groups: int) -> FloatArray:
         """What each group saves in the cut column."""
         domain = self.problem.domains[column]
-        parts = group([of, part])
+        count = self.problem.counts[point]
         code = self.problem.points[point, column].astype(np.int64)
-        size = np.bincount(parts.of, weights=self.problem.counts[point], minlength=len(parts))
-        after = self._cost(column, *_extent(parts.of, code, len(parts), domain.size))
+        after = self._cost(column, *_extent(part, code, int(part.max()) + 1, domain.size))
         before = self._cost(column, *_extent(of, code, groups, domain.size))
-        owner = of[parts.first]
-        return np.bincount(owner, weights=size * (before[owner] - after), minlength=groups)
+        return before * np.bincount(of, weights=count, minlength=groups) - np.bincount(of, after[part] * count, groups)
 
     def _cost(self, column: int, lo: IntArray, last: IntArray) -> FloatArray:
-        return self.costs.column(column, *self.problem.domains[column].close(lo, last + 1))
+        """The cost of the closed extents; 0 where there is nobody."""
+        cost = np.zeros(len(lo))
+        some = lo <= last
+        cost[some] = self.costs.column(column, *self.problem.domains[column].close(lo[some], last[some] + 1))
+        return cost
 
 
 def _extent(of: IntArray, code: IntArray, groups: int, size: int) -> tuple[IntArray, IntArray]:
@@ -147,12 +156,15 @@ def _extent(of: IntArray, code: IntArray, groups: int, size: int) -> tuple[IntAr
 
 
 def _children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: IntArray) -> IntArray:
-    """For each code the child, of the lowest node around its group, that it stands under."""
+    """For each code the child, of the lowest node around its group, that it stands under, counted among its siblings."""
     above = tree.ancestors
+    order = np.argsort(tree.parent[:-1], kind="stable")
+    rank = np.zeros(len(tree.names), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - np.searchsorted(tree.parent[order], tree.parent[order])
     depth = np.zeros(len(lo), dtype=np.int64)
     for row in above[1:]:
         depth += row[lo] == row[last]
-    return above[np.minimum(depth + 1, len(above) - 1)[of], code]
+    return rank[above][np.minimum(depth + 1, len(above) - 1)[of], code]
 
 
 def _medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tuple[IntArray, IntArray]:
