@@ -1,0 +1,81 @@
+"""Tables for the recoding benchmarks: Adult under the field's hierarchies, and census-like records of any number."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.data.domain import Domain, Ranges
+from sfumato.data.hierarchy import Hierarchy, encode
+from sfumato.methods._recoding import Problem, Requirement, Sensitive
+from sfumato.models.k_anonymity import KAnonymity
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "income")
+
+
+def adult(*requirements: Requirement, columns: tuple[str, ...] = ADULT, sensitive: tuple[str, ...] = ("occupation",)) -> Problem:
+    """30,162 records, eight quasi-identifiers, the hierarchies of the policy `adult-arx`; 5-anonymity unless said otherwise."""
+    rows = _columns(SHARED / "data/adult/adult_30162.csv.gz")
+    domains = [_hierarchy(name) for name in columns]
+    codes = [_codes(domain, rows[name], name) for name, domain in zip(columns, domains, strict=True)]
+    hidden = tuple(_sensitive(name, rows[name]) for name in sensitive)
+    return Problem(columns, tuple(domains), tuple(codes), hidden, requirements or (Requirement(KAnonymity(k=5)),))
+
+
+def census_like(records: int, *requirements: Requirement, seed: int = 1) -> Problem:
+    """Made-up people: skewed, correlated columns with hierarchies, one range, one sensitive column."""
+    draw = np.random.default_rng(seed)
+    age = np.clip(draw.gamma(4.0, 10.0, records), 0, 99).astype(np.int32)
+    place = (draw.zipf(1.3, records) % 512).astype(np.int32)
+    work = ((age // 7 + draw.geometric(0.25, records)) % 64).astype(np.int32)
+    school = np.clip(draw.normal(8 + work / 12, 3, records), 0, 15).astype(np.int32)
+    origin = (draw.zipf(2.0, records) % 128).astype(np.int32)
+    sex = draw.integers(0, 2, records).astype(np.int32)
+    state = np.where(age < 20, 0, draw.integers(0, 6, records)).astype(np.int32)
+    hours = np.where(draw.random(records) < 0.5, 40, np.clip(draw.normal(38, 12, records), 0, 98)).astype(np.int32)
+    widths = {"age": (100, 5), "place": (512, 8), "work": (64, 4), "school": (16, 4), "origin": (128, 8), "sex": (2, 2), "state": (6, 3)}
+    domains: list[Domain] = [_stairs(size, step) for size, step in widths.values()]
+    codes = (age, place, work, school, origin, sex, state, hours)
+    hidden = Sensitive("illness", ((draw.zipf(1.4, records) + age) % 40).astype(np.int32), tuple(map(str, range(40))))
+    names = (*widths, "hours")
+    whole = (*domains, Ranges(tuple(map(str, range(99)))))
+    return Problem(names, whole, codes, (hidden,), requirements or (Requirement(KAnonymity(k=5)),))
+
+
+def _stairs(size: int, step: int) -> Hierarchy:
+    """Leaves in runs of `step`, those in runs of `step` again, up to one root."""
+    paths = []
+    for leaf in range(size):
+        path, width = [str(leaf)], step
+        while width < size:
+            path.append(f"{leaf // width * width}+{width}")
+            width *= step
+        paths.append([*path, "*"])
+    return Hierarchy.from_paths(paths)
+
+
+def _columns(path: Path) -> dict[str, list[str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream))
+    return {name: list(values) for name, values in zip(rows[0], zip(*rows[1:], strict=True), strict=True)}
+
+
+def _hierarchy(name: str) -> Hierarchy:
+    stem = "salary-class" if name == "income" else name
+    path = SHARED / f"data/adult/hierarchies_arx/adult_hierarchy_{stem}.csv"
+    with path.open(encoding="utf-8") as stream:
+        return Hierarchy.from_paths(list(csv.reader(stream, delimiter=";")), name=name)
+
+
+def _codes(domain: Domain, values: list[str], name: str) -> np.ndarray:
+    distinct, inverse = np.unique(np.array(values), return_inverse=True)
+    return encode(domain, [str(value) for value in distinct], column=name)[inverse]
+
+
+def _sensitive(name: str, values: list[str]) -> Sensitive:
+    labels, codes = np.unique(np.array(values), return_inverse=True)
+    return Sensitive(name, codes.astype(np.int32), tuple(map(str, labels)))
