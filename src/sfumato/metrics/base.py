@@ -27,8 +27,7 @@ class Comparison:
     original: Any
     recoded: Mapping[str, Domain] = field(default_factory=dict)
     """The quasi-identifiers with their domains."""
-    same: tuple[str, ...] = ()
-    """Columns published as they are."""
+    sensitive: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 

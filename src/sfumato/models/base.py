@@ -29,6 +29,8 @@ class Model(BaseModel):
     """Whether joining two groups that satisfy the model gives a group that satisfies it."""
     needs_sensitive: ClassVar[bool] = True
     """Whether the model speaks about sensitive values (else only about the number of candidates)."""
+    bounds_candidates: ClassVar[bool] = False
+    """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can give."""
     kinds: ClassVar[tuple[str, ...]] = ("table", "baskets")
     """The kinds of data the model speaks about."""
 

@@ -24,6 +24,7 @@ class KAnonymity(Model):
 
     name: ClassVar[str] = "k-anonymity"
     paper: ClassVar[str] = "boundaries Def. 2"
+    bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False
 
     k: int = Field(ge=1, description="fewest candidates anybody may be left among")
