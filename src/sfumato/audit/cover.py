@@ -10,7 +10,7 @@ Cost: pairs of classes that agree on the exactly published columns; beyond `PAIR
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +23,17 @@ from sfumato.models.base import BoolArray
 
 PAIRS = 400_000_000
 _CHUNK = 8_000_000
+_LARGE = 50_000
+_NONE = np.zeros(0, dtype=np.int64)
+
+Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of the matching: rows as codes per recoded column, and as one number over the exact columns."""
 
-    recoded: tuple[NDArray[np.int32], ...]
+    recoded: tuple[Codes, ...]
     exact: IntArray
 
 
@@ -100,6 +104,12 @@ class _Components:
     right_start: IntArray
     right_size: IntArray
 
+    def members(self, i: int) -> tuple[IntArray, IntArray]:
+        """The classes of both sides in component i."""
+        mine = self.left_order[self.left_start[i] : self.left_start[i] + self.left_size[i]]
+        theirs = self.right_order[self.right_start[i] : self.right_start[i] + self.right_size[i]]
+        return mine, theirs
+
 
 def _components(left: IntArray, right: IntArray) -> _Components:
     left_order, right_order = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
@@ -115,26 +125,38 @@ def _pairs(
     """Pairs of classes (published, original) where the first may stand for the second."""
     mine = [codes[rows.first] for codes in left.recoded]
     theirs = [codes[records.first] for codes in right.recoded]
-    found: list[tuple[IntArray, IntArray]] = []
     weight = component.left_size * component.right_size
-    first = 0
-    while first < len(weight):
-        last = max(first + 1, int(np.searchsorted(np.cumsum(weight[first:]), _CHUNK, side="right")) + first)
-        a, b = _products(component, first, last)
+    large, small = np.flatnonzero(weight > _LARGE), np.flatnonzero((weight > 0) & (weight <= _LARGE))
+    found = [pair for i in large for pair in _block(component, int(i), mine, theirs, may)]
+    for batch in np.split(small, np.flatnonzero(np.diff(np.cumsum(weight[small]) // _CHUNK)) + 1):
+        a, b = _products(component, batch)
         for my_codes, their_codes, matrix in zip(mine, theirs, may, strict=True):
             fits = matrix[my_codes[a], their_codes[b]]
             a, b = a[fits], b[fits]
         found.append((a, b))
-        first = last
     return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
 
 
-def _products(component: _Components, first: int, last: int) -> tuple[IntArray, IntArray]:
-    """All pairs inside the components first … last − 1."""
-    left, right = [], []
-    for i in range(first, last):
-        mine = component.left_order[component.left_start[i] : component.left_start[i] + component.left_size[i]]
-        theirs = component.right_order[component.right_start[i] : component.right_start[i] + component.right_size[i]]
+def _block(
+    component: _Components, i: int, mine: list[Codes], theirs: list[Codes], may: Sequence[BoolArray]
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Pairs inside one large component, from boolean matrices of bounded size."""
+    a, b = component.members(i)
+    step = max(1, _CHUNK // len(b))
+    for first in range(0, len(a), step):
+        part = a[first : first + step]
+        fits = np.ones((len(part), len(b)), dtype=np.bool_)
+        for my_codes, their_codes, matrix in zip(mine, theirs, may, strict=True):
+            fits &= matrix[my_codes[part]].take(their_codes[b], axis=1)
+        row, column = np.nonzero(fits)
+        yield part[row], b[column]
+
+
+def _products(component: _Components, batch: IntArray) -> tuple[IntArray, IntArray]:
+    """All pairs inside some small components."""
+    left, right = [_NONE], [_NONE]
+    for i in batch:
+        mine, theirs = component.members(int(i))
         left.append(np.repeat(mine, len(theirs)))
         right.append(np.tile(theirs, len(mine)))
     return np.concatenate(left), np.concatenate(right)

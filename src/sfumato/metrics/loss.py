@@ -23,6 +23,16 @@ class Loss(Metric):
         return sum(columns.values()) / max(len(columns), 1)
 
 
+class LossByColumn(Metric):
+    """The loss of each quasi-identifier by itself."""
+
+    name: ClassVar[str] = "loss_by_column"
+    range: ClassVar[str] = "0 … 1 each"
+
+    def measure(self, comparison: Comparison) -> dict[str, float]:
+        return per_column(comparison)
+
+
 def per_column(comparison: Comparison) -> dict[str, float]:
     """The loss of each quasi-identifier."""
     losses = {}

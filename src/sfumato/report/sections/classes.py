@@ -14,6 +14,8 @@ from sfumato.report.charts import TERRA, bars, columns
 from sfumato.report.section import Section, paragraph
 from sfumato.report.view import View
 
+_BINS = 14
+
 
 class ClassSizes(Section):
     """The distribution of class sizes and the prosecutor's risk."""
@@ -58,11 +60,11 @@ def _before(view: View, sizes: IntArray) -> Markup:
 
 
 def _binned(sizes: IntArray) -> list[tuple[str, float, str]]:
-    """Records per size of class, in up to ten bins that double."""
-    low = int(sizes.min())
+    """Records per size of class: every size by itself when they are few, else bins that grow by half."""
+    low, high = int(sizes.min()), int(sizes.max())
     edges = [low]
-    while edges[-1] <= int(sizes.max()):
-        edges.append(max(edges[-1] * 2, edges[-1] + 1))
+    while edges[-1] <= high:
+        edges.append(edges[-1] + (1 if high - low < _BINS else max(1, edges[-1] // 2)))
     rows = []
     for lo, hi in pairwise(edges):
         people = int(sizes[(sizes >= lo) & (sizes < hi)].sum())

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import numpy as np
 from markupsafe import Markup
 
-from sfumato.data.hierarchy import ROOT
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
 from sfumato.report.view import View
@@ -34,27 +32,13 @@ class Utility(Section):
         return bool(view.certificate.utility)
 
     def render(self, view: View) -> Markup:
-        parts = []
-        if view.form == "recoded table":
-            rows = [(name, share, f"{share:.1%}") for name, share in _losses(view).items()]
-            parts.append(paragraph("Share of its domain that a published cell gives up on average; 0 % is the exact value."))
-            parts.append(bars(rows, title="Loss per column"))
-        figures = [(name, _written(value), _MEANING.get(name, "")) for name, value in view.certificate.utility.items()]
-        return Markup("").join([*parts, table(("figure", "value", "meaning"), figures)])
-
-
-def _losses(view: View) -> dict[str, float]:
-    """Loss of the published cells of each quasi-identifier; where the domain is not public, the share of suppressed cells."""
-    losses = {}
-    for name in view.policy.quasi_identifiers:
-        text, domain = view.data.text(name), view.domain(name)
-        if domain is None:
-            width = np.array([float(label == ROOT) for label in text.labels])
-        else:
-            spans = [domain.interval(label) or (0, domain.size) for label in text.labels]
-            width = domain.width(np.array([lo for lo, _ in spans]), np.array([hi for _, hi in spans]))
-        losses[name] = float(width @ text.counts()) / max(view.data.rows, 1)
-    return losses
+        figures = dict(view.certificate.utility)
+        columns = figures.pop("loss_by_column", {})
+        rows = [(name, float(share), f"{float(share):.1%}") for name, share in columns.items()]
+        words = "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says nothing."
+        chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
+        listed = [(name, _written(value), _MEANING.get(name, "")) for name, value in figures.items()]
+        return Markup("").join([*chart, table(("figure", "value", "meaning"), listed)])
 
 
 def _written(value: object) -> str:
