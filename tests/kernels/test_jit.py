@@ -1,4 +1,4 @@
-"""The guard around the compiler: lazily loaded, and working where nothing can be written."""
+"""The guard around the compiler: lazily loaded, never stale, and working where nothing can be written."""
 
 import os
 import subprocess
@@ -6,6 +6,12 @@ import sys
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
+TRIPLE = """
+from sfumato import kernels
+scope = {}
+exec(compile('def triple(x): return 3 * x', '%s', 'exec'), scope)
+print(kernels.jit(scope['triple'])(5), bool(kernels._cache_directory()))
+"""
 
 
 def python(code, **environment):
@@ -27,16 +33,28 @@ def test_a_kernel_computes_what_its_source_says():
     assert jit(fastmath=True)(double)(1.5) == 3.0
 
 
-def test_a_kernel_compiles_where_no_cache_can_be_kept():
-    """Source without a file has no place for a cache; the guard compiles all the same."""
-    code = (
-        "from sfumato.kernels import jit\n"
-        "scope = {}\n"
-        "exec(compile('def triple(x): return 3 * x', '/nonexistent/kernel.py', 'exec'), scope)\n"
-        "print(jit(scope['triple'])(5))\n"
-        "from numba import njit\n"
-        "try: njit(cache=True)(scope['triple'])\n"
-        "except RuntimeError: print('refused')"
-    )
-    assert python(code).split() == ["15", "refused"]
+def test_a_kernel_compiles_where_no_directory_can_be_written(tmp_path):
+    """A path below a file can never be made, whoever asks."""
+    obstacle = tmp_path / "file"
+    obstacle.write_text("")
+    guarded = TRIPLE % (SRC / "sfumato/kernels/__init__.py")
+    assert python(guarded, NUMBA_CACHE_DIR=str(obstacle), XDG_CACHE_HOME=str(obstacle)).split() == ["15", "False"]
 
+
+def test_a_kernel_without_a_source_file_compiles(tmp_path):
+    assert python(TRIPLE % "/nonexistent/kernel.py", NUMBA_CACHE_DIR=str(tmp_path)).split() == ["15", "True"]
+
+
+def test_kept_code_belongs_to_the_sources(tmp_path):
+    """Another set of sources gets another directory."""
+    package = tmp_path / "sfumato" / "kernels"
+    package.mkdir(parents=True)
+    (tmp_path / "sfumato" / "__init__.py").write_text("")
+    guard = (SRC / "sfumato/kernels/__init__.py").read_text()
+    directories = set()
+    for extra in ("one = 1", "two = 2"):
+        (package / "__init__.py").write_text(guard)
+        (package / "other.py").write_text(extra)
+        code = "from sfumato import kernels; print(kernels._cache_directory())"
+        directories.add(python(code, PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "kept")))
+    assert len(directories) == 2
