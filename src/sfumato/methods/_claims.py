@@ -14,9 +14,9 @@ import numpy as np
 
 from sfumato.data.classes import group
 from sfumato.data.domain import IntArray
-from sfumato.data.linkage import Linkage
+from sfumato.data.linkage import Linkage, Spread
 from sfumato.methods._recoding import Grouping, Problem
-from sfumato.models.base import BoolArray
+from sfumato.models.base import BoolArray, Model
 
 
 class Claims:
@@ -26,6 +26,8 @@ class Claims:
         self.problem = problem
         self.by_size = not any(r.model.needs_sensitive for r in problem.requirements)
         """Whether the number of records in a group decides everything."""
+        self.hidden = tuple(c.name for c in problem.sensitive if any(c.name in r.hide for r in problem.requirements))
+        """The sensitive columns that some claim speaks about."""
 
     @cached_property
     def fewest(self) -> int:
@@ -54,8 +56,8 @@ class Claims:
 
     @cached_property
     def _profiles(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Per cell its combination of sensitive values; per combination one cell, and the records that are to be placed."""
-        classes = group(list(self.problem.cell_values.values()), rows=len(self.problem.cell_point))
+        """Per cell its combination of hidden values; per combination one cell, and the records that are to be placed."""
+        classes = group([self.problem.cell_values[name] for name in self.hidden], rows=len(self.problem.cell_point))
         placed = np.where(self.problem.out[self.problem.cell_point], 0, self.problem.row_cell.counts)
         total = np.bincount(classes.of, weights=placed, minlength=len(classes)).astype(np.int64)
         return classes.of, classes.first, total
@@ -70,3 +72,27 @@ class Claims:
             np.concatenate([part.group, np.full(len(rest), part.groups, dtype=np.int64)]),
             np.concatenate([part.count, (total - inside)[rest]]),
         )
+
+    def variety(self, name: str) -> tuple[int, bool]:
+        """How many values of a hidden column a group needs at least, and whether they must be about equally frequent.
+
+        A guess for methods that look for groups, found by asking the models about made-up ones; (1, False) says nothing.
+        """
+        even = [r for r in self.problem.requirements if name in r.hide]
+        width = next(len(column.labels) for column in self.problem.sensitive if column.name == name)
+        for kinds in range(1, width + 1):
+            if all(_holds_for(r.model, name, np.full(kinds, _MANY)) for r in even):
+                skewed = np.array([_MANY * _MANY] + [1] * (kinds - 1))
+                return kinds, not all(_holds_for(r.model, name, skewed) for r in even)
+        return 1, False
+
+
+_MANY = 1000
+
+
+def _holds_for(model: Model, name: str, tally: IntArray) -> bool:
+    """Whether a release of one group with this tally of values satisfies a model."""
+    values = np.arange(len(tally))
+    spread = Spread.count(np.zeros(len(tally), dtype=np.int64), values, 1, tuple(map(str, values)), tally)
+    size = np.array([tally.sum()])
+    return bool(model.satisfied(Linkage(size, size, {name: spread}))[0])

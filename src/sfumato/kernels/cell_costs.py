@@ -1,0 +1,58 @@
+"""The cost of an interval of leaves, ready for inner loops: a table of all pairs for small columns, a rule for large ones.
+
+Notation
+    lo, last    smallest and largest leaf of a group in a column (both included)
+    TABLE       ``values[start + lo · size + last]``
+    SPAN        ``weight · (values[start + last] − values[start + lo])``: numbers in a row
+    LOG         ``weight · log₂(values[start + last + 1] − values[start + lo])``: records below, counted cumulatively
+    CLIMB       from leaf `lo` up to the first node that reaches `last`; its cost is ``values[start + node]``
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import jit
+
+TABLE, SPAN, LOG, CLIMB = 0, 1, 2, 3
+
+
+class CellCosts(NamedTuple):
+    """The columns' costs as flat arrays; `parent` and `reach` are parallel to `values` where a column climbs."""
+
+    rule: NDArray[np.int64]
+    size: NDArray[np.int64]
+    start: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    values: NDArray[np.float64]
+    parent: NDArray[np.int64]
+    reach: NDArray[np.int64]
+
+
+@jit(inline="always")
+def cell_cost(costs: CellCosts, column: int, lo: int, last: int) -> float:
+    """What publishing the closed interval around ``lo … last`` costs one record."""
+    start = costs.start[column]
+    rule = costs.rule[column]
+    if rule == TABLE:
+        return costs.values[start + lo * costs.size[column] + last]
+    if rule == SPAN:
+        return costs.weight[column] * (costs.values[start + last] - costs.values[start + lo])
+    if rule == LOG:
+        return costs.weight[column] * np.log2(max(costs.values[start + last + 1] - costs.values[start + lo], 1.0))
+    node = lo
+    while costs.reach[start + node] <= last:
+        node = costs.parent[start + node]
+    return costs.values[start + node]
+
+
+@jit
+def cell_costs_of(costs: CellCosts, column: int, lo: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.float64]:
+    """`cell_cost` for many intervals of one column."""
+    each = np.empty(len(lo))
+    for i in range(len(lo)):
+        each[i] = cell_cost(costs, column, lo[i], last[i])
+    return each

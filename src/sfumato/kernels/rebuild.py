@@ -1,0 +1,223 @@
+"""Rebuilding a draft: grow groups anew around random units, or improve the groups there are, record by record.
+
+Invariants
+    I1  Every record of the pool stays in exactly one group.
+    I2  A step is kept only when it lowers the total cost and leaves no group lacking that was not lacking before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import jit
+from sfumato.kernels.cell_costs import CellCosts
+from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, cost_without, joined_cost, lacking, put, take, total_cost
+
+TINY = 1e-9
+
+
+@jit
+def random_below(dice: NDArray[np.uint64], n: int) -> int:
+    """A number in ``0 … n − 1`` from a small generator whose state is ``dice[0]``."""
+    x = dice[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    dice[0] = x
+    return np.int64((x >> np.uint64(11)) % np.uint64(n))
+
+
+@jit
+def best_home(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, v: int, records: int, apart: int) -> tuple[int, float]:
+    """The group, other than `apart`, whose total grows least by these records; an empty one only when they suffice."""
+    home, least = -1, np.inf
+    for g in range(draft.number[0]):
+        if g == apart or (draft.size[g] == 0 and records < wanted.fewest):
+            continue
+        already = draft.size[g] * draft.cost[g]
+        bound = (least + already) / (draft.size[g] + records)
+        growth = (draft.size[g] + records) * joined_cost(costs, pool, draft, g, v, bound) - already
+        if growth < least:
+            home, least = g, growth
+    return home, least
+
+
+@jit
+def relocate(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, units: int) -> bool:
+    """Move a unit, or the surplus of its group, to where it costs less; whether anything moved."""
+    moved = False
+    for a in range(draft.number[0]):
+        for v in range(units):
+            records = draft.held[a, v]
+            if 0 < draft.size[a] - records < wanted.fewest:
+                records = draft.size[a] - wanted.fewest
+            if records <= 0:
+                continue
+            whole = records == draft.held[a, v]
+            after = cost_without(costs, pool, draft, a, v, units) if whole else draft.cost[a]
+            saved = draft.size[a] * draft.cost[a] - (draft.size[a] - records) * after
+            if saved <= TINY:
+                continue
+            b, growth = best_home(costs, pool, draft, wanted, v, records, a)
+            if b >= 0 and growth < saved - TINY:
+                take(costs, pool, draft, a, v, records, units)
+                put(costs, pool, draft, b, v, records)
+                if lacking(pool, draft, wanted, a, units) or lacking(pool, draft, wanted, b, units):  # I2
+                    take(costs, pool, draft, b, v, records, units)
+                    put(costs, pool, draft, a, v, records)
+                else:
+                    moved = True
+    return moved
+
+
+@jit
+def empty_out(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, a: int, units: int) -> bool:
+    """Send all records of group a to other groups; whether all found one."""
+    for v in range(units):
+        records = draft.held[a, v]
+        if records > 0:
+            b, _ = best_home(costs, pool, draft, wanted, v, records, a)
+            if b < 0:
+                return False
+            take(costs, pool, draft, a, v, records, units)
+            put(costs, pool, draft, b, v, records)
+    return True
+
+
+@jit
+def dissolve(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Wanted, units: int) -> bool:
+    """Empty groups out where that saves; whether any was."""
+    moved = False
+    for a in range(draft.number[0]):
+        if draft.size[a] == 0 or draft.cost[a] <= TINY:
+            continue
+        before = total_cost(draft)
+        copy(draft, spare, units)
+        emptied = empty_out(costs, pool, draft, wanted, a, units) and total_cost(draft) < before - TINY
+        if emptied and sound(pool, draft, wanted, units):
+            moved = True
+        else:
+            copy(spare, draft, units)
+    return moved
+
+
+@jit
+def polish(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Wanted, units: int) -> None:
+    """Relocate and dissolve until neither helps."""
+    for _ in range(20):
+        moved = relocate(costs, pool, draft, wanted, units)
+        if not dissolve(costs, pool, draft, spare, wanted, units) and not moved:
+            break
+
+
+@jit
+def some_seed(left: NDArray[np.int64], units: int, below: int, dice: NDArray[np.uint64]) -> int:
+    """A random unit with records left, but fewer than `below`; −1 when there is none."""
+    start = random_below(dice, units)
+    for i in range(units):
+        v = (start + i) % units
+        if 0 < left[v] < below:
+            return v
+    return -1
+
+
+@jit
+def helping(left: int, size: int, fewest: int) -> int:
+    """How many records of a unit a growing group takes: what it needs, or all when the rest could not stand alone."""
+    need = max(fewest - size, 1)
+    return need if left - need >= fewest else left
+
+
+@jit
+def welcome(pool: Pool, draft: Draft, wanted: Wanted, g: int, v: int, records: int, units: int) -> bool:
+    """Whether records of unit v still leave room for the variety that group g has to reach."""
+    for h in range(len(wanted.kinds)):
+        same, kinds = 0, 0
+        for u in range(units):
+            if draft.held[g, u] > 0:
+                kinds += wanted.tally[pool.tag[u, h]] == 0
+                wanted.tally[pool.tag[u, h]] = 1
+                if pool.tag[u, h] == pool.tag[v, h]:
+                    same += draft.held[g, u]
+        for u in range(units):
+            wanted.tally[pool.tag[u, h]] = 0
+        if wanted.even[h] and (same + records) * wanted.kinds[h] > max(draft.size[g] + records, wanted.fewest):
+            return False
+        if same > 0 and 0 < wanted.kinds[h] - kinds >= wanted.fewest - draft.size[g]:
+            return False
+    return True
+
+
+@jit
+def grow(
+    costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], g: int, units: int, greed: float
+) -> bool:
+    """Add to group g the records that raise the cost least, each worth `greed` times its present price, until it offers enough."""
+    while lacking(pool, draft, wanted, g, units):
+        size, already = draft.size[g], draft.size[g] * draft.cost[g]
+        chosen, least = -1, np.inf
+        for v in range(units):
+            if left[v] <= 0:
+                continue
+            records = helping(left[v], size, wanted.fewest)
+            worth = greed * pool.price[v]
+            bound = ((least + worth) * records + already) / (size + records)
+            score = ((size + records) * joined_cost(costs, pool, draft, g, v, bound) - already) / records - worth
+            if score < least and welcome(pool, draft, wanted, g, v, records, units):
+                chosen, least = v, score
+        if chosen < 0:
+            return False
+        records = helping(left[chosen], size, wanted.fewest)
+        put(costs, pool, draft, g, chosen, records)
+        left[chosen] -= records
+    return True
+
+
+@jit
+def construct(
+    costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], units: int, greed: float,
+    dice: NDArray[np.uint64],
+) -> bool:  # fmt: skip
+    """Group the whole pool anew; whether that succeeded."""
+    clear(draft, units)
+    left[:units] = pool.count[:units]
+    below = wanted.fewest if len(wanted.kinds) == 0 else np.int64(1 << 60)
+    while draft.number[0] < len(draft.size):
+        seed = some_seed(left, units, below, dice)
+        if seed < 0:
+            break
+        g = draft.number[0]
+        draft.number[0] += 1
+        put(costs, pool, draft, g, seed, left[seed])
+        left[seed] = 0
+        if not grow(costs, pool, draft, wanted, left, g, units, greed):
+            return settle(costs, pool, draft, wanted, left, units) and empty_out(costs, pool, draft, wanted, g, units)
+    return settle(costs, pool, draft, wanted, left, units)
+
+
+@jit
+def settle(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], units: int) -> bool:
+    """Units with enough records stand alone, others join; whether everybody found a place (I1)."""
+    for v in range(units):
+        if left[v] >= wanted.fewest and draft.number[0] < len(draft.size):
+            put(costs, pool, draft, draft.number[0], v, left[v])
+            draft.number[0] += 1
+            left[v] = 0
+    for v in range(units):
+        if left[v] > 0:
+            g, _ = best_home(costs, pool, draft, wanted, v, left[v], -1)
+            if g < 0:
+                return False
+            put(costs, pool, draft, g, v, left[v])
+            left[v] = 0
+    return True
+
+
+@jit
+def sound(pool: Pool, draft: Draft, wanted: Wanted, units: int) -> bool:
+    """Whether no group lacks anything."""
+    for g in range(draft.number[0]):
+        if lacking(pool, draft, wanted, g, units):
+            return False
+    return True

@@ -1,0 +1,190 @@
+"""Local search: take small neighbourhoods of groups apart and put them together more cheaply, again and again.
+
+A neighbourhood is a costly group and a few groups near it. Its records are moved one unit at a time, surplus records of large
+groups are lent, groups are dissolved into others, and the whole neighbourhood is grown anew around random units; the
+cheapest arrangement is proposed. Points may be divided between groups: overlapping local recoding.
+
+Paper: in the spirit of sequential clustering (Goldberger, Tassa 2010); any claims, within the regions of [boundaries Def. 9].
+
+Invariants
+    I1  Proposals keep within one region and place every record they take.
+    I2  A proposal is accepted only when the models themselves say that each of its groups satisfies the claims.
+    I3  An accepted proposal lowers the cost, so the result is never worse than the best start.
+
+Cost: see `kernels.neighbourhoods`. The search ends when a number of rounds over all costly groups brought next to nothing, or with the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.data.classes import group
+from sfumato.data.domain import FloatArray, IntArray
+from sfumato.errors import Infeasible
+from sfumato.methods._cell_costs import cell_costs
+from sfumato.methods._claims import Claims
+from sfumato.methods._costs import Costs
+from sfumato.methods._recoding import Grouping, Problem
+from sfumato.methods._units import Entries, Units
+
+if TYPE_CHECKING:
+    from sfumato.kernels.draft import Wanted
+    from sfumato.kernels.neighbourhoods import Proposals, State
+
+Progress = Callable[[float], None]
+
+WINDOW = 4096
+"""How many groups are searched for neighbours."""
+REACH = 7
+"""The largest neighbourhood, in groups."""
+POOL = 128
+"""The largest neighbourhood, in units."""
+PATIENCE = 3
+"""Rounds in a row that may bring next to nothing."""
+
+
+def refine(
+    problem: Problem,
+    starts: Sequence[Grouping],
+    *,
+    objective: str = "loss",
+    seconds: float = 15.0,
+    progress: Progress | None = None,
+) -> Grouping:
+    """The best of the starts, improved until nothing helps or the time (of this thread) is over."""
+    end = time.thread_time() + seconds
+    if not starts:
+        raise Infeasible("a search needs a grouping to start from")
+    costs = Costs.of(problem, objective)
+    best = min(starts, key=lambda start: costs.mean(problem, start))
+    if best.groups == 0:
+        return best
+    search = _Search(problem, objective, best)
+    idle = 0
+    while idle < PATIENCE and time.thread_time() < end:
+        before = search.cost
+        search.merge_alike()
+        search.round(end)
+        idle = idle + 1 if before - search.cost <= 2e-4 * before else 0
+        if progress is not None:
+            progress(1.0 - max(end - time.thread_time(), 0.0) / max(seconds, 1e-9))
+    return search.units.grouping(search.entries)
+
+
+class _Search:
+    """Groups of units that get cheaper."""
+
+    def __init__(self, problem: Problem, objective: str, start: Grouping) -> None:
+        self.problem = problem
+        self.claims = Claims(problem)
+        self.units = Units(problem, self.claims)
+        self.costs = cell_costs(problem, objective)
+        self.entries = self.units.entries(start)
+        self.draw = np.random.default_rng(1)
+        self.dice = np.array([88172645463325252], dtype=np.uint64)
+        self.wanted = _wanted(problem, self.claims)
+        self.state = self._state()
+
+    @property
+    def cost(self) -> float:
+        return float((self.state.size * self.state.cost).sum())
+
+    def _state(self) -> State:
+        from sfumato.kernels.neighbourhoods import State, extents
+
+        first, columns = self.entries.first, len(self.problem.domains)
+        groups = len(first) - 1
+        lo, last = (np.zeros((groups, columns), dtype=np.int32) for _ in range(2))
+        region = self.units.region[self.entries.unit[first[:-1]]]
+        state = State(
+            self.units.codes, self.units.tags, self.entries.unit, self.entries.count, first,
+            np.zeros(groups, dtype=np.int64), lo, last, np.zeros(groups), region, *self._order(region, first),
+        )  # fmt: skip
+        extents(state, self.costs)
+        return state
+
+    def _order(self, region: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:
+        """Groups by region and by the codes of a member, in a new order of columns every time, so that windows differ."""
+        if len(region) <= WINDOW:
+            return np.arange(len(region)), np.arange(len(region))
+        member = self.units.codes[self.entries.unit[first[:-1]]]
+        keys = [member[:, column] for column in self.draw.permutation(member.shape[1])]
+        order = np.lexsort((*keys, region))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return order, place
+
+    def round(self, end: float) -> None:
+        """Once over all groups that cost something, in pieces between which proposals are accepted."""
+        costly = np.flatnonzero(self.state.cost > 1e-12)
+        point = self.units.cell[:0]
+        del point
+        pieces = max(1, min(16, len(costly) // 64))
+        for piece in range(pieces):
+            costly = np.flatnonzero(self.state.cost > 1e-12)
+            seeds = self.draw.permutation(costly)[: max(1, len(costly) // pieces)]
+            self._accept(self._propose(seeds))
+            if time.thread_time() > end:
+                break
+
+    def _propose(self, seeds: IntArray) -> Proposals:
+        from sfumato.kernels.draft import new_draft, new_pool
+        from sfumato.kernels.neighbourhoods import Proposals, propose
+
+        columns, groups = len(self.problem.domains), len(self.state.size)
+        room = 2 * len(self.state.unit) + 4 * POOL
+        blank = [np.zeros(room, dtype=np.int64) for _ in range(4)]
+        out = Proposals(*blank, np.full(groups, -1, dtype=np.int64), np.zeros(3, dtype=np.int64))
+        pool = new_pool(POOL, columns, self.units.tags.shape[1])
+        drafts = tuple(new_draft(6 * REACH, POOL, columns) for _ in range(3))
+        chosen = np.zeros(REACH, dtype=np.int64)
+        propose(self.state, self.costs, self.wanted, seeds, WINDOW, 2, out, pool, drafts, chosen, self.dice)
+        return out
+
+    def _accept(self, out: Proposals) -> None:
+        """Replace groups by proposals whose groups all satisfy the claims (I2)."""
+        entries, groups, proposals = (int(n) for n in out.used)
+        if not proposals:
+            return
+        unit, owner, count = out.unit[:entries], out.group[:entries], out.count[:entries]
+        holds = self.claims.hold(self.units.part(unit, owner, count))
+        accepted = np.bincount(out.proposal[:groups], weights=~holds, minlength=proposals) == 0
+        gone = (out.gone >= 0) & accepted[out.gone]
+        kept, new = ~gone[self.entries.group], accepted[out.proposal[owner]]
+        self._become(
+            np.concatenate([self.entries.unit[kept], unit[new]]),
+            np.concatenate([self.entries.group[kept], len(gone) + owner[new]]),
+            np.concatenate([self.entries.count[kept], count[new]]),
+        )
+
+    def _become(self, unit: IntArray, owner: IntArray, count: IntArray) -> None:
+        self.entries = Entries.tidy(unit, owner, count)
+        self.state = self._state()
+
+    def merge_alike(self) -> None:
+        """Groups that are published alike become one, which has more to lend; unless it would not fit into a neighbourhood."""
+        if not all(requirement.model.monotone for requirement in self.problem.requirements):
+            return
+        published = [self.state.region]
+        for column, domain in enumerate(self.problem.domains):
+            lo, last = self.state.lo[:, column].astype(np.int64), self.state.last[:, column].astype(np.int64)
+            published += domain.close(lo, last + 1)
+        alike = group(published)
+        entries = np.bincount(alike.of, weights=np.diff(self.state.first), minlength=len(alike))
+        alone = entries[alike.of] > POOL // 4
+        number = np.where(alone, len(alike) + np.arange(len(alone)), alike.of)
+        self._become(self.entries.unit, number[self.entries.group], self.entries.count)
+
+
+def _wanted(problem: Problem, claims: Claims) -> Wanted:
+    from sfumato.kernels.draft import Wanted
+
+    asked = [claims.variety(name) for name in claims.hidden]
+    labels = max((len(column.labels) for column in problem.sensitive), default=0)
+    kinds = np.array([kinds for kinds, _ in asked], dtype=np.int64)
+    even = np.array([even for _, even in asked], dtype=np.bool_)
+    return Wanted(claims.fewest, kinds, even, np.zeros(labels + 1, dtype=np.int64))
