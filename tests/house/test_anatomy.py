@@ -56,8 +56,10 @@ def test_nobody_is_guessed_with_more_than_one_half(seed: int) -> None:
         return
     parts = {name: part.table.to_pylist() for name, part in sf.publish(sf.Policy.parse(POLICY), data=data).release.parts.items()}
     assert posterior(parts) <= Fraction(1, 2)
-    assert sorted(row["age"] + row["sex"] for row in parts["data"]) == sorted(map("".join, zip(data["age"], data["sex"], strict=True)))
-    listed = Counter({value: 0 for value in "abcd"})
+    assert sorted(row["age"] + row["sex"] for row in parts["data"]) == sorted(
+        map("".join, zip(data["age"], data["sex"], strict=True))
+    )
+    listed = Counter(dict.fromkeys("abcd", 0))
     for row in parts["sensitive"]:
         listed[row["value"]] += row["count"]
     assert +listed == Counter(data["illness"])

@@ -50,13 +50,22 @@ def test_publish_verify_measure_report(desk: Path) -> None:
     certificate = json.loads(published.stdout)["certificate"]
     assert certificate["holds"]
     assert certificate["records"] == {"input": 40, "published": 40, "suppressed": 0}
-    assert {"manifest.json", "certificate.json", "policy.yaml", "data.csv", "report.html"} == {p.name for p in (desk / "out").iterdir()}
+    assert {"manifest.json", "certificate.json", "policy.yaml", "data.csv", "report.html"} == {
+        p.name for p in (desk / "out").iterdir()
+    }
     assert (desk / "out.private.html").stat().st_mode & 0o777 == 0o600
     verified = run("verify", "out", "--original", "people.csv", "--json", cwd=desk)
     assert verified.returncode == 0
     assert json.loads(verified.stdout)["holds"]
     measured = run("measure", "out", "--original", "people.csv", "--json", cwd=desk)
-    assert set(json.loads(measured.stdout)) >= {"loss", "ntil", "entropy_loss", "discernibility", "average_class_size", "query_error"}
+    assert set(json.loads(measured.stdout)) >= {
+        "loss",
+        "ntil",
+        "entropy_loss",
+        "discernibility",
+        "average_class_size",
+        "query_error",
+    }
     assert run("report", "out", cwd=desk).returncode == 0
     assert run("verify", "out", cwd=desk).returncode == 0
     assert run("report", "out", "--original", "people.csv", "--out", "mine.html", cwd=desk).returncode == 0

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 import pytest
-
-import sfumato as sf
 from brute import savable, violations
 from cases import random_case
+
+import sfumato as sf
 
 METHODS = {"mondrian": {}, "clustering": {}, "clustering total": {"disperse": "total"}, "refined": {"seconds": 0.3}}
 CASES = 4000 if os.environ.get("SFUMATO_SLOW") else 500
