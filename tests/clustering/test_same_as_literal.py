@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from drawing import draw
+from random_problems import draw
 from literal import greedy_cpka
 
 from sfumato.methods._greedy_clustering import cluster
