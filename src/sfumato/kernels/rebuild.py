@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import jit
-from sfumato.kernels.cell_costs import CellCosts
-from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, cost_without, joined_cost, lacking, put, take, total_cost
+from sfumato.kernels.cell_costs import CellCosts, union_cost
+from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, cost_without, lacking, put, take, total_cost
 
 TINY = 1e-9
 
@@ -31,13 +31,19 @@ def random_below(dice: NDArray[np.uint64], n: int) -> int:
 @jit
 def best_home(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, v: int, records: int, apart: int) -> tuple[int, float]:
     """The group, other than `apart`, whose total grows least by these records; an empty one only when they suffice."""
+    start, size, values = costs.start, costs.size, costs.values
+    lo, last, members, cost, code = draft.lo, draft.last, draft.size, draft.cost, pool.code
     home, least = -1, np.inf
     for g in range(draft.number[0]):
-        if g == apart or (draft.size[g] == 0 and records < wanted.fewest):
+        if g == apart or (members[g] == 0 and records < wanted.fewest):
             continue
-        already = draft.size[g] * draft.cost[g]
-        bound = (least + already) / (draft.size[g] + records)
-        growth = (draft.size[g] + records) * joined_cost(costs, pool, draft, g, v, bound) - already
+        already = members[g] * cost[g]
+        bound = (least + already) / (members[g] + records)
+        if members[g] == 0:
+            each = union_cost(costs, start, size, values, code, code, v, code, code, v, bound)
+        else:
+            each = union_cost(costs, start, size, values, lo, last, g, code, code, v, bound)
+        growth = (members[g] + records) * each - already
         if growth < least:
             home, least = g, growth
     return home, least
@@ -154,21 +160,24 @@ def grow(
     costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], g: int, units: int, greed: float
 ) -> bool:
     """Add to group g the records that raise the cost least, each worth `greed` times its present price, until it offers enough."""
+    start, size, values = costs.start, costs.size, costs.values
+    lo, last, code, price, fewest = draft.lo, draft.last, pool.code, pool.price, wanted.fewest
     while lacking(pool, draft, wanted, g, units):
-        size, already = draft.size[g], draft.size[g] * draft.cost[g]
+        members, already = draft.size[g], draft.size[g] * draft.cost[g]
         chosen, least = -1, np.inf
         for v in range(units):
             if left[v] <= 0:
                 continue
-            records = helping(left[v], size, wanted.fewest)
-            worth = greed * pool.price[v]
-            bound = ((least + worth) * records + already) / (size + records)
-            score = ((size + records) * joined_cost(costs, pool, draft, g, v, bound) - already) / records - worth
+            records = helping(left[v], members, fewest)
+            worth = greed * price[v]
+            bound = ((least + worth) * records + already) / (members + records)
+            each = union_cost(costs, start, size, values, lo, last, g, code, code, v, bound)
+            score = ((members + records) * each - already) / records - worth
             if score < least and welcome(pool, draft, wanted, g, v, records, units):
                 chosen, least = v, score
         if chosen < 0:
             return False
-        records = helping(left[chosen], size, wanted.fewest)
+        records = helping(left[chosen], members, fewest)
         put(costs, pool, draft, g, chosen, records)
         left[chosen] -= records
     return True
