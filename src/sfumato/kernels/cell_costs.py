@@ -55,24 +55,17 @@ def cell_cost(costs: CellCosts, column: int, lo: int, last: int) -> float:
     return costs.values[start + node]
 
 
-@jit(inline="always")
-def union_cost(
-    costs: CellCosts, start: IntArray, size: IntArray, values: FloatArray,
-    lo: CodeArray, last: CodeArray, i: int, other_lo: CodeArray, other_last: CodeArray, j: int, bound: float,
-) -> float:  # fmt: skip
-    """The cost of one record of the box around boxes i and j; some number above `bound` when it is above.
+@jit
+def beyond_tables(
+    costs: CellCosts, lo: CodeArray, last: CodeArray, i: int, other_lo: CodeArray, other_last: CodeArray, j: int
+) -> float:
+    """The cost, in the columns that are no tables, of one record of the box around boxes i and j.
 
-    The arrays of `costs` are handed over separately because a loop that reads them from the tuple is ten times slower.
+    Inner loops read the tables themselves, from arrays bound to names of their own: reading them from the tuple, or in a
+    function, costs ten times as much.
     """
     total = 0.0
-    tables = costs.tables
-    for c in range(tables):
-        total += values[start[c] + min(lo[i, c], other_lo[j, c]) * size[c] + max(last[i, c], other_last[j, c])]
-        if total > bound:
-            break
-    for c in range(tables, lo.shape[1]):
-        if total > bound:
-            break
+    for c in range(costs.tables, lo.shape[1]):
         total += cell_cost(costs, c, min(lo[i, c], other_lo[j, c]), max(last[i, c], other_last[j, c]))
     return total
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import jit
-from sfumato.kernels.cell_costs import CellCosts, cell_cost, union_cost
+from sfumato.kernels.cell_costs import CellCosts, beyond_tables, cell_cost
 from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, put, total_cost
 from sfumato.kernels.rebuild import TINY, construct, polish, random_below, sound
 
@@ -84,7 +84,7 @@ def nearest_groups(
     state: State, costs: CellCosts, gone: IntArray, seed: int, window: int, lean: float, near: IntArray, far: FloatArray
 ) -> int:
     """Fill `near` with the seed and its nearest free groups: a cheap union, and by `lean` much to save in the neighbour."""
-    start, size, values = costs.start, costs.size, costs.values
+    tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
     lo, last, cost, region, order = state.lo, state.last, state.cost, state.region, state.order
     near[0], found, most = seed, 1, len(near)
     far[0] = -np.inf
@@ -94,7 +94,14 @@ def nearest_groups(
         if g == seed or gone[g] >= 0 or region[g] != region[seed]:
             continue
         bound = (far[found - 1] if found == most else np.inf) + lean * cost[g]
-        distance = union_cost(costs, start, size, values, lo, last, seed, lo, last, g, bound) - lean * cost[g]
+        each = 0.0
+        for c in range(tables):
+            each += values[start[c] + min(lo[seed, c], lo[g, c]) * size[c] + max(last[seed, c], last[g, c])]
+            if each > bound:
+                break
+        if tables < lo.shape[1]:
+            each += beyond_tables(costs, lo, last, seed, lo, last, g)
+        distance = each - lean * cost[g]
         if found == most and distance >= far[found - 1]:
             continue
         found = min(found + 1, most)

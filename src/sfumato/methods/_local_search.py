@@ -39,13 +39,13 @@ Progress = Callable[[float], None]
 
 WINDOW = 4096
 """How many groups are searched for neighbours."""
-REACH = 6
+REACH = 9
 """The largest neighbourhood, in groups."""
-NEAR = 14
+NEAR = 16
 """How many of the nearest groups neighbourhoods are chosen from."""
 TRIES = 6
 """Neighbourhoods that are tried around each group."""
-POOL = 64
+POOL = 80
 """The largest neighbourhood, in units."""
 PATIENCE = 3
 """Rounds in a row that may bring next to nothing."""
