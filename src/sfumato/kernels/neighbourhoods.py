@@ -31,6 +31,10 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
+LIMIT = 1.15
+"""An arrangement grown anew is worth polishing up to this many times the present cost."""
+
+
 class State(NamedTuple):
     """The groups as they are."""
 
@@ -201,7 +205,8 @@ def improve(
     room_for_one(best)
     polish(costs, pool, best, spare, wanted, units)
     greed = 0.25 * random_below(dice, 5)
-    if construct(costs, pool, trial, wanted, left, units, greed, dice) and sound(pool, trial, wanted, units):
+    limit = LIMIT * total_cost(best)
+    if construct(costs, pool, trial, wanted, left, units, greed, limit, dice) and sound(pool, trial, wanted, units):
         room_for_one(trial)
         polish(costs, pool, trial, spare, wanted, units)
         if total_cost(trial) < total_cost(best) - TINY:

@@ -209,9 +209,10 @@ def grow(
 @jit
 def construct(
     costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], units: int, greed: float,
-    dice: NDArray[np.uint64],
+    limit: float, dice: NDArray[np.uint64],
 ) -> bool:  # fmt: skip
-    """Group the whole pool anew; whether that succeeded."""
+    """Group the whole pool anew; whether that succeeded at a cost within the limit."""
+    spent = 0.0
     clear(draft, units)
     left[:units] = pool.count[:units]
     below = wanted.fewest if len(wanted.kinds) == 0 else np.int64(1 << 60)
@@ -225,7 +226,10 @@ def construct(
         left[seed] = 0
         if not grow(costs, pool, draft, wanted, left, g, units, greed):
             return settle(costs, pool, draft, wanted, left, units) and empty_out(costs, pool, draft, wanted, g, units)
-    return settle(costs, pool, draft, wanted, left, units)
+        spent += draft.size[g] * draft.cost[g]
+        if spent > limit:
+            return False
+    return settle(costs, pool, draft, wanted, left, units) and total_cost(draft) <= limit
 
 
 @jit

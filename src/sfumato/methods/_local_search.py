@@ -92,6 +92,8 @@ class _Search:
         self.entries = self.units.entries(start)
         self.dice = np.array([88172645463325252], dtype=np.uint64)
         self.wanted = _wanted(problem, self.claims)
+        self.tired = np.ones(start.groups)
+        """How often each group was looked at in vain; fresh groups are looked at first."""
         self.state = self._state()
 
     def _sort_columns(self) -> None:
@@ -141,7 +143,9 @@ class _Search:
         pieces = max(1, min(16, len(self.state.size) // 64))
         for piece in range(pieces):
             costly = np.flatnonzero(self.state.cost > 1e-12)
-            seeds = self.draw.permutation(costly)[: max(1, len(costly) // pieces)]
+            weary = self.tired[costly] * self.draw.random(len(costly))
+            seeds = costly[np.argsort(weary)[: max(1, len(costly) // pieces)]]
+            self.tired[seeds] += 1
             self._accept(self._propose(seeds))
             if time.thread_time() > end:
                 break
@@ -174,9 +178,11 @@ class _Search:
             np.concatenate([self.entries.unit[kept], unit[new]]),
             np.concatenate([self.entries.group[kept], len(gone) + owner[new]]),
             np.concatenate([self.entries.count[kept], count[new]]),
+            np.concatenate([self.tired, np.ones(groups)]),
         )
 
-    def _become(self, unit: IntArray, owner: IntArray, count: IntArray) -> None:
+    def _become(self, unit: IntArray, owner: IntArray, count: IntArray, tired: FloatArray) -> None:
+        self.tired = tired[np.unique(owner)]
         self.entries = Entries.tidy(unit, owner, count)
         self.state = self._state()
 
@@ -193,7 +199,9 @@ class _Search:
         entries = np.bincount(alike.of, weights=np.diff(self.state.first), minlength=len(alike))
         alone = entries[alike.of] > POOL // 4
         number = np.where(alone, len(alike) + np.arange(len(alone)), alike.of)
-        self._become(self.entries.unit, number[self.entries.group], self.entries.count)
+        tired = np.ones(len(alike) + len(alone))
+        tired[number] = self.tired
+        self._become(self.entries.unit, number[self.entries.group], self.entries.count, tired)
 
 
 def _wanted(problem: Problem, claims: Claims) -> Wanted:
