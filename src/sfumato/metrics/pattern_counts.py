@@ -88,26 +88,26 @@ class PatternCounts:
         return comb(self.graph.size, 2) - self._count("wedge")
 
     def _triangle(self) -> int:
-        return int(self._triangles[0].sum()) // 3
+        return int(self._shared[0].sum()) // 3
 
     def _path(self) -> int:
-        starts, neighbours = self._ordered
-        spare = np.diff(starts) - 1
-        sums = np.add.reduceat(np.append(spare[neighbours], 0), starts[:-1]) * (np.diff(starts) > 0)
+        starts, neighbours = self.graph.starts, self.graph.neighbours
+        spare = self.graph.degrees - 1
+        sums = np.add.reduceat(np.append(spare[neighbours], 0), starts[:-1]) * (self.graph.degrees > 0)
         return int((spare * sums).sum()) // 2 - 3 * self._count("triangle")
 
     def _paw(self) -> int:
-        at_node, _ = self._triangles
-        return int((at_node * (np.diff(self._ordered[0]) - 2)).sum())
+        at_node, _ = self._shared
+        return int((at_node * (np.sort(self.graph.degrees, kind="stable") - 2)).sum())
 
     def _diamond(self) -> int:
-        _, at_edge = self._triangles
-        return int((at_edge * (at_edge - 1) // 2).sum())
+        return self._shared[1]
 
     def _square(self) -> int:
         from sfumato.kernels.small_patterns import four_cycles
 
-        return int(four_cycles(*self._ordered))
+        self._shared  # noqa: B018 - a crowded graph yields its four-cycles on the way
+        return self._known["square"] if "square" in self._known else int(four_cycles(*self._ordered))
 
     def _clique(self) -> int:
         from sfumato.kernels.small_patterns import four_cliques
@@ -122,11 +122,16 @@ class PatternCounts:
         return starts, neighbours
 
     @cached_property
-    def _triangles(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _shared(self) -> tuple[NDArray[np.int64], int]:
+        """Triangles at every node, by ascending degree, and diamonds; by rows of bits when the graph is crowded."""
+        from sfumato.kernels.shared_neighbours import pays_off, shared_neighbours
         from sfumato.kernels.small_patterns import triangles
 
+        if pays_off(self.graph.degrees):
+            at_node, diamonds, self._known["square"] = shared_neighbours(*self._ordered)
+            return at_node, int(diamonds)
         at_node, at_edge = triangles(*self._ordered)
-        return at_node, at_edge
+        return at_node, int((at_edge * (at_edge - 1) // 2).sum())
 
 
 class Unflipped:
