@@ -11,7 +11,7 @@ Notation
     score    ln of the likelihood ratio, planted against background, of the ties among the guessed nodes and of their degrees.
 
 Departures
-    The likelihood *ratio* is used, not the likelihood of [multitype Eq. 4.22]; see `models._planting`.
+    The likelihood *ratio* is used, not the likelihood of [multitype Eq. 4.22]; see `models._planted`.
 
 Cost
     `beam` × degree × accounts² /2 a run. A beam is a heuristic: failing to find is no proof of safety, finding is proof of danger.
@@ -20,12 +20,15 @@ Cost
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from sfumato.attacks.interval_walk import Found, victims_found
-from sfumato.attacks.planting import Planted
+from sfumato.attacks._planting import Planted
+from sfumato.attacks._trials import PlantedAttack
+from sfumato.attacks._walking import Found, victims_found
 from sfumato.data.graph import Graph
 from sfumato.data.pattern import Pattern
 from sfumato.metrics.pattern_counts import PatternCounts
@@ -34,6 +37,18 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _TINY = 1e-12
+
+
+class Structural(PlantedAttack):
+    """Plant accounts, then look for them by likelihood alone: every tie and degree is evidence, nothing has to survive."""
+
+    name: ClassVar[str] = "structural"
+    paper: ClassVar[str] = "multitype §4.5"
+
+    beam: int = Field(default=20_000, ge=1, description="guesses kept at every step")
+
+    def search(self, planted: Planted) -> Found:
+        return structural_attack(planted, beam=self.beam)
 
 
 def structural_attack(planted: Planted, *, beam: int = 50_000, anchors: int = 3) -> Found:

@@ -26,12 +26,14 @@ Departures
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, ReleaseError
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +60,20 @@ class Flip:
     def keeping_edges(cls, delete: float, edges: int, pairs: int) -> Flip:
         """Lose edges with probability `delete` and gain as many on average."""
         return cls(delete, delete * edges / (pairs - edges) if pairs > edges else 0.0)
+
+    @classmethod
+    def from_public(cls, public: Mapping[str, Any]) -> Flip:
+        """The flip a release declares in its manifest."""
+        try:
+            return cls(float(public["delete"]), float(public["add"]))
+        except (KeyError, TypeError, ValueError):
+            raise ReleaseError("the manifest does not say how edges were flipped") from None
+
+    def to_public(self) -> dict[str, float]:
+        """What a release declares: μ when there is one, both directions, and the edge-level ε."""
+        both = {"delete": self.delete, "add": self.add}
+        ratio = {"edge_epsilon": round(self.epsilon, 4)} if math.isfinite(self.epsilon) else {}
+        return ({"mu": self.delete} if self.is_symmetric else {}) | both | ratio
 
     @property
     def is_symmetric(self) -> bool:

@@ -79,6 +79,22 @@ class Graph:
         return cls(nodes, starts, neighbours, dropped or Dropped(), tuple(labels) if labels is not None else None)
 
     @classmethod
+    def from_table(cls, table: Any, nodes: int) -> Graph:
+        """From an Arrow table with the columns `source` and `target`, as a release publishes it; node numbers may be text."""
+        import pyarrow as pa
+
+        try:
+            ends = [table.column(name).cast(pa.int64()).to_numpy() for name in ("source", "target")]
+        except pa.ArrowInvalid:
+            raise DataError("an edge does not name two nodes by number", hint="publish again; the edges were changed") from None
+        return cls.from_pairs(ends[0], ends[1], nodes)
+
+    def to_columns(self) -> dict[str, Integers]:
+        """The edges as the columns a release publishes."""
+        low, high = self.edges()
+        return {"source": low, "target": high}
+
+    @classmethod
     def from_networkx(cls, graph: Any) -> Graph:
         """From any networkx graph; direction, weights and parallel edges are dropped."""
         names = list(graph.nodes())

@@ -12,9 +12,9 @@ Cost
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels import jit
 from sfumato.kernels.walk_search import joined
 
 Integers = NDArray[np.int64]
@@ -22,10 +22,10 @@ Nodes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True)
+@jit
 def _gain(
     starts: Integers, neighbours: Nodes, guess: Nodes, node: int, tied: NDArray[np.bool_], pair: Floats
-) -> float:  # pragma: no cover - compiled
+) -> float:
     """What the ties of `node` to the guess add; minus infinity when it is already in it."""
     total = 0.0
     for place in range(len(guess)):
@@ -35,7 +35,7 @@ def _gain(
     return total
 
 
-@njit(cache=True)
+@jit
 def grow(
     starts: Integers,
     neighbours: Nodes,
@@ -46,7 +46,7 @@ def grow(
     pair: Floats,
     by_degree: Floats,
     keep: int,
-) -> tuple[Integers, Nodes, Floats]:  # pragma: no cover - compiled
+) -> tuple[Integers, Nodes, Floats]:
     """Parents, new nodes and scores of the best `keep` ways to place one more account next to an anchor."""
     room = 4 * keep
     parent, chosen, score = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.float64)

@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from sfumato.kernels import jit
 Integers = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
@@ -40,8 +41,8 @@ def _ones(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), emit
 
 
-@njit(cache=True)
-def bit_rows(starts: Integers, neighbours: Nodes) -> NDArray[np.uint64]:  # pragma: no cover - compiled
+@jit
+def bit_rows(starts: Integers, neighbours: Nodes) -> NDArray[np.uint64]:
     """One row of bits per node."""
     nodes = len(starts) - 1
     rows = np.zeros((nodes, (nodes + 63) // 64), dtype=np.uint64)
@@ -52,8 +53,8 @@ def bit_rows(starts: Integers, neighbours: Nodes) -> NDArray[np.uint64]:  # prag
     return rows
 
 
-@njit(cache=True)
-def shared_neighbours(starts: Integers, neighbours: Nodes) -> tuple[Integers, int, int]:  # pragma: no cover - compiled
+@jit
+def shared_neighbours(starts: Integers, neighbours: Nodes) -> tuple[Integers, int, int]:
     """Triangles at every node, diamonds, four-cycles."""
     nodes = len(starts) - 1
     rows = bit_rows(starts, neighbours)

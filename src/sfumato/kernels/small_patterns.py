@@ -11,15 +11,15 @@ Cost
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels import jit
 Integers = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
 
-@njit(cache=True)
-def by_degree(starts: Integers, neighbours: Nodes) -> tuple[Integers, Nodes]:  # pragma: no cover - compiled
+@jit
+def by_degree(starts: Integers, neighbours: Nodes) -> tuple[Integers, Nodes]:
     """The graph renumbered by ascending degree, neighbour lists ascending again."""
     nodes = len(starts) - 1
     order = np.argsort(starts[1:] - starts[:-1], kind="mergesort")
@@ -40,8 +40,8 @@ def by_degree(starts: Integers, neighbours: Nodes) -> tuple[Integers, Nodes]:  #
     return first, renumbered
 
 
-@njit(cache=True)
-def _later(starts: Integers, neighbours: Nodes) -> Integers:  # pragma: no cover - compiled
+@jit
+def _later(starts: Integers, neighbours: Nodes) -> Integers:
     """For each node the slot where its later neighbours begin."""
     nodes = len(starts) - 1
     begin = np.empty(nodes, dtype=np.int64)
@@ -53,8 +53,8 @@ def _later(starts: Integers, neighbours: Nodes) -> Integers:  # pragma: no cover
     return begin
 
 
-@njit(cache=True)
-def triangles(starts: Integers, neighbours: Nodes) -> tuple[Integers, Integers]:  # pragma: no cover - compiled
+@jit
+def triangles(starts: Integers, neighbours: Nodes) -> tuple[Integers, Integers]:
     """Triangles at every node, and at every edge (in the slot of its earlier end); call on the output of `by_degree`."""
     nodes = len(starts) - 1
     begin = _later(starts, neighbours)
@@ -80,8 +80,8 @@ def triangles(starts: Integers, neighbours: Nodes) -> tuple[Integers, Integers]:
     return at_node, at_slot
 
 
-@njit(cache=True)
-def four_cycles(starts: Integers, neighbours: Nodes) -> int:  # pragma: no cover - compiled
+@jit
+def four_cycles(starts: Integers, neighbours: Nodes) -> int:
     """Cycles of four edges, chords allowed; each is found once, from its last node."""
     nodes = len(starts) - 1
     begin = _later(starts, neighbours)
@@ -106,8 +106,8 @@ def four_cycles(starts: Integers, neighbours: Nodes) -> int:  # pragma: no cover
     return found
 
 
-@njit(cache=True)
-def four_cliques(starts: Integers, neighbours: Nodes) -> int:  # pragma: no cover - compiled
+@jit
+def four_cliques(starts: Integers, neighbours: Nodes) -> int:
     """Complete graphs on four nodes."""
     nodes = len(starts) - 1
     begin = _later(starts, neighbours)

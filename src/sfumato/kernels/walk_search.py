@@ -12,15 +12,15 @@ Cost
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels import jit
 Integers = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
 
-@njit(cache=True)
-def joined(starts: Integers, neighbours: Nodes, u: int, v: int) -> bool:  # pragma: no cover - compiled
+@jit
+def joined(starts: Integers, neighbours: Nodes, u: int, v: int) -> bool:
     """Binary search for v among the neighbours of u."""
     left, right = starts[u], starts[u + 1]
     while left < right:
@@ -32,10 +32,10 @@ def joined(starts: Integers, neighbours: Nodes, u: int, v: int) -> bool:  # prag
     return left < starts[u + 1] and neighbours[left] == v
 
 
-@njit(cache=True)
+@jit
 def _errors(
     starts: Integers, neighbours: Nodes, ties: NDArray[np.bool_], path: Integers, level: int, node: int, allowed: int
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Wrong ties of `node` to the levels before its predecessor, or −1 when it stands on the path or exceeds `allowed`."""
     wrong = 0
     for earlier in range(level):
@@ -49,7 +49,7 @@ def _errors(
     return wrong
 
 
-@njit(cache=True)
+@jit
 def walk_search(
     starts: Integers,
     neighbours: Nodes,
@@ -59,7 +59,7 @@ def walk_search(
     budget: int,
     limit: int,
     most: int,
-) -> tuple[Integers, int]:  # pragma: no cover - compiled
+) -> tuple[Integers, int]:
     """Up to `most` fitting paths, one a row, and the steps taken; `limit` steps reached means the search gave up."""
     nodes, levels = len(starts) - 1, len(low)
     found = np.empty((most, levels), dtype=np.int64)

@@ -34,8 +34,9 @@ from sfumato.data.flip import Flip
 from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
 from sfumato.data.pattern import Pattern
+from sfumato.metrics.communities import found_modularity
 from sfumato.metrics.degree_law import DegreeLaw
-from sfumato.metrics.modularity import found_modularity, modularity
+from sfumato.metrics.modularity import modularity
 from sfumato.metrics.pattern_counts import PatternCounts, Unflipped, covariance
 from sfumato.randomness import Randomness
 
@@ -92,7 +93,7 @@ def recover(
     """The figures of the graph before every pair was flipped with probability `mu` (or by a `Flip`).
 
     `partition` gives a group to every published node; without one a split into two groups is found and judged on separate
-    halves of the edges. `patterns` names patterns of up to four people whose copies are wanted as well (see `Pattern.names`).
+    halves of the pairs. `patterns` names patterns of up to four people whose copies are wanted as well (see `Pattern.names`).
     """
     flip = mu if isinstance(mu, Flip) else Flip.symmetric(mu)
     published = graph if isinstance(graph, Graph) else as_graph(graph)
