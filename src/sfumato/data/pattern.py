@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import combinations, permutations
 
 from sfumato.errors import PolicyError
@@ -46,27 +46,24 @@ class Pattern:
     nodes: int
     ties: Ties
 
-    @classmethod
-    def named(cls, name: str) -> Pattern:
+    @staticmethod
+    def named(name: str) -> Pattern:
         """One of the patterns with a name of its own: edge, wedge, triangle, path, star, square, paw, diamond, clique …"""
-        if name not in _NAMED:
-            raise PolicyError(f"unknown pattern '{name}'", hint=nearest(name, list(_NAMED)))
-        nodes, text = _NAMED[name]
-        return cls(nodes, frozenset((int(tie[0]), int(tie[1])) for tie in text.split()))
+        return _named(name)
 
     @staticmethod
     def names() -> list[str]:
         return list(_NAMED)
 
-    @cached_property
+    @property
     def symmetries(self) -> int:
         """How many renamings of its nodes leave the pattern as it is."""
-        return sum(self.renamed(order).ties == self.ties for order in permutations(range(self.nodes)))
+        return _symmetries(self)
 
     @property
     def shape(self) -> str:
         """The name of the ties' shape, isolated nodes apart; 'nothing' without ties."""
-        return _shapes()[_canonical(self.ties)]
+        return _shape(self.ties)
 
     @property
     def busy(self) -> int:
@@ -104,6 +101,23 @@ def _tie(a: int, b: int) -> Tie:
 
 
 @cache
+def _named(name: str) -> Pattern:
+    if name not in _NAMED:
+        raise PolicyError(f"unknown pattern '{name}'", hint=nearest(name, list(_NAMED)))
+    nodes, text = _NAMED[name]
+    return Pattern(nodes, frozenset((int(tie[0]), int(tie[1])) for tie in text.split()))
+
+
+@cache
+def _symmetries(pattern: Pattern) -> int:
+    return sum(pattern.renamed(order).ties == pattern.ties for order in permutations(range(pattern.nodes)))
+
+
+@cache
+def _shape(ties: Ties) -> str:
+    return _shapes()[_canonical(ties)]
+
+
 def _canonical(ties: Ties) -> Ties:
     """The smallest renaming of the tied nodes, as a key."""
     used = sorted({node for tie in ties for node in tie})

@@ -32,19 +32,21 @@ Cost
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import comb, prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.flip import Flip
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import Pattern, Ties, overlaps
+from sfumato.data.pattern import Pattern, overlaps
 
-Counter = Callable[[Pattern], Fraction]
+Maps = Callable[[Pattern], Fraction]
 
 
 class PatternCounts:
@@ -59,9 +61,9 @@ class PatternCounts:
 
     def maps(self, pattern: Pattern) -> Fraction:
         """inj(P): maps of the tied nodes, then of the isolated ones to whatever is left."""
-        tied = Pattern(pattern.busy, Pattern.named(pattern.shape).ties) if pattern.ties else Pattern(0, frozenset())
+        symmetries = Pattern.named(pattern.shape).symmetries if pattern.ties else 1
         rest = prod(range(self.graph.nodes - pattern.nodes + 1, self.graph.nodes - pattern.busy + 1))
-        return Fraction(self._count(pattern.shape) * tied.symmetries * max(rest, 0))  # I1
+        return Fraction(self._count(pattern.shape) * symmetries * max(rest, 0))  # I1
 
     def _count(self, shape: str) -> int:
         if shape not in self._known:
@@ -141,6 +143,7 @@ class Unflipped:
         self.counts = counts
         self.flip = flip
         self._add, self._slope = Fraction(flip.add), 1 - Fraction(flip.add) - Fraction(flip.delete)
+        self._known: dict[tuple[int, str], Fraction] = {}
 
     def copies(self, pattern: Pattern, *, exactly: bool = False) -> Fraction:
         """Copies of the pattern before the flip; `exactly` asks that its other pairs are not tied (induced copies)."""
@@ -150,6 +153,12 @@ class Unflipped:
 
     def maps(self, pattern: Pattern) -> Fraction:
         """inj(P) before the flip: expand the product of (y − a)/c over the ties."""
+        key = pattern.nodes, pattern.shape
+        if key not in self._known:
+            self._known[key] = self._maps(pattern)
+        return self._known[key]
+
+    def _maps(self, pattern: Pattern) -> Fraction:
         size = len(pattern.ties)
         terms = (self.counts.maps(part) * (-self._add) ** (size - len(part.ties)) for part in pattern.parts())
         return sum(terms, Fraction(0)) / self._slope**size  # I1
@@ -165,7 +174,7 @@ def untied(pattern: Pattern) -> list[tuple[int, Pattern]]:
     return [((-1) ** len(part.ties), Pattern(pattern.nodes, pattern.ties | part.ties)) for part in extra.parts()]
 
 
-def covariance(first: Pattern, second: Pattern, maps: Counter, flip: Flip) -> Fraction:
+def covariance(first: Pattern, second: Pattern, maps: Maps, flip: Flip) -> Fraction:
     """Covariance of two recovered counts, of patterns with at most three nodes, given inj of the graph before the flip.
 
     For copies that share the pairs S the covariance is Π over S of (x + v) · Π of the other x, minus Π of all x, with
@@ -173,20 +182,31 @@ def covariance(first: Pattern, second: Pattern, maps: Counter, flip: Flip) -> Fr
     """
     if max(first.nodes, second.nodes) > 3:
         raise ValueError("closed forms need patterns of at most three nodes")
+    without, gain = _variances(flip)
     total = Fraction(0)
-    for nodes, one, other in overlaps(first, second):
-        for kept, weight in _expanded(one & other, flip):
-            total += weight * maps(Pattern(nodes, (one ^ other) | kept))
+    for term, times in _glued(first, second).items():
+        weight = without ** (term.shared - term.kept) * (1 + gain) ** term.kept - (term.kept == term.shared)
+        total += times * weight * maps(term.pattern)
     return total / (first.symmetries * second.symmetries)
 
 
-def _expanded(shared: Ties, flip: Flip) -> list[tuple[Ties, Fraction]]:
-    """Π over the shared pairs of (v0 + (1 + v1 − v0)·x), minus Π x, as weighted sets of ties."""
-    without, gain = _variances(flip)
-    terms = []
-    for part in Pattern(0, shared).parts():
-        weight = without ** (len(shared) - len(part.ties)) * (1 + gain) ** len(part.ties)
-        terms.append((part.ties, weight - (len(part.ties) == len(shared))))
+class _Term(NamedTuple):
+    """A pattern that two copies leave when `kept` of their `shared` pairs contribute a tie and the others a variance."""
+
+    pattern: Pattern
+    shared: int
+    kept: int
+
+
+@cache
+def _glued(first: Pattern, second: Pattern) -> Counter[_Term]:
+    """Π over the shared pairs of (v0 + (1 + v1 − v0)·x), multiplied out over all overlaps, patterns of one shape together."""
+    terms: Counter[_Term] = Counter()
+    for nodes, one, other in overlaps(first, second):
+        for part in Pattern(nodes, one & other).parts():
+            whole = Pattern(nodes, (one ^ other) | part.ties)
+            alike = Pattern(nodes, Pattern.named(whole.shape).ties if whole.ties else frozenset())
+            terms[_Term(alike, len(one & other), len(part.ties))] += 1
     return terms
 
 
