@@ -22,7 +22,7 @@ class PlantedAttack(Attack):
 
     target: str = Field(description="the original graph; every trial plants, publishes and searches")
     mu: float = Field(default=0.001, ge=0, lt=0.5, description="probability that a pair flips")
-    add: float | None = Field(default=None, ge=0, lt=0.5, description="another probability for new edges (mu is then for lost ones)")
+    add: float | None = Field(default=None, ge=0, lt=0.5, description="probability of a new edge, when not mu")
     planted: int = Field(default=20, ge=2, description="accounts to plant")
     victims: int = Field(default=100, ge=0, description="people to tie them to")
     rho1: int = Field(default=3, ge=1, description="accounts tied to each victim")

@@ -90,7 +90,8 @@ def pair_codes(index: Integers, nodes: int) -> Integers:
 
 
 def _pairs_before(low: Integers, nodes: int) -> Integers:
-    return low * (2 * nodes - low - 1) // 2
+    before: Integers = low * (2 * nodes - low - 1) // 2
+    return before
 
 
 def merged(first: Integers, second: Integers) -> Integers:

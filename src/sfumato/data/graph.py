@@ -200,4 +200,5 @@ def _adjacency(low: Integers, high: Integers, nodes: int) -> tuple[Integers, NDA
 def _slots(first: Integers, counts: Integers) -> Integers:
     """first[v], first[v] + 1, … counts[v] of them, for every v in turn."""
     ends = np.cumsum(counts)
-    return np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(first - (ends - counts), counts)
+    slots: Integers = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
+    return slots

@@ -50,9 +50,9 @@ class SocialGraph(Scenario):
 
     def _attacks(self, data: Path, mu: float, say: Say) -> None:
         for chance in (0.0, 1e-4, 1e-3, mu):
-            played = (kind(target=str(data), mu=chance, planted=12, victims=20, trials=5, limit=10**7) for kind in (Walk, IntervalWalk))
-            exact, interval = (attack.run()["success_rate"] for attack in played)
-            say(f"attack    mu {chance:<7g} walk-based finds its accounts in {exact:.0%}, interval-walk in {interval:.0%} of the trials")
+            for kind in (Walk, IntervalWalk):
+                played = kind(target=str(data), mu=chance, planted=12, victims=20, trials=5, limit=10**7).run()
+                say(f"attack    mu {chance:<7g} {kind.name:<13} finds its accounts in {played['success_rate']:.0%} of the trials")
 
 
 def friendships(people: int, seed: int = 1503) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.kernels import jit
+
 Integers = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
@@ -65,7 +66,7 @@ def shared_neighbours(starts: Integers, neighbours: Nodes) -> tuple[Integers, in
         for v in range(u + 1, nodes):
             shared = 0
             for word in range(rows.shape[1]):
-                shared += np.int64(_ones(rows[u, word] & rows[v, word]))
+                shared += int(_ones(rows[u, word] & rows[v, word]))  # type: ignore[call-arg]
             both = shared * (shared - 1) // 2
             diagonals += both
             if (rows[u, v >> 6] >> np.uint64(v & 63)) & np.uint64(1):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import jit
+
 Integers = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 

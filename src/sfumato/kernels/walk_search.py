@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import jit
+
 Integers = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
@@ -29,7 +30,7 @@ def joined(starts: Integers, neighbours: Nodes, u: int, v: int) -> bool:
             left = middle + 1
         else:
             right = middle
-    return left < starts[u + 1] and neighbours[left] == v
+    return bool(left < starts[u + 1] and neighbours[left] == v)
 
 
 @jit

@@ -21,7 +21,8 @@ def prediction(graph: Graph, flip: Flip, at_most: int) -> list[str]:
     expected = flip.expected_edges(graph.pairs, graph.size)
     growth = expected / max(graph.size, 1)
     spoken = f"mu = {flip.delete:g}" if flip.is_symmetric else f"delete = {flip.delete:g}, add = {flip.add:.3g}"
-    said = [f"flip: {spoken}; edge-level epsilon = {flip.epsilon:.2f}", f"output: about {expected:,.0f} edges, {growth:,.1f} times as many"]
+    said = [f"flip: {spoken}; edge-level epsilon = {flip.epsilon:.2f}"]
+    said.append(f"output: about {expected:,.0f} edges, {growth:,.1f} times as many")
     if expected > at_most:
         said.append(f"warning: more than the {at_most:,} edges allowed; publishing will be refused")
     elif growth > EXPLODES:
@@ -33,7 +34,8 @@ def predicted(graph: Graph, flip: Flip) -> dict[str, Estimate]:
     """Every recoverable figure of the original with the standard error its recovery will have."""
     counts = PatternCounts(graph)
     figures = triad_figures(graph.nodes, counts.maps, flip)
-    figures["degree_of_one_person"] = Estimate(figures["degrees"].estimate, degree_error(graph.nodes, figures["degrees"].estimate, flip))
+    average = figures["degrees"].estimate
+    figures["degree_of_one_person"] = Estimate(average, degree_error(graph.nodes, average, flip))
     return figures
 
 

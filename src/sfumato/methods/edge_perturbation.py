@@ -51,7 +51,7 @@ class EdgePerturbation(Method):
     paper: ClassVar[str] = "multitype §4"
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
-    mu: float | None = Field(default=None, gt=0, lt=0.5, description="probability that a pair flips; absent: derived from 'protect'")
+    mu: float | None = Field(default=None, gt=0, lt=0.5, description="chance that a pair flips; absent: derived from 'protect'")
     keep_edges: bool = Field(default=False, description="lose edges with mu and gain as many, a weaker promise and a small output")
     at_most: int = Field(default=50_000_000, ge=1, description="largest number of edges to publish")
 
@@ -132,5 +132,5 @@ def _promise(flip: Flip) -> str:
 
 def _dropped(graph: Graph) -> list[str]:
     loops, duplicates = graph.dropped.loops, graph.dropped.duplicates
-    said = f"{loops:,} loops and {duplicates:,} repeated edges are dropped" if loops or duplicates else "no loops, no repeated edges"
+    said = f"{loops:,} loops and {duplicates:,} repeated edges are dropped"
     return [f"source: {graph.nodes:,} people, {graph.size:,} edges; {said}"]

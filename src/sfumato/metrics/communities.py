@@ -57,7 +57,8 @@ def found_modularity(graph: Graph, flip: Flip) -> tuple[float, float]:
         return 0.0, 0.0
     finding, judging = halves(graph.nodes)
     groups = leading_split(graph, flip, finding)
-    inside = sum(float(chosen @ judging.times(chosen)) / 2 for chosen in (groups.astype(np.float64), 1.0 - groups))
+    sides: list[Floats] = [(groups == side).astype(np.float64) for side in (0, 1)]
+    inside = sum(float((chosen * judging.times(chosen)).sum()) / 2 for chosen in sides)
     return judged(judging.edges(graph), flip, groups, inside, judging.times(np.ones(graph.nodes)))
 
 

@@ -93,7 +93,7 @@ def _fit(law: Any, histogram: NDArray[Any], iterations: int, smoothing: float) -
 
 def _smoothed(share: Floats, weight: float) -> Floats:
     padded = np.concatenate([share[:1], share, share[-1:]])
-    return (1 - weight) * share + weight * (padded[:-2] + 2 * share + padded[2:]) / 4
+    return np.asarray((1 - weight) * share + weight * (padded[:-2] + 2 * share + padded[2:]) / 4)
 
 
 def _redrawn(law: Any, share: Floats, people: int, replicates: int) -> list[Integers]:

@@ -8,9 +8,9 @@ Notation
     Q      I/h − Σ_g (K_g / 2h)².
 
 Departures
-    [multitype Eq. 4.11] is Newman's modularity only with half of each between-group share on either side of the diagonal; pairs inside
-    a group of z people are z(z − 1)/2, so Eq. 4.12 must subtract z² − z; Eq. 4.13 must divide by 1 − 2μ. The standard error
-    (delta method) is ours: the gradient of Q at a pair depends only on the two groups, so it sums in closed form.
+    [multitype Eq. 4.11] is Newman's modularity only with half of each between-group share on either side of the diagonal;
+    pairs inside a group of z people are z(z − 1)/2, so Eq. 4.12 must subtract z² − z; Eq. 4.13 must divide by 1 − 2μ. The
+    standard error (delta method) is ours: the gradient of Q at a pair depends only on the two groups, so it sums in closed form.
 
 Cost
     O(N + h); no matrix of groups is made.
@@ -60,7 +60,7 @@ def judged(
     if edges <= 0:
         return math.nan, math.nan
     inside = (float((groups[low] == groups[high]).sum()) - flip.add * inside_pairs) / flip.slope
-    volume = np.bincount(groups, weights=(graph.degrees - partners * flip.add) / flip.slope)
+    volume: Floats = np.bincount(groups, weights=(graph.degrees - partners * flip.add) / flip.slope).astype(np.float64)
     value = inside / edges - float((volume**2).sum()) / (4 * edges**2)
     slope = _Gradient(inside, volume, edges)
     everywhere = slope.squares_everywhere(np.bincount(groups).astype(np.float64)) * pairs / max(graph.pairs, 1)

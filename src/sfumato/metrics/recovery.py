@@ -100,10 +100,10 @@ def recover(
     counts = PatternCounts(published)
     before = Unflipped(counts, flip)
     figures = triad_figures(published.nodes, before.maps, flip)
-    given = partition is not None
-    figures["modularity"] = Estimate(*(modularity(published, flip, partition) if given else found_modularity(published, flip)))
+    found = found_modularity(published, flip) if partition is None else modularity(published, flip, partition)
+    figures["modularity"] = Estimate(*found)
     figures |= _four_person_figures(counts, flip, patterns)
-    degrees = (published.degrees - (published.nodes - 1) * flip.add) / flip.slope
+    degrees: Floats = np.asarray((published.degrees - (published.nodes - 1) * flip.add) / flip.slope, dtype=np.float64)
     law = DegreeLaw.fit(published.degrees, flip) if distribution and published.nodes else None
     return Recovery(figures, degrees, degree_error(published.nodes, figures["degrees"].estimate, flip), law)
 
@@ -118,7 +118,7 @@ def triad_figures(nodes: int, maps: Any, flip: Flip) -> dict[str, Estimate]:
     patterns = (EDGE, WEDGE, TRIANGLE)
     value = [maps(pattern) / pattern.symmetries for pattern in patterns]
     spread = [[covariance(one, other, maps, flip) for other in patterns] for one in patterns]
-    edges, wedges, triangles = value
+    _, wedges, triangles = value
     pairs = nodes * (nodes - 1) // 2 or 1
     return {
         "edges": _linear([1, 0, 0], value, spread),
@@ -169,7 +169,8 @@ def _four_person_figures(counts: PatternCounts, flip: Flip, names: Sequence[str]
     if flip.delete == 0 == flip.add:
         return {name: Estimate(value, 0.0) for name, value in centre.items()}
     twice = flip.then(flip)
-    again = [Unflipped(PatternCounts(reflipped(counts.graph, flip, Randomness(seed=n).child("again"))), twice) for n in range(replicates)]
+    redrawn = (reflipped(counts.graph, flip, Randomness(seed=n).child("again")) for n in range(replicates))
+    again = [Unflipped(PatternCounts(graph), twice) for graph in redrawn]
     spread = {name: [float(one.copies(pattern)) for one in again] for name, pattern in wanted.items()}
     return {name: Estimate(value, flip.slope * _deviation(spread[name])) for name, value in centre.items()}
 

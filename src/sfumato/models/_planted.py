@@ -10,7 +10,7 @@ Guarantee
 Why `any_bound` holds
     A guess partitions the published graphs into one region for each of the P places. Under the law Q without planting, the
     regions together have probability at most 1, so 1/P on average. Given everything else, the law with planting at Y and
-    Q differ only in the M = k(k − 1)/2 pairs inside Y; by the data-processing inequality no test tells them apart better than a test
+    Q differ only in the M = k(k − 1)/2 pairs inside Y; by the data-processing inequality no test tells them apart better than one
     between M flipped ties and M flipped non-ties, whose power at size α is f(α). f is concave, so the average over places is
     at most f(1/P). Nothing is assumed about the other people's ties except that they do not depend on which nodes were planted.
 

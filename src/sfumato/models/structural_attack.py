@@ -3,8 +3,8 @@
 Guarantee
     `against: any` (the default) holds two bounds at once. Attacks that follow a path through the planted accounts, knowing
     degrees and anything else: (1 − q)^(k − 1). Attacks of any kind on the ties among the planted accounts, with unlimited
-    computing power: the power of the best test between tied and not tied (`models._planted.any_bound`). `paths` and `ties` hold one each.
-    Neither covers an account that is recognized by its number of ties to others; see `models._planted`.
+    computing power: the power of the best test between tied and not tied (`models._planted.any_bound`). `paths` and `ties`
+    hold one each. Neither covers an account that is recognized by its number of ties to others; see `models._planted`.
 
 Paper
     [multitype §4.4.5, §4.5]

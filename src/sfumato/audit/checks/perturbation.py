@@ -1,9 +1,9 @@
 """Perturbation: the published graph is what the declared flip would make of some graph, and of this one when it is at hand.
 
-From the published files alone: edges are a simple graph in canonical order, the recovered number of edges is possible, and degrees
-vary at least as much as the flip makes them vary. A graph published without flipping, or with a smaller flip than declared, fails. With the
-original: the number of published edges is what this original leads to. With the private names: as many edges were lost
-and gained as the flip would.
+From the published files alone: edges are a simple graph in ascending order, the recovered number of edges is possible, and degrees
+vary at least as much as the flip makes them vary. A graph published without flipping, or with a much smaller flip than declared,
+fails. With the original: the number of published edges is what this original leads to. With the private names: as many edges
+were lost and gained as the flip would.
 
 Every count is compared at six standard deviations, so an honest release fails once in a hundred million.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
@@ -53,7 +54,7 @@ def _alone(evidence: Evidence, graph: Graph, flip: Flip) -> Iterator[str]:
         yield "degrees vary less than the declared flip makes them vary"
 
 
-def _codes(evidence: Evidence, nodes: int) -> np.ndarray:  # type: ignore[type-arg]
+def _codes(evidence: Evidence, nodes: int) -> NDArray[np.int64]:
     table = evidence.parts["edges"].table
     source, target = (table.column(name).cast("int64").to_numpy() for name in ("source", "target"))
     return np.where(source < target, source * nodes + target, -1)

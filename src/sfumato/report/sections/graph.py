@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from markupsafe import Markup
@@ -54,7 +55,8 @@ def _figures(view: View) -> Markup:
     if view.private:
         header += ("original",)
         true = recover(view.original, 0.0, distribution=False)
-        rows = [[*row, "—" if name == "modularity" else _written(true[name].estimate)] for name, row in zip(names, rows, strict=True)]
+        known = ["—" if name == "modularity" else _written(true[name].estimate) for name in names]
+        rows = [[*row, figure] for row, figure in zip(rows, known, strict=True)]
     return table(header, rows)
 
 
@@ -72,7 +74,7 @@ def _edges(top: int) -> list[int]:
 def _binned(law: DegreeLaw) -> list[tuple[str, float, str]]:
     edges = _edges(len(law.share))
     rows = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         share = float(law.share[low:high].sum())
         rows.append((str(low) if high == low + 1 else f"{low}–{high - 1}", share, f"{share:.1%}"))
     return rows
@@ -82,7 +84,7 @@ def _compared(view: View, law: DegreeLaw) -> Markup:
     rows = []
     degrees = view.original.degrees
     edges = _edges(max(len(law.share), int(degrees.max(initial=0)) + 1))
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         before = float(((degrees >= low) & (degrees < high)).mean())
         rows.append((str(low) if high == low + 1 else f"{low}–{high - 1}", before, float(law.share[low:high].sum())))
     return paired_bars(rows, title="Degree distribution, original and recovered", names=("original", "recovered"))
