@@ -1,1 +1,1 @@
-"""Schema theory of publishing several sub-tables: rules, outside knowledge, Guardian Normal Form, estimates. Pure functions only."""
+"""Schema theory of publishing several sub-tables: rules, outside knowledge, Guardian Normal Form, estimates."""
