@@ -16,6 +16,7 @@ _HOMES = {
     "verify": "sfumato.publication",
     "measure": "sfumato.publication",
     "Publication": "sfumato.publication",
+    "estimate": "sfumato.estimation",
     "Hierarchy": "sfumato.data.hierarchy",
     "SfumatoError": "sfumato.errors",
     "PolicyError": "sfumato.errors",
@@ -27,6 +28,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
+    from sfumato.estimation import estimate
     from sfumato.policy.policy import Policy
     from sfumato.publication import Publication, measure, publish, verify
 
@@ -39,6 +41,7 @@ __all__ = [
     "PolicyError",
     "Publication",
     "SfumatoError",
+    "estimate",
     "measure",
     "publish",
     "verify",

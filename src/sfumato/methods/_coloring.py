@@ -72,7 +72,7 @@ def guarantees(hidden: str, rules: Sequence[Rule]) -> list[Guarantee]:
 def _colours(columns: list[str], arcs: Arcs) -> list[list[str]]:
     import networkx as nx
 
-    graph = nx.Graph()
+    graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(columns)
     graph.add_edges_from(arc for arc in sorted(arcs) if arc[0] in graph and arc[1] in graph)
     colours = nx.greedy_color(graph, strategy="DSATUR")

@@ -86,12 +86,12 @@ class ExpectedDivergence:
         if not names:
             return np.full(len(self._weight), self._total)
         codes = self._codes_of(names)
-        counts: FloatArray = np.bincount(codes, weights=self._weight)[codes]
-        return counts
+        counts = np.bincount(codes, weights=self._weight).astype(np.float64)
+        return counts[codes]
 
     def _codes_of(self, names: frozenset[str]) -> IntArray:
         if names not in self._codes:
             known = next((names - {one} for one in sorted(names) if names - {one} in self._codes), None)
-            parts = [self._units[one] for one in sorted(names - known)] + [self._codes[known]] if known else None
-            self._codes[names] = group(parts or [self._units[one] for one in sorted(names)]).of
+            parts = [self._units[one] for one in sorted(names - (known or frozenset()))]
+            self._codes[names] = group([*parts, self._codes[known]] if known else parts).of
         return self._codes[names]

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,8 @@ from sfumato.data.domain import FloatArray, IntArray
 from sfumato.errors import ReleaseError
 from sfumato.schema.jointree import Link, join_tree
 
-BoolArray = NDArray[np.bool_]
 Columns = Mapping[str, IntArray]
+_WITHHELD = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +78,25 @@ class Sheet:
         """From one row per person; `hidden` is published through `buckets` only."""
         if buckets is None or not hidden:
             return cls(frozenset(visible), Counted.of(visible))
-        bucket = f"#{name}"
-        return cls.of_parts(visible, buckets, np.ones(len(buckets)), hidden, buckets, np.ones(len(buckets)), bucket)
+        shown = buckets >= 0
+        rows = Counted.of({**visible, f"#{name}": buckets})
+        entries = Counted.of({**{column: codes[shown] for column, codes in hidden.items()}, f"#{name}": buckets[shown]})
+        return cls.of_parts(rows, entries, f"#{name}", {column: int(codes.max()) + 1 for column, codes in hidden.items()})
 
     @classmethod
-    def of_parts(
-        cls, visible: Columns, buckets: IntArray, weight: FloatArray,
-        hidden: Columns, entry_buckets: IntArray, entry_weight: FloatArray, bucket: str,
-    ) -> Sheet:  # fmt: skip
-        """From the two published tables of an anatomy."""
-        rows = Counted.of({**visible, bucket: buckets}, weight)
-        entries = Counted.of({**hidden, bucket: entry_buckets}, entry_weight)
-        return cls(frozenset(visible), rows, frozenset(hidden), entries, bucket)
+    def of_parts(cls, rows: Counted, entries: Counted, bucket: str, sizes: Mapping[str, int]) -> Sheet:
+        """From the two published tables of an anatomy; rows in bucket −1 have their hidden values withheld.
+
+        Withheld means anything: every combination of the hidden columns' values (`sizes`) is taken as equally likely.
+        """
+        withheld = rows.columns[bucket] < 0
+        if withheld.any():
+            number = int(rows.columns[bucket].max()) + 1
+            numbered = np.where(withheld, number, rows.columns[bucket])
+            entries = _with_anything(entries, bucket, number, float(rows.weight[withheld].sum()), sizes)
+            rows = Counted({**rows.columns, bucket: numbered}, rows.weight)
+        hidden = frozenset(entries.columns) - {bucket}
+        return cls(frozenset(rows.columns) - {bucket}, rows, hidden, entries, bucket)
 
     def marginals(self) -> list[Counted]:
         return [self.rows] if self.entries is None else [self.rows, self.entries]
@@ -113,6 +121,18 @@ class Sheet:
         """The probability of the records' values in columns that this sheet publishes exactly."""
         source = self.rows if shared <= self.visible or self.entries is None else self.entries
         return _share(source, shared, records)
+
+
+def _with_anything(entries: Counted, bucket: str, number: int, weight: float, sizes: Mapping[str, int]) -> Counted:
+    """The entries with one more bucket in which every combination of hidden values has the same weight."""
+    names = [name for name in entries.columns if name != bucket]
+    volume = int(np.prod([sizes[name] for name in names], dtype=np.float64))
+    if volume > _WITHHELD:
+        raise ReleaseError("too many combinations of withheld values to estimate with", hint="publish fewer hidden columns")
+    grid = np.unravel_index(np.arange(volume), [sizes[name] for name in names])
+    columns = {name: np.concatenate([entries.columns[name], codes]) for name, codes in zip(names, grid, strict=True)}
+    columns[bucket] = np.concatenate([entries.columns[bucket], np.full(volume, number)])
+    return Counted(columns, np.concatenate([entries.weight, np.full(volume, weight / volume)]))
 
 
 def _matched(part: Counted, names: frozenset[str], records: Columns) -> tuple[int, IntArray, IntArray]:
@@ -159,8 +179,8 @@ class Estimate:
         parts = self._marginals
         return [_matched(parts[link.parent], link.shared, parts[link.child].columns) for link in self._tree]
 
-    def count(self, where: Mapping[str, BoolArray]) -> float:
-        """Expected number of people whose code in each named column is marked true."""
+    def count(self, where: Mapping[str, NDArray[Any]]) -> float:
+        """Expected number of people whose code in each named column is marked true (or counts with the share given there)."""
         factors = {place: self._selected(place, where) for place in range(len(self._marginals)) if self._touches(place, where)}
         for link, shared in zip(reversed(self._tree), reversed(self._shared), strict=True):
             if link.child in factors:
@@ -169,10 +189,10 @@ class Estimate:
         root = self._marginals[0]
         return float((root.weight * factors.get(0, np.ones(1))).sum())
 
-    def _touches(self, place: int, where: Mapping[str, BoolArray]) -> bool:
+    def _touches(self, place: int, where: Mapping[str, NDArray[Any]]) -> bool:
         return any(name in where for name in self._marginals[place].columns)
 
-    def _selected(self, place: int, where: Mapping[str, BoolArray]) -> FloatArray:
+    def _selected(self, place: int, where: Mapping[str, NDArray[Any]]) -> FloatArray:
         part = self._marginals[place]
         chosen = np.ones(len(part.weight))
         for name in part.columns.keys() & where.keys():
@@ -195,7 +215,8 @@ class Estimate:
             logs = sum((np.log(sheet.share_at(records)) for sheet in self.sheets), start=np.zeros(1))
             for link in tree:
                 if link.shared:
-                    logs = logs - np.log(self._exact(link).share_of(link.shared, records))
+                    shared = self._exact(link).share_of(link.shared, records)
+                    logs = logs - np.log(np.where(shared > 0, shared, 1.0))  # where it is 0 a table has said −∞ already
         return np.asarray(logs)
 
     def _exact(self, link: Link) -> Sheet:
