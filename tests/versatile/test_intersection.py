@@ -1,6 +1,6 @@
 """The adversary of §1.3 gets the paper's four tuples out of Table 2 and nothing out of a release in normal form."""
 
-from paper import CODES, labelled, table_2
+from versatile_paper import CODES, labelled, table_2
 
 from sfumato.attacks._intersecting import intersect
 from sfumato.methods._coloring import utility_aware

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paper import NAMES, TABLE_1
 from test_worlds import problems
-from worlds import largest_posterior
+from versatile_paper import NAMES, TABLE_1
+from versatile_worlds import largest_posterior
 
 import sfumato as sf
 from sfumato.attacks.intersection import IntersectionAttack

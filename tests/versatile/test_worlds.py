@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from worlds import largest_posterior, people
+from versatile_worlds import largest_posterior, people
 
 from sfumato.methods._buckets import largest_l
 from sfumato.methods._coloring import utility_aware
