@@ -50,3 +50,14 @@ def test_a_product_table_is_cut_into_the_smallest_buckets():
     columns = [np.tile(codes, 10) for codes in grid]
     buckets = joint_buckets(columns, [2, 2], Randomness(seed=3))
     assert set(np.bincount(buckets)) == {4}
+
+
+def test_withheld_values_are_estimated_as_anything():
+    """Rows outside every bucket keep their visible columns; their hidden values count evenly over the domain."""
+    from sfumato.schema.estimate import Estimate, Sheet
+
+    visible = {"a": np.array([0, 0, 1])}
+    sheet = Sheet.of_rows(visible, np.array([0, 0, -1]), {"s": np.array([0, 1, 1])}, name="t")
+    answer = Estimate([sheet])
+    assert answer.count({"s": np.array([True, False])}) == 1.5
+    assert answer.count({"a": np.array([False, True]), "s": np.array([True, False])}) == 0.5

@@ -79,24 +79,22 @@ class Sheet:
         if buckets is None or not hidden:
             return cls(frozenset(visible), Counted.of(visible))
         shown = buckets >= 0
-        rows = Counted.of({**visible, f"#{name}": buckets})
         entries = Counted.of({**{column: codes[shown] for column, codes in hidden.items()}, f"#{name}": buckets[shown]})
-        return cls.of_parts(rows, entries, f"#{name}", {column: int(codes.max()) + 1 for column, codes in hidden.items()})
+        return cls.of_parts(visible, buckets, entries, f"#{name}", {column: int(codes.max()) + 1 for column, codes in hidden.items()})
 
     @classmethod
-    def of_parts(cls, rows: Counted, entries: Counted, bucket: str, sizes: Mapping[str, int]) -> Sheet:
+    def of_parts(cls, visible: Columns, buckets: IntArray, entries: Counted, name: str, sizes: Mapping[str, int]) -> Sheet:
         """From the two published tables of an anatomy; rows in bucket −1 have their hidden values withheld.
 
         Withheld means anything: every combination of the hidden columns' values (`sizes`) is taken as equally likely.
         """
-        withheld = rows.columns[bucket] < 0
+        withheld = buckets < 0
         if withheld.any():
-            number = int(rows.columns[bucket].max()) + 1
-            numbered = np.where(withheld, number, rows.columns[bucket])
-            entries = _with_anything(entries, bucket, number, float(rows.weight[withheld].sum()), sizes)
-            rows = Counted({**rows.columns, bucket: numbered}, rows.weight)
-        hidden = frozenset(entries.columns) - {bucket}
-        return cls(frozenset(rows.columns) - {bucket}, rows, hidden, entries, bucket)
+            number = int(buckets.max()) + 1
+            buckets = np.where(withheld, number, buckets)
+            entries = _with_anything(entries, name, number, float(withheld.sum()), sizes)
+        rows = Counted.of({**visible, name: buckets})
+        return cls(frozenset(visible), rows, frozenset(entries.columns) - {name}, entries, name)
 
     def marginals(self) -> list[Counted]:
         return [self.rows] if self.entries is None else [self.rows, self.entries]

@@ -53,9 +53,8 @@ class Published:
         if self.bucket is None or self.entry_bucket is None or self.entry_count is None:
             return Sheet.of_rows(self.visible)
         key = f"#{self.name}"
-        rows = Counted.of({**self.visible, key: self.bucket})
         entries = Counted.of({**self.hidden, key: self.entry_bucket}, self.entry_count.astype(np.float64))
-        return Sheet.of_parts(rows, entries, key, sizes)
+        return Sheet.of_parts(self.visible, self.bucket, entries, key, sizes)
 
 
 @dataclass(frozen=True, slots=True)
