@@ -68,9 +68,9 @@ def _near(rng: np.random.Generator, cause: np.ndarray, size: int, noise: float, 
 def texas(rows: int = 177_148, seed: int = 7) -> dict[str, np.ndarray]:
     """Made-up discharges with the attribute domains of [versatile Table 5(b)]: places, diagnoses and doctors hang together."""
     rng = np.random.default_rng(seed)
-    zips = _zipf(rng, TEXAS["pat_zip"], rows, 40)
+    zips = _zipf(rng, TEXAS["pat_zip"], rows, 8)
     hospital = _near(rng, zips // 12, TEXAS["thcic"], 0.1, 4)
-    main = _zipf(rng, TEXAS["prn_diag"], rows, 25)
+    main = _zipf(rng, TEXAS["prn_diag"], rows, 5)
     age = np.clip(rng.normal(13, 5, rows), 0, 21).astype(np.int64)
     table = {
         "thcic": hospital,
