@@ -42,7 +42,7 @@ class Setting:
     x: float
     c: int = 5
     lhs: int = 3
-    l: int = 10  # noqa: E741
+    l: int = 10
     qd: int = 4
     p: float = 0.4
 
@@ -61,12 +61,14 @@ def random_rules(columns: Columns, setting: Setting, rng: np.random.Generator) -
     return rules
 
 
-def schemas(columns: Columns, rules: list[Rule], l: int, wanted: list[str]) -> Iterator[tuple[str, Callable[[], list[SubTable]]]]:  # noqa: E741
+def schemas(columns: Columns, rules: list[Rule], l: int, wanted: list[str]) -> Iterator[tuple[str, Callable[[], list[SubTable]]]]:
     names = list(columns)
+    sizes, members = dict.fromkeys(names, float(l)), {name: [name] for name in names}
     makers: dict[str, Callable[[], list[SubTable]]] = {
         "utility-aware": lambda: utility_aware(names, rules),
-        "guardian": lambda: guardian(names, rules, ExpectedDivergence(columns, dict.fromkeys(names, float(l)), {n: [n] for n in names})),
+        "guardian": lambda: guardian(names, rules, ExpectedDivergence(columns, sizes, members)),
         "multi-sensitive": lambda: [guarded_table(names, {each.hidden for each in rules}, rules)],
+        "multi-sensitive, cut": lambda: [guarded_table(names, {each.hidden for each in rules}, rules)],
         "single-attribute": lambda: [SubTable(frozenset({name})) for name in names],
     }
     yield from ((name, makers[name]) for name in wanted)
@@ -79,9 +81,10 @@ def measure(columns: Columns, setting: Setting, wanted: list[str], run: int, que
     for method, make in schemas(columns, rules, setting.l, wanted):
         start = time.process_time()
         tables = make()
-        dealt = deal(columns, tables, dict.fromkeys(columns, setting.l), Randomness(seed=run))
+        grids = 200 if method.endswith("cut") else 0
+        dealt = deal(columns, tables, dict.fromkeys(columns, setting.l), Randomness(seed=run), grids)
         spent = time.process_time() - start
-        assert method == "multi-sensitive" or in_normal_form(tables, rules)
+        assert method.startswith("multi-sensitive") or in_normal_form(tables, rules)
         estimate = Estimate([each.sheet(columns, str(place)) for place, each in enumerate(dealt)])
         yield {
             "figure": setting.figure, "x": setting.x, "run": run, "method": method, "rules": len(rules), "tables": len(tables),
@@ -109,7 +112,8 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=300)
     given = parser.parse_args()
     columns = {"adult": adult, "texas": texas, "diabetes": diabetes}[given.which]()
-    wanted = ["utility-aware", "guardian", "single-attribute"] + (["multi-sensitive"] if given.which == "adult" else [])
+    wanted = ["utility-aware", "guardian", "single-attribute"]
+    wanted += ["multi-sensitive", "multi-sensitive, cut"] if given.which == "adult" else []
     rows = []
     for setting in settings(given.which):
         here = wanted if given.which == "adult" or setting.figure == "vary c" else ["utility-aware", "single-attribute"]
@@ -120,10 +124,9 @@ def main() -> None:
 
 
 def summary(rows: list[dict[str, object]], setting: Setting) -> str:
-    means = averages(rows, setting.figure)
+    here = {method: at[setting.x] for method, at in averages(rows, setting.figure).items()}
     return "; ".join(
-        f"{method} kl {at[setting.x]['kl_divergence']:.3f} err {at[setting.x]['query_error']:.3f} cpu {at[setting.x]['seconds']:.2f}s"
-        for method, at in means.items()
+        f"{method} kl {at['kl_divergence']:.3f} err {at['query_error']:.3f} cpu {at['seconds']:.2f}s" for method, at in here.items()
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-COLOURS = ["#b5654a", "#3f4b57", "#6f8f5f", "#9fb0bf"]
+COLOURS = ["#b5654a", "#3f4b57", "#9fb0bf", "#6f8f5f", "#c9a227"]
 LEFT, TOP, WIDTH, HEIGHT = 60, 34, 420, 240
 
 

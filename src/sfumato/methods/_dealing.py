@@ -35,14 +35,18 @@ class Dealt:
 
 
 def deal(
-    columns: Mapping[str, IntArray], tables: Sequence[SubTable], levels: Mapping[str, float], randomness: Randomness
+    columns: Mapping[str, IntArray],
+    tables: Sequence[SubTable],
+    levels: Mapping[str, float],
+    randomness: Randomness,
+    grids: int = 0,
 ) -> list[Dealt]:
     """Bucketize every guarded column at its level and shuffle every table."""
-    return [_deal_one(columns, table, levels, randomness.child(place)) for place, table in enumerate(tables)]
+    return [_deal_one(columns, table, levels, randomness.child(place), grids) for place, table in enumerate(tables)]
 
 
 def _deal_one(
-    columns: Mapping[str, IntArray], table: SubTable, levels: Mapping[str, float], randomness: Randomness
+    columns: Mapping[str, IntArray], table: SubTable, levels: Mapping[str, float], randomness: Randomness, grids: int
 ) -> Dealt:
     count = len(next(iter(columns.values())))
     rows = randomness.child("rows").permutation(count)  # I1
@@ -53,5 +57,5 @@ def _deal_one(
     if len(names) == 1:
         buckets = bucketize(columns[names[0]], int(np.ceil(levels[names[0]])), source, what=f"column '{names[0]}'")
     else:
-        buckets = joint_buckets([columns[name] for name in names], [levels[name] for name in names], source)
+        buckets = joint_buckets([columns[name] for name in names], [levels[name] for name in names], source, grids)
     return Dealt(table, rows, buckets[rows])

@@ -17,11 +17,11 @@ Invariants
 
 Departures
     The program runs over classes with counts, not over tuples. The printed algorithm makes one bucket of everything that is
-    publishable (by I1 its loop runs once); cutting it up (I2) is ours and makes a much stronger baseline. With one hidden
-    column both reduce to ordinary bucketization.
+    publishable (by I1 its loop runs once). Cutting that up (I2) into grids is ours, makes a much stronger method, and is
+    asked for with `grids`. With one hidden column both reduce to ordinary bucketization.
 
 Cost
-    One integer program with a variable per class; then at most `cuts` grids, each a few passes over the classes. What is
+    One integer program with a variable per class; then at most `grids` grids, each a few passes over the classes. What is
     not cut by then stays one bucket.
 """
 
@@ -86,21 +86,21 @@ class Lattice:
         return min(by_count, int(by_line.min(initial=by_count)))
 
 
-def joint_buckets(columns: Sequence[IntArray], levels: Sequence[float], randomness: Randomness, cuts: int = 200) -> IntArray:
+def joint_buckets(columns: Sequence[IntArray], levels: Sequence[float], randomness: Randomness, grids: int = 0) -> IntArray:
     """A bucket per row, −1 for the residue."""
     if len(columns) == 1 and largest_l(columns[0]) >= levels[0]:
         return bucketize(columns[0], int(np.ceil(levels[0])), randomness)
     classes = group(columns)
     distinct = [codes[classes.first] for codes in columns]
     lattice = Lattice.of(distinct, levels, classes.counts)
-    return _deal(classes.of, _compositions(lattice, distinct, levels, cuts), randomness)
+    return _deal(classes.of, _compositions(lattice, distinct, levels, grids), randomness)
 
 
-def _compositions(lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], cuts: int) -> list[tuple[IntArray, int]]:
+def _compositions(lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], grids: int) -> list[tuple[IntArray, int]]:
     """Fit compositions with how often each is used; together the largest publishable part."""
     left = lattice.largest()
     made: list[tuple[IntArray, int]] = []
-    for _ in range(cuts if _volume(columns) <= _DENSE else 0):
+    for _ in range(grids if _volume(columns) <= _DENSE else 0):
         piece, times = _best_grid(lattice, columns, levels, left)
         if not times:
             break

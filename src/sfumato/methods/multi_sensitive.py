@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from sfumato.data.domain import IntArray
 from sfumato.errors import Infeasible
@@ -33,6 +34,8 @@ class MultiSensitive(SubTables):
     name: ClassVar[str] = "multi-sensitive"
     paper: ClassVar[str] = "versatile App. B"
 
+    grids: int = Field(default=0, ge=0, description="cut what fits into so many kinds of small buckets (0: as the paper does)")
+
     def refusal_of_inner(self, policy: Policy) -> str:
         return "" if self.inner == "anatomy" else "several hidden columns need buckets (inner: anatomy)"
 
@@ -52,7 +55,7 @@ class MultiSensitive(SubTables):
             return super().buckets(hidden, data, task)
         levels = [float(max(math.ceil(least_rows(model)) for model in data.asked(name))) for name in hidden]
         codes = [data.table.text(name).codes.astype(np.int64) for name in hidden]
-        dealt = joint_buckets(codes, levels, task.randomness.child("buckets"))
+        dealt = joint_buckets(codes, levels, task.randomness.child("buckets"), self.grids)
         if (dealt < 0).all():
             raise Infeasible(
                 f"no group of records keeps {listed(hidden)} diverse for whoever knows the others",

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
-from sfumato.data.domain import IntArray
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.schema.estimate import Estimate
-from sfumato.schema.published import Tables, read_tables
 from sfumato.schema.utility import kl_divergence
 
 
@@ -26,23 +22,10 @@ class KlDivergence(Metric):
     paper: ClassVar[str] = "versatile Eq. 3"
 
     def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and aligned(comparison) is not None
+        return super().applies(comparison) and comparison.sub_tables is not None
 
     def measure(self, comparison: Comparison) -> float:
-        found = aligned(comparison)
-        assert found is not None
-        tables, columns = found
+        assert comparison.sub_tables is not None
+        tables, columns = comparison.sub_tables
         return kl_divergence(columns, Estimate(tables.sheets()))
 
-
-def aligned(comparison: Comparison) -> tuple[Tables, dict[str, IntArray]] | None:
-    """The published tables and the original in the same codes; None when a table is generalized, not exact."""
-    tables = read_tables(comparison.parts)
-    columns = {}
-    for name, labels in tables.labels.items():
-        known = {label: code for code, label in enumerate(labels)}
-        text = comparison.original.text(name)
-        if any(label not in known for label in text.labels) or len(known) != len(text.labels):
-            return None
-        columns[name] = np.array([known[label] for label in text.labels], dtype=np.int64)[text.codes]
-    return tables, columns

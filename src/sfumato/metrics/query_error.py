@@ -23,7 +23,6 @@ from sfumato.data.classes import Classes, group
 from sfumato.data.domain import FloatArray, IntArray
 from sfumato.data.table import Table, Text
 from sfumato.metrics.base import Comparison, Metric
-from sfumato.metrics.kl_divergence import aligned
 from sfumato.schema.estimate import Estimate
 from sfumato.schema.utility import random_queries, relative_errors
 
@@ -37,7 +36,7 @@ class QueryError(Metric):
     paper: ClassVar[str] = "versatile §6"
 
     def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and (comparison.form != "sub-tables" or aligned(comparison) is not None)
+        return super().applies(comparison) and (comparison.form != "sub-tables" or comparison.sub_tables is not None)
 
     def measure(self, comparison: Comparison) -> float:
         asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
@@ -49,9 +48,8 @@ class QueryError(Metric):
 
 def _from_sub_tables(comparison: Comparison, asked: Mapping[str, Any]) -> FloatArray:
     """Errors of queries on random sets of values (share `percentage` of each column's), answered by the estimate."""
-    found = aligned(comparison)
-    assert found is not None
-    tables, columns = found
+    assert comparison.sub_tables is not None
+    tables, columns = comparison.sub_tables
     dimension = min(int(asked["dimension"]), len(columns))
     share = float(asked.get("percentage") or float(asked["selectivity"]) ** (1 / dimension))
     workload = random_queries(columns, dimension, share, int(asked["queries"]), np.random.default_rng(0))

@@ -80,7 +80,8 @@ class Sheet:
             return cls(frozenset(visible), Counted.of(visible))
         shown = buckets >= 0
         entries = Counted.of({**{column: codes[shown] for column, codes in hidden.items()}, f"#{name}": buckets[shown]})
-        return cls.of_parts(visible, buckets, entries, f"#{name}", {column: int(codes.max()) + 1 for column, codes in hidden.items()})
+        sizes = {column: int(codes.max()) + 1 for column, codes in hidden.items()}
+        return cls.of_parts(visible, buckets, entries, f"#{name}", sizes)
 
     @classmethod
     def of_parts(cls, visible: Columns, buckets: IntArray, entries: Counted, name: str, sizes: Mapping[str, int]) -> Sheet:

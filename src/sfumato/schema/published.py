@@ -167,3 +167,15 @@ def _check_sums(bucket: IntArray, entry_bucket: IntArray, count: IntArray, bucke
     listed = np.bincount(entry_bucket, weights=count, minlength=buckets).astype(np.int64)
     if (rows != listed).any():  # I2
         raise ReleaseError(f"{int((rows != listed).sum())} bucket(s) do not have as many hidden values as rows")
+
+
+def aligned(tables: Tables, original: Table) -> dict[str, IntArray] | None:
+    """The original's columns in the codes of the published tables; None when a column was generalized."""
+    columns = {}
+    for name, labels in tables.labels.items():
+        known = {label: code for code, label in enumerate(labels)}
+        text = original.text(name)
+        if any(label not in known for label in text.labels) or len(known) != len(text.labels):
+            return None
+        columns[name] = np.array([known[label] for label in text.labels], dtype=np.int64)[text.codes]
+    return columns

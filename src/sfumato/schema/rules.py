@@ -40,7 +40,7 @@ class Guarantee(Protocol):
 class Diversity:
     """No value of the hidden column has a share above 1/l among anybody's candidates."""
 
-    l: float = 2  # noqa: E741 - the field's own letter
+    l: float = 2
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, Diversity) and self.l >= other.l

@@ -8,7 +8,6 @@ in the same order.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -24,7 +23,7 @@ from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.release.certificate import Finding
 from sfumato.release.release import Part
-from sfumato.schema.published import BUCKET, Published, Tables, read_tables
+from sfumato.schema.published import BUCKET, Published, Tables
 
 _SAME_PLACE = 0.5
 
@@ -38,7 +37,7 @@ class Agreement(Check):
         return evidence.form == "sub-tables"
 
     def examine(self, evidence: Evidence) -> Finding:
-        tables = read_tables(evidence.tables)
+        tables = evidence.sub_tables
         wrong = [*_incomplete(evidence, tables), *_contradictions(tables)]
         if isinstance(evidence.original, Table):
             wrong += [f"{table.name} {what}" for table in tables.tables for what in _untrue(evidence, tables, table)]
@@ -132,9 +131,12 @@ def _own_values(evidence: Evidence, tables: Tables, table: Published) -> bool:
     shown = table.bucket >= 0
     names = sorted(table.hidden)
     truth = [_recoded(tables, evidence.original, name)[evidence.behind[table.name]][shown] for name in names]
-    own = Counter(zip(table.bucket[shown].tolist(), *(codes.tolist() for codes in truth), strict=True))
-    keys = zip(table.entry_bucket.tolist(), *(table.hidden[name].tolist() for name in names), strict=True)
-    return own == Counter(dict(zip(keys, table.entry_count.tolist(), strict=True)))
+    own = [table.bucket[shown], *truth]
+    listed = [table.entry_bucket, *(table.hidden[name] for name in names)]
+    classes = group([np.concatenate(pair) for pair in zip(own, listed, strict=True)])
+    half, weight = int(shown.sum()), table.entry_count.astype(np.float64)
+    stated = np.bincount(classes.of[half:], weights=weight, minlength=len(classes))
+    return bool((np.bincount(classes.of[:half], minlength=len(classes)) == stated).all())
 
 
 def _linked(evidence: Evidence) -> list[str]:

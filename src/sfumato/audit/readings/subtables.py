@@ -37,7 +37,7 @@ from sfumato.policy.rules import dependencies_of, rules_of_claim
 from sfumato.release.certificate import Finding
 from sfumato.schema.dependencies import expand
 from sfumato.schema.guardian import SubTable, Verdict, explain
-from sfumato.schema.published import Published, Tables, read_tables
+from sfumato.schema.published import Published, Tables
 from sfumato.schema.rules import Rule
 
 
@@ -85,13 +85,13 @@ class SubTablesReading(Reading):
         )
 
     def published(self, evidence: Evidence) -> int:
-        tables = read_tables(evidence.tables)
+        tables = evidence.sub_tables
         return tables.people - max((table.withheld for table in tables.tables), default=0)
 
 
 def outcomes(evidence: Evidence, claim: Claim) -> list[Outcome]:
     """The claim's rules, and those that outside knowledge adds (I2), each judged over all tables."""
-    tables = read_tables(evidence.tables)
+    tables = evidence.sub_tables
     knows = dependencies_of(evidence.policy)
     rules, _ = expand(rules_of_claim(claim), knows)
     return [_outcome(tables, each, [known.columns for known in knows], claim.model) for each in rules]
