@@ -276,6 +276,43 @@ def test_the_audits_figure_is_the_posterior_over_all_worlds(problem, seed, metho
         assert float(believed) <= 1 / finding.achieved["l"] + 1e-5
 
 
+@given(problems(), st.integers(0, 2), st.sampled_from(METHODS))
+@settings(max_examples=25, deadline=None)
+def test_an_outsider_who_knows_a_dependency_gains_nothing(problem, seed, method):
+    """Worlds that contradict the known map b → d are ruled out before believing; the rules still hold, or are refused."""
+    columns, rules = problem
+    columns = {**columns, "d": columns["b"] // 2}
+    data = {name: [str(code) for code in codes] for name, codes in columns.items()}
+    rules = [each for each in rules if each.hidden != "d"]
+    claims = [f"{', '.join(sorted(each.given))} -> {each.hidden} : 2-diversity" for each in rules]
+    known = {str(code): str(code // 2) for code in range(3)}
+    try:
+        publication = sf.publish(policy(*claims, knows=["b -> d"], method={method: {}}), data=data, seed=seed)
+    except sf.SfumatoError:
+        return
+    tables = [worlds_table(publication.release.parts, name) for name in publication.release.parts if name[-1].isdigit()]
+    for each in rules:
+        given_now = sorted(each.given | ({"d"} if "b" in each.given else set()))
+        assert largest_posterior(tables, given_now, each.hidden, lambda person: known[person["b"]] == person["d"]) <= Fraction(1, 2)
+
+
+def test_columns_that_are_not_published_may_tie_others_together():
+    data = table()
+    data["region"] = [f"r{int(value[1:]) % 3}" for value in data["b"]]
+    data["d"] = [f"s{value[1:]}" for value in data["region"]]
+    columns = {**dict.fromkeys("abcd", "other"), "region": {"role": "other", "publish": False}}
+    columns["secret"] = {"role": "other", "publish": False}
+    data["secret"] = ["same"] * 240
+    tree = {"version": 1, "columns": columns, "knows": ["b -> region", "region -> d"]}
+    asked = sf.Policy.parse({**tree, "protect": ["region -> c : 2-diversity", "a -> d : 2-diversity", "c -> secret : 9-diversity"]})
+    publication = sf.publish(asked, data=data, seed=1)
+    assert publication.certificate.holds
+    assert "region" not in {name for part in publication.release.parts.values() for name in part.table.column_names}
+    data["d"] = [f"s{int(value[1:]) // 2}" for value in data["region"]]
+    with pytest.raises(sf.Infeasible, match="'d' breaks"):
+        sf.publish(asked, data=data, seed=1)
+
+
 def worlds_table(parts, name):
     shown = parts[name].table.to_pylist()
     visible = [{key: value for key, value in row.items() if key != "bucket"} for row in shown]

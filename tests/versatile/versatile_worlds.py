@@ -55,10 +55,12 @@ def link(known, rows):
     return tuple(linked)
 
 
-def largest_posterior(tables, given, hidden):
-    """The largest P(hidden = s | given = q, all tables) over people q that exist in some world."""
+def largest_posterior(tables, given, hidden, believed=lambda person: True):
+    """The largest P(hidden = s | given = q, all tables) over people q that exist in some world with only believed people."""
     together, alone = Counter(), Counter()
     for world, weight in people(tables).items():
+        if not all(believed(dict(person)) for person in world):
+            continue
         for person in world:
             values = dict(person)
             q = tuple(values[name] for name in given if name in values)

@@ -1,4 +1,4 @@
-"""`versatile`: a health department with nine rules between columns, none of which is simply "sensitive"."""
+"""`versatile`: a health department whose rules speak about pairs and triples of columns, none of which is simply "sensitive"."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Versatile(Scenario):
 
 
 def discharges(count: int, seed: int = 2010) -> list[list[str]]:
-    """Invented discharges: illness depends on age, hospitals on counties, surgeons on hospitals."""
+    """Invented discharges: illness depends on age, hospitals on counties, surgeons serve two hospitals each."""
     rng = np.random.default_rng(seed)
     illnesses = ["asthma", "diabetes", "fracture", "hypertension", "influenza", "migraine", "pneumonia", "stroke"]
     rows = []
@@ -79,7 +79,7 @@ def discharges(count: int, seed: int = 2010) -> list[list[str]]:
         age = int(np.clip(rng.normal(52, 20), 0, 99)) // 10
         race = int(rng.choice(4, p=[0.45, 0.25, 0.2, 0.1]))
         illness = illnesses[int(rng.integers(0, 4) * (age > 4) + rng.integers(0, 5)) % 8]
-        surgeon = f"S{hospital}{int(rng.integers(0, 9))}"
+        surgeon = f"S{(hospital * 9 + int(rng.integers(0, 18))) % 45:02d}"
         gender = "F" if rng.random() < 0.5 else "M"
         who = ["white", "black", "hispanic", "asian"][race]
         rows.append([f"H{hospital}", f"{age}0-{age}9", gender, f"{71000 + zip_code}", f"C{county}", who, illness, surgeon])

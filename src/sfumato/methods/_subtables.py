@@ -52,22 +52,40 @@ class Hidden:
     def asked(self, column: str) -> list[Model]:
         return [by for by in guarantees(column, self.rules) if isinstance(by, Model)]
 
-    def alone(self, column: str) -> Linkage:
-        """What everybody reads off the column published alone."""
-        text = self.table.text(column)
-        return Linkage.of_groups(np.zeros(self.table.rows, dtype=np.int64), {column: (text.codes, text.labels)})
 
-    def check(self) -> None:
-        """I1"""
-        for each in self.rules:
-            model = each.by
-            assert isinstance(model, Model)
-            if not model.satisfied(self.alone(each.hidden)).all():
-                raise Infeasible(
-                    f"column '{each.hidden}' breaks {model} even when it is published alone",
-                    where=f"rule {each}",
-                    hint=f"{model.suggestion(self.alone(each.hidden))}; lower the level, or do not publish the column",
-                )
+def one_sided(rules: Sequence[Rule], table: Table) -> list[Rule]:
+    """Every rule with one hidden column that is safe when published alone; `Infeasible` when there is none (I1)."""
+    anyway = {each.hidden for each in rules if len(each.hide) == 1}
+
+    def ease(column: str) -> tuple[bool, int]:
+        return column in anyway, -int(table.text(column).counts().max(initial=0))
+
+    chosen = []
+    for each in rules:
+        fit = [column for column in sorted(each.hide) if _safe_alone(table, column, each.by)]
+        if not fit:
+            raise _ineligible(table, max(sorted(each.hide), key=ease), each)
+        chosen.append(each.with_sides(each.given, {max(fit, key=ease)}))
+    return chosen
+
+
+def _alone(table: Table, column: str) -> Linkage:
+    """What everybody reads off the column published alone."""
+    text = table.text(column)
+    return Linkage.of_groups(np.zeros(table.rows, dtype=np.int64), {column: (text.codes, text.labels)})
+
+
+def _safe_alone(table: Table, column: str, model: Any) -> bool:
+    return bool(model.satisfied(_alone(table, column)).all())
+
+
+def _ineligible(table: Table, column: str, rule: Rule) -> Infeasible:
+    assert isinstance(rule.by, Model)
+    return Infeasible(
+        f"column '{column}' breaks {rule.by} even when it is published alone",
+        where=f"rule {rule}",
+        hint=f"{rule.by.suggestion(_alone(table, column))}; lower the level, or do not publish the column",
+    )
 
 
 class SubTables(Method):
@@ -104,16 +122,15 @@ class SubTables(Method):
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         model = claim.model
-        shown = bool(claim.hide) and set(claim.hide) <= set(policy.published)
-        return model.monotone and model.needs_sensitive and not model.bounds_candidates and shown and bool(claim.given)
+        return model.monotone and model.needs_sensitive and not model.bounds_candidates and bool(claim.hide) and bool(claim.given)
 
     def describe(self, policy: Policy) -> list[str]:
         return rules_of(policy).sentences()
 
     def run(self, task: Task) -> Release:
         rule_set = rules_of(task.policy)
-        data = Hidden(task.data, one_sided(rule_set.over_units(), task.data), rule_set.members)
-        data.check()
+        wanted = [each for each in rule_set.wanted if each.hide <= rule_set.unit.keys()]
+        data = Hidden(task.data, rule_set.over_units(one_sided(wanted, task.data)), rule_set.members)
         task.progress(0.1, "choosing the tables")
         tables = self.decompose(list(rule_set.members), data.rules, rule_set.guardable, data)
         return self._published(task, [_over_columns(table, rule_set.members) for table in tables], data)
@@ -159,16 +176,6 @@ class Made:
     rows: IntArray
     entries: pa.Table | None = None
     withheld: int = 0
-
-
-def one_sided(rules: Sequence[Rule], table: Table) -> list[Rule]:
-    """Every rule with one hidden unit: of several the one hidden anyway, else the one that is easiest to hide."""
-    anyway = {each.hidden for each in rules if len(each.hide) == 1}
-
-    def ease(unit: str) -> tuple[bool, float]:
-        return unit in anyway, -float(np.bincount(table.text(unit).codes).max())
-
-    return [each.with_sides(each.given, {max(sorted(each.hide), key=ease)}) for each in rules]
 
 
 def _over_columns(table: SubTable, members: Mapping[str, tuple[str, ...]]) -> SubTable:

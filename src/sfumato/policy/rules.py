@@ -9,6 +9,7 @@ Paper
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfumato.errors import PolicyError
@@ -32,6 +33,8 @@ class RuleSet:
     knows: tuple[Dependency, ...]
     members: dict[str, tuple[str, ...]]
     """Published columns tied together by outside knowledge, as units."""
+    unit: dict[str, str]
+    """The unit of every column, published or not, whose unit has published columns."""
 
     @property
     def knowledge(self) -> list[frozenset[str]]:
@@ -42,15 +45,9 @@ class RuleSet:
         """Units of one column; larger units are never hidden behind buckets."""
         return {name for name, columns in self.members.items() if len(columns) == 1}
 
-    def over_units(self) -> list[Rule]:
-        """The wanted rules over published units; columns that are not published tell nothing and need no hiding."""
-        shown = {column for columns in self.members.values() for column in columns}
-        visible = [
-            each.with_sides(each.given & shown, each.hide)
-            for each in self.wanted
-            if each.hide <= shown and each.given & shown
-        ]
-        return list(irreducible(on_units(visible, self.members)).kept)
+    def over_units(self, rules: Sequence[Rule] | None = None) -> list[Rule]:
+        """The rules (all wanted ones when not said) over published units."""
+        return list(irreducible(on_units(self.wanted if rules is None else rules, self.unit)).kept)
 
     def sentences(self) -> list[str]:
         """The reasoning, for people."""
@@ -90,4 +87,16 @@ def rules_of(policy: Policy) -> RuleSet:
     stated = [each for claim in policy.claims for each in rules_of_claim(claim)]
     expanded, added = expand(stated, knows)
     reduction = irreducible(expanded)
-    return RuleSet(reduction.kept, tuple(added), reduction.implied, knows, units(policy.published, knows))
+    return RuleSet(reduction.kept, tuple(added), reduction.implied, knows, *_published_units(policy, knows))
+
+
+def _published_units(policy: Policy, knows: tuple[Dependency, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Units named after their first published column; columns that are not published may tie others together."""
+    members: dict[str, tuple[str, ...]] = {}
+    unit: dict[str, str] = {}
+    for tied in units(list(policy.columns), knows).values():
+        shown = tuple(column for column in tied if column in policy.published)
+        if shown:
+            members[shown[0]] = shown
+            unit |= dict.fromkeys(tied, shown[0])
+    return members, unit

@@ -124,12 +124,17 @@ def units(columns: Sequence[str], knows: Sequence[Dependency]) -> dict[str, tupl
     return {members[0]: tuple(members) for members in grouped.values()}
 
 
-def on_units(rules: Sequence[Rule], members: Mapping[str, tuple[str, ...]]) -> list[Rule]:
-    """The rules with each column replaced by its unit; refuses a rule between two columns of one unit."""
-    unit = {column: name for name, columns in members.items() for column in columns}
+def on_units(rules: Sequence[Rule], unit: Mapping[str, str]) -> list[Rule]:
+    """The rules with each column replaced by its unit; refuses a rule between two columns of one unit.
+
+    Columns without a unit tell nothing: they are left out on the left, and a rule that hides one of them is kept already.
+    """
     translated = []
     for each in rules:
-        given, hide = {unit[column] for column in each.given}, {unit[column] for column in each.hide}
+        given = {unit[column] for column in each.given if column in unit}
+        hide = {unit[column] for column in each.hide if column in unit}
+        if not given or len(hide) < len(each.hide):
+            continue
         if not hide - given:
             raise Infeasible(
                 f"what outsiders know ties {listed(each.hide)} to {listed(each.given)}: "
