@@ -18,6 +18,7 @@ _HOMES = {
     "Publication": "sfumato.publication",
     "recover": "sfumato.metrics.recovery",
     "Graph": "sfumato.data.graph",
+    "estimate": "sfumato.estimation",
     "Hierarchy": "sfumato.data.hierarchy",
     "SfumatoError": "sfumato.errors",
     "PolicyError": "sfumato.errors",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.data.graph import Graph
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
+    from sfumato.estimation import estimate
     from sfumato.metrics.recovery import recover
     from sfumato.policy.policy import Policy
     from sfumato.publication import Publication, measure, publish, verify
@@ -44,6 +46,7 @@ __all__ = [
     "PolicyError",
     "Publication",
     "SfumatoError",
+    "estimate",
     "measure",
     "publish",
     "recover",
