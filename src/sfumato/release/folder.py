@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, ReleaseError
@@ -89,7 +88,7 @@ def write_part(part: Part, path: Path) -> None:
     if path.suffix == ".parquet":
         pq.write_table(part.table, path)
     else:
-        pa_csv.write_csv(part.table, path, pa_csv.WriteOptions(quoting_style="needed"))
+        part.to_polars().write_csv(path, quote_style="necessary", line_terminator="\n")
 
 
 def write_json(tree: Mapping[str, Any], path: Path) -> None:
