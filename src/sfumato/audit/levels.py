@@ -16,14 +16,14 @@ Departures
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from sfumato.audit.boxes import contained
 from sfumato.data.domain import IntArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.sequence import Boxes, ReleaseSequence
+from sfumato.data.sequence import BoolArray, Boxes, ReleaseSequence
 
 _SLICE = 2_000_000
 _SAFE = 1 << 62
@@ -123,6 +123,29 @@ def _summed(who: IntArray, value: IntArray, weight: np.ndarray) -> tuple[IntArra
     pairs, first = np.unique(key[order], return_index=True)
     totals = np.add.reduceat(weight[order], first) if len(first) else weight[:0]
     return pairs // width, pairs % width, totals
+
+
+def short_of(sequence: ReleaseSequence, cliques: IntArray, k: float) -> Callable[[BoolArray, BoolArray], BoolArray]:
+    """For `decide`: cliques that would give a new sensitive value to somebody who has fewer than k proven ones."""
+    people = sequence.people()
+    holds = [_holders(sequence, r, people) for r in range(sequence.count)]
+    who, clique, _ = _meet(holds[0], cliques[:, 0])
+    for r in range(1, sequence.count):
+        keep = _look_up(holds[r], who, cliques[clique, r]) > 0
+        who, clique = who[keep], clique[keep]
+    width = int(sequence.sizes[sequence.sensitive])
+    pair = who * width + _sensitive_of(sequence, cliques)[clique]
+
+    def wanted(admitted: BoolArray, excluded: BoolArray) -> BoolArray:
+        proven = np.zeros(len(people) * width, dtype=np.bool_)
+        proven[pair[admitted[clique]]] = True
+        short = proven.reshape(len(people), width).sum(axis=1) < k
+        asked = short[who] & ~proven[pair] & ~admitted[clique] & ~excluded[clique]
+        mask = np.zeros(len(cliques), dtype=np.bool_)
+        mask[clique[asked]] = True
+        return mask
+
+    return wanted
 
 
 def linkability(linkage: Linkage) -> int:

@@ -234,6 +234,23 @@ class Board:
         np.add.at(self.records.data, moves.unit, moves.amount)
         np.subtract.at(self.records.data, units, moves.amount)
 
+    def lift(self, units: IntArray) -> int:
+        """Generalize all records of these units by one step in every column; how many records changed."""
+        new = np.array([self._lifted(int(number)) for number in self.unit_class.data[units]], dtype=np.int64)
+        changed = new != self.unit_class.data[units]
+        units, new = units[changed], new[changed]
+        if not len(units):
+            return 0
+        amount = self.records.data[units].copy()
+        went = self._units(self.unit_base.data[units], new)
+        self.records.data[units] = 0
+        np.add.at(self.records.data, went, amount)
+        return int(amount.sum())
+
+    def _lifted(self, number: int) -> int:
+        nodes = [int(tree.parent[node]) for tree, node in zip(self.trees, self.class_nodes.data[:, number], strict=True)]
+        return self._class((*nodes, int(self.class_value.data[number])))
+
     # -- privacy (I3) -----------------------------------------------------------------------------------------------------
 
     def living(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
