@@ -96,9 +96,9 @@ class ReleaseSequence:
         published: Sequence[tuple[IntArray, IntArray]],
         known: tuple[IntArray, IntArray],
     ) -> ReleaseSequence:
-        """From boxes per record: ``published[r]`` and ``known`` are (lo, hi) arrays, records × attributes."""
+        """From (lo, hi) arrays, records × attributes, per release; `known` has a row for everybody who is to be judged."""
         grouped = [Boxes.of_records(lo, hi) for lo, hi in published]
-        links = group([of for _, of in grouped], rows=len(known[0]))
+        links = group([of for _, of in grouped])
         matrix = np.stack([of[links.first] for _, of in grouped], axis=1)
         quasi = np.array([m for m, a in enumerate(attributes) if a.role == "quasi-identifier"], dtype=np.int64)
         everyone = Boxes(known[0], known[1], np.ones(len(known[0]), dtype=np.int64))

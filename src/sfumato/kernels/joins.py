@@ -19,10 +19,10 @@ Cost: linear in living edges and cliques; nothing depends on the number of recor
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from sfumato.kernels import jit
 
 
-@njit(cache=True)
+@jit
 def meets(lo, hi, a_lo, a_hi):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Do two boxes intersect in every column?"""
     for m in range(len(lo)):
@@ -31,7 +31,7 @@ def meets(lo, hi, a_lo, a_hi):  # type: ignore[no-untyped-def]  # noqa: ANN001, 
     return True
 
 
-@njit(cache=True)
+@jit
 def inside(lo, hi, a_lo, a_hi):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Does the first box lie inside the second?"""
     for m in range(len(lo)):
@@ -40,7 +40,7 @@ def inside(lo, hi, a_lo, a_hi):  # type: ignore[no-untyped-def]  # noqa: ANN001,
     return True
 
 
-@njit(cache=True)
+@jit
 def box_pairs(lo, hi, c_lo, c_hi, lead, block, contain):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Rows of the boxes c that meet (or, with `contain`, contain) each box; c is sorted into blocks by its interval in `lead`."""
     start = np.zeros(len(lo) + 1, np.int64)
@@ -63,7 +63,7 @@ def box_pairs(lo, hi, c_lo, c_hi, lead, block, contain):  # type: ignore[no-unty
     return start, found[:total].copy()
 
 
-@njit(cache=True)
+@jit
 def place_units(keys, values, wanted, count):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Look up keys in an open table (empty: −1); unknown ones get the numbers count, count + 1, …"""
     mask = len(keys) - 1
@@ -79,7 +79,7 @@ def place_units(keys, values, wanted, count):  # type: ignore[no-untyped-def]  #
     return out, count
 
 
-@njit(cache=True)
+@jit
 def number_edges(found, hist, stamp, first, edge_left, clique_edge, at):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Give the edges of a new node numbers from `first` on, per earlier release; cliques learn the numbers of their edges."""
     count = np.zeros(hist.shape[1], np.int64)
@@ -96,7 +96,7 @@ def number_edges(found, hist, stamp, first, edge_left, clique_edge, at):  # type
     return count
 
 
-@njit(cache=True)
+@jit
 def _root(parent, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     while parent[x] != x:
         parent[x] = parent[parent[x]]
@@ -104,7 +104,7 @@ def _root(parent, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return x
 
 
-@njit(cache=True)
+@jit
 def strong_components(size, start, head):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Tarjan's search without recursion over a graph in rows ``head[start[v]:start[v + 1]]``."""
     number = np.full(size, -1, np.int64)
@@ -151,7 +151,7 @@ def strong_components(size, start, head):  # type: ignore[no-untyped-def]  # noq
     return label
 
 
-@njit(cache=True)
+@jit
 def kill_mismatches(lefts, rights, left, right, flow, alive):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Mark living edges dead that are no matches (I2); returns how many."""
     parent = np.arange(lefts + rights)
@@ -196,7 +196,7 @@ def kill_mismatches(lefts, rights, left, right, flow, alive):  # type: ignore[no
     return killed
 
 
-@njit(cache=True)
+@jit
 def settle(  # type: ignore[no-untyped-def]  # noqa: ANN201
     active, hist, hist_edge, pair_start, pair_left, pair_right, pair_flow, pair_lefts, pair_rights,  # noqa: ANN001
     lefts, clique_start, clique_h, clique_edge, edge_start, edge_left, unit_clique, alive,  # noqa: ANN001
@@ -274,7 +274,7 @@ def settle(  # type: ignore[no-untyped-def]  # noqa: ANN201
             return
 
 
-@njit(cache=True)
+@jit
 def _owner(start, c):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The node whose run of cliques contains c."""
     low, high = 0, len(start) - 1
@@ -287,7 +287,7 @@ def _owner(start, c):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return low
 
 
-@njit(cache=True)
+@jit
 def tally(  # type: ignore[no-untyped-def]  # noqa: ANN201
     active, clique_start, clique_h, alive, h_value, hq_start, hq_item, hq_weight,  # noqa: ANN001
     q_lo, q_hi, node_lo, node_hi, own_lo, own_hi, own_q_lo, own_q_hi,  # noqa: ANN001
@@ -312,7 +312,7 @@ def tally(  # type: ignore[no-untyped-def]  # noqa: ANN201
                     e = next_class[e]
 
 
-@njit(cache=True)
+@jit
 def signatures(w_start, w_node, w_weight, lead, by_start, by_item, hist, width, noise, weighted):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Per tuple a hash of the history cliques that contain it (and of their weights, up to a common factor)."""
     tuples = w_start.shape[1] - 1
@@ -334,14 +334,14 @@ def signatures(w_start, w_node, w_weight, lead, by_start, by_item, hist, width, 
     return out
 
 
-@njit(cache=True)
+@jit
 def _mark(mark, w_start, w_node, w_weight, q, on):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for r in range(len(w_start)):
         for j in range(w_start[r, q], w_start[r, q + 1]):
             mark[r, w_node[j]] = w_weight[j] * on
 
 
-@njit(cache=True)
+@jit
 def _weight(mark, hist, h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     weight = 1.0
     for r in range(hist.shape[1]):
@@ -349,7 +349,7 @@ def _weight(mark, hist, h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
     return weight
 
 
-@njit(cache=True)
+@jit
 def containing(chosen, w_start, w_node, w_weight, lead, by_start, by_item, hist, width):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """(history clique, place in `chosen`, weight) for every history clique that contains one of the chosen tuples."""
     mark = np.zeros((hist.shape[1], width), np.float64)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.data.classes import group
 from sfumato.data.domain import FloatArray, IntArray
 from sfumato.kernels.joins import box_pairs, number_edges, place_units, settle, tally
 from sfumato.methods._sequences.past import Past
@@ -92,16 +93,20 @@ class Board:
         self.q_own = tuple(np.ascontiguousarray(s[:, [task.columns[i] for i in self.own_q]]) for s in (people.lo, people.hi))
 
     def _start(self) -> None:
-        """Everything suppressed: one unit per base, in the class of its sensitive value."""
+        """Everything suppressed that may be: one unit per base, in the class of its sensitive value, within its boundaries."""
         boxes, _ = self.task.target
         target = self.task.bases[0][:, -1]
         self.target = np.stack(
             [tree.numbers(boxes.lo[:, m], boxes.hi[:, m])[target] for tree, m in zip(self.trees, self.task.columns, strict=True)]
         ) if self.trees else np.zeros((0, len(target)), dtype=np.int64)
         value = boxes.lo[target, self.task.sensitive] if self.task.tells else np.full(len(target), -1)
-        roots = (0,) * len(self.trees)
-        of_value = {int(v): self._class((*roots, int(v))) for v in np.unique(value)}
-        classes = np.array([of_value[int(v)] for v in value], dtype=np.int64)
+        ceilings = [self.task.ceilings.get(m) for m in self.task.columns]
+        begin = np.zeros_like(self.target)
+        for i, roof in enumerate(ceilings):
+            begin[i] = 0 if roof is None else roof[self.target[i]]
+        kinds = group([*begin, value + 1], rows=len(value))
+        made = [self._class((*begin[:, i].tolist(), int(value[i]))) for i in kinds.first]
+        classes = np.array(made, dtype=np.int64)[kinds.of]
         units = self._units(np.arange(len(target)), classes)
         self.records.data[units] = self.past.records
 
@@ -248,7 +253,10 @@ class Board:
         return int(amount.sum())
 
     def _lifted(self, number: int) -> int:
-        nodes = [int(tree.parent[node]) for tree, node in zip(self.trees, self.class_nodes.data[:, number], strict=True)]
+        nodes = self.class_nodes.data[:, number].tolist()
+        for i, m in enumerate(self.task.columns):
+            roof = self.task.ceilings.get(m)
+            nodes[i] = nodes[i] if roof is not None and roof[nodes[i]] == nodes[i] else int(self.trees[i].parent[nodes[i]])
         return self._class((*nodes, int(self.class_value.data[number])))
 
     # -- privacy (I3) -----------------------------------------------------------------------------------------------------

@@ -71,10 +71,11 @@ def _confirm(board: Board, claim: Claim, budget: float) -> tuple[int, int]:
         programs += witness.programs
         if done:
             break
-        moved = back_off(board, witness.short())
+        late = time.process_time() > deadline
+        moved = 0 if late else back_off(board, witness.short())
         if not moved:
             raise Infeasible(
-                "the claim could not be proven for all releases together, even with the new one fully suppressed",
+                f"the claim could not be proven for all releases together {'in the time allowed' if late else 'by any generalization'}",
                 hint="allow more time (budget), publish fewer columns, or lower the level",
             )
         lifted += moved

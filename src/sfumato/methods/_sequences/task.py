@@ -15,7 +15,7 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -49,7 +49,9 @@ class Task:
     target: tuple[Boxes, IntArray]
     known: Boxes
     taxonomies: Mapping[int, Taxonomy]
-    """Per generalizable column of the new release."""
+    """Per column of the new release."""
+    ceilings: Mapping[int, IntArray] = field(default_factory=dict)
+    """Per column that may not be suppressed: for every node the highest one its records may be published as."""
 
     @classmethod
     def of_records(
@@ -87,7 +89,7 @@ class Task:
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
-        """Generalizable columns of the new release, in order."""
+        """Columns of the new release but the sensitive one, in order."""
         return tuple(sorted(self.taxonomies))
 
     @cached_property

@@ -92,6 +92,12 @@ class Taxonomy:
     def step(self, node: int, target: int) -> int:
         return int(self.path[target, self.depth[node] + 1])
 
+    def ceilings(self, lo: IntArray, hi: IntArray) -> IntArray:
+        """For every node the highest one that its records may rise to; `lo`, `hi` are the ceilings of the leaves."""
+        at = self.lo
+        within = (lo[at] <= self.lo) & (self.hi <= hi[at])
+        return np.where(within, self.numbers(lo[at], hi[at]), np.arange(len(self)))
+
     def loss(self) -> FloatArray:
         """LM of every node: (|node| − 1) / (|domain| − 1)."""
         loss: FloatArray = (self.hi - self.lo - 1) / max(self.size - 1, 1)

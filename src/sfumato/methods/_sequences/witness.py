@@ -125,10 +125,11 @@ class Witness:
                 tried[clique] = True
                 if self.proven[clique]:
                     continue
-                columns = self._around(clique)
-                solution = self._change(columns, clique)
-                if solution is not None:
-                    self._prove(columns, solution)
+                for size in (200, 2000):
+                    columns = self._around(clique, size)
+                    solution = self._change(columns, clique)
+                    if (solution is not None and self._prove(columns, solution)) or len(columns) < size:
+                        break
 
     def _prove(self, columns: IntArray, amounts: np.ndarray) -> bool:
         """I1: accept amounts only if they are a matching in integers."""
@@ -194,14 +195,18 @@ class Witness:
         changed: np.ndarray = self.truth[columns] + found.x[: len(columns)] - found.x[len(columns) :]
         return changed
 
-    def _around(self, clique: int) -> IntArray:
-        """Cliques among the nodes of this one and of the true cliques that touch it, twice over."""
+    def _around(self, clique: int, size: int) -> IntArray:
+        """About `size` cliques: those among the nodes near this one, nearness spreading along cliques and true cliques in turn."""
         inside = np.zeros(len(self.supply), dtype=np.bool_)
         inside[self.system[clique]] = True
-        for _ in range(2):
-            near = (self.truth > 0) & inside[self.system].any(axis=1)
-            inside[self.system[near]] = True
-        return np.flatnonzero(inside[self.system].all(axis=1))
+        columns = np.array([clique])
+        for _ in range(8):
+            inside[self.system[inside[self.system].sum(axis=1) >= self.system.shape[1] - 1]] = True
+            inside[self.system[(self.truth > 0) & inside[self.system].any(axis=1)]] = True
+            columns = np.flatnonzero(inside[self.system].all(axis=1))
+            if len(columns) >= size:
+                break
+        return columns
 
 
 def back_off(board: Board, short: np.ndarray) -> int:
