@@ -159,6 +159,23 @@ def ledger_of(policy: Policy, given: str | Path | None) -> Ledger | None:
     return Ledger(path)
 
 
+def constraints(policy: Policy, ledger: str | Path | None = None) -> list[str]:
+    """What the earlier releases mean for the next one, in sentences; touches no rows of the data."""
+    book = ledger_of(policy, ledger)
+    if book is None:
+        return []
+    from sfumato.audit.together import foresight
+
+    history = book.history()
+    if not history:
+        return [f"ledger: {book.path.name} is empty; this will be the first release"]
+    sentences = [f"ledger: {len(history)} earlier release(s) in {book.path.name}"]
+    for claim in policy.claims:
+        if claim.model.joint:
+            sentences += foresight(history, claim, policy)
+    return sentences
+
+
 def _continued(earlier: History | None, policy: Policy, release: Release, dataset: Any) -> History | None:
     """The history with this release as its last chapter; also without a ledger, when a claim is about all releases."""
     if not isinstance(dataset, Table) or release.form != "recoded table":

@@ -42,6 +42,8 @@ from sfumato.data.sequence import BoolArray, ReleaseSequence
 Wanted = Callable[[BoolArray, BoolArray], BoolArray]
 """(admitted, excluded) → the cliques whose fate still matters."""
 
+_ROUNDS = 40
+"""Rounds of batches; what they leave is asked for one by one."""
 _ZERO = 1e-7
 _WHOLE = 1e-5
 
@@ -139,7 +141,9 @@ def _components(nodes: IntArray, size: int) -> IntArray:
 def _batches(program: _Program, verdict: Verdict, wanted: Wanted) -> None:
     """Ask for as many undecided cliques at once as possible; an optimum of zero excludes all of them."""
     fractional = np.zeros(len(verdict.admitted), dtype=np.bool_)
-    while program.left() > 0:
+    for _ in range(_ROUNDS):
+        if program.left() <= 0:
+            return
         asked = wanted(verdict.admitted, verdict.excluded) & ~fractional
         if not asked.any():
             return

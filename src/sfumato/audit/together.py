@@ -23,9 +23,10 @@ from sfumato.audit.levels import linkage_of, short_of
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Attribute, ReleaseSequence
 from sfumato.data.table import Table
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoError
 from sfumato.policy.claims import Claim
 from sfumato.policy.domains import domain_of
+from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 from sfumato.release.history import Chapter, History
 from sfumato.release.weave import sequence_of
@@ -168,7 +169,8 @@ def _single(evidence: Evidence, column: str) -> tuple[ReleaseSequence, tuple[str
     for name in names:
         text = table.text(name)
         source = text if evidence.original is None else evidence.original.text(name)
-        domain = domain_of(policy, name, _leaves(policy.columns[name].hierarchy, source.labels))
+        leaves = list(source.labels) if evidence.original is not None else _leaves(policy, name, source.labels)
+        domain = domain_of(policy, name, leaves)
         spans = np.array([domain.interval(label) or (0, domain.size) for label in text.labels], dtype=np.int64).reshape(-1, 2)
         domains.append(domain)
         lo.append(spans[text.codes, 0])
@@ -184,23 +186,76 @@ def _single(evidence: Evidence, column: str) -> tuple[ReleaseSequence, tuple[str
     return ReleaseSequence.of_records(attributes, [boxes], boxes), values.labels
 
 
-def _leaves(spec: object, labels: tuple[str, ...]) -> list[str]:
-    """Published labels are leaves only where no rule makes groups of them; the root is none."""
-    return [label for label in labels if label != "*"]
+def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
+    """Published labels that are values by themselves, where a rule grows the hierarchy from the data; groups and stars are none.
 
-
-def timeline(history: History, column: str) -> list[tuple[int, dict[str, Linkage]]]:
-    """After each release the links by the match, the kernel and the full join, for the report and the adversary."""
+    A group without any published value in it cannot be placed; it is then taken to stand for everything, which only raises a bound
+    that is from above anyway.
+    """
     found = []
-    for r in range(1, len(history) + 1):
-        sequence = sequence_of(History(history.chapters[:r]), column)
-        if sequence is None:
+    for label in labels:
+        try:
+            domain_of(policy, name, [label])
+        except SfumatoError:
             continue
-        labels = _labels(History(history.chapters[:r]), column)
-        kernel = kernel_join(sequence)
-        verdict = decide(sequence, kernel, budget=BUDGET)
-        joins = {"match": match_join(sequence), "kernel": kernel, "full": kernel[~verdict.excluded]}
-        found.append((r, {name: linkage_of(sequence, cliques, labels) for name, cliques in joins.items()}))
+        if "*" not in label:
+            found.append(label)
     return found
 
 
+@dataclass(frozen=True)
+class Step:
+    """Where things stand after a release: links by each join, and what of the full join could not be decided."""
+
+    release: int
+    joins: dict[str, Linkage]
+    undecided: int
+
+
+def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 10.0) -> list[Step]:
+    """After each release (or one of them) the links by the match, the kernel and the full join.
+
+    The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own level.
+    """
+    found = []
+    for r in [only] if only else range(1, len(history) + 1):
+        part = History(history.chapters[:r])
+        sequence = sequence_of(part, column)
+        if sequence is None:
+            continue
+        labels = _labels(part, column)
+        kernel = kernel_join(sequence)
+        seen = linkage_of(sequence, kernel, labels)
+        wanted = short_of(sequence, kernel, max(level, float(next(iter(seen.spread.values())).distinct().min())))
+        verdict = decide(sequence, kernel, wanted=wanted, budget=budget)
+        full = seen if not verdict.excluded.any() else linkage_of(sequence, kernel[~verdict.excluded], labels)
+        open_links = int(wanted(verdict.admitted, verdict.excluded).sum())
+        found.append(Step(r, {"match": linkage_of(sequence, match_join(sequence), labels), "kernel": seen, "full": full}, open_links))
+    return found
+
+
+def foresight(history: History, claim: Claim, policy: Policy) -> list[str]:
+    """How much the earlier releases bind the next one, before it is made: levels so far, and the best that is left."""
+    sentences = []
+    for column in claim.hide:
+        tellers = [str(chapter.number) for chapter in history.chapters if column in chapter.published]
+        if not tellers:
+            sentences.append(f"'{column}' was never published, so earlier releases bind only through the columns they share")
+        for number, now in _levels_after(history, claim, column)[-1:]:
+            sentences.append(f"after release {number} the level of '{column}' is {now}; no further release can raise it")
+        shared = sorted({name for chapter in history.chapters for name in chapter.published} & set(policy.published))
+        new = [name for name in policy.published if name not in shared]
+        sentences.append(f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}")
+        if tellers and column in policy.published:
+            sentences.append("new records must satisfy the claim among themselves: their sensitive values can be told from the others")
+    return sentences
+
+
+def _levels_after(history: History, claim: Claim, column: str) -> list[tuple[int, str]]:
+    """(release, level) by proven links for the whole history."""
+    sequence = sequence_of(history, column)
+    if sequence is None:
+        return []
+    judged = judge_sequence(sequence, claim, _labels(history, column))
+    words = ", ".join(f"{key} {value}" for key, value in claim.model.achieved(judged.linkage).items())
+    return [(len(history), f"{words} ({judged.grade})")]

@@ -26,6 +26,8 @@ from sfumato.methods._sequences.board import Board
 from sfumato.methods._sequences.search import holds
 
 _TINY = 1e-6
+_PATIENCE = 6
+"""Batches that came out fractional before cliques are asked for one by one."""
 
 
 class Witness:
@@ -101,7 +103,8 @@ class Witness:
     def _in_batches(self) -> None:
         """Ask for many cliques at once."""
         broken = np.zeros(len(self.cliques), dtype=np.bool_)
-        while time.process_time() < self.deadline:
+        vain = 0
+        while time.process_time() < self.deadline and vain < _PATIENCE:
             asked = self._wanted() & ~broken
             if not asked.any():
                 return
@@ -113,6 +116,7 @@ class Witness:
                 self.refuted |= asked  # I2
             elif not self._prove(np.arange(len(self.cliques)), solution):
                 broken |= asked & (solution > _TINY)
+                vain += 1
 
     def _one_by_one(self) -> None:
         """Ask for one clique at a time, near the truth only: what that does not prove is cheaper to generalize away."""
