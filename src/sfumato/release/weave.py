@@ -119,9 +119,7 @@ class Weave:
         lo, hi = np.zeros((records, len(self.names)), dtype=np.int64), np.tile(self.sizes, (records, 1))
         for m, name in enumerate(self.names):
             if name in chapter.published:
-                low, high = self._intervals(chapter, name)
-                at = chapter.rows[rows[here]]
-                lo[here, m], hi[here, m] = low[at], high[at]
+                lo[here, m], hi[here, m] = self._intervals(chapter, name, chapter.rows[rows[here]])
         if self.sensitive_name in chapter.published:
             values = np.where(self.leaves[:, -1] >= 0, self.leaves[:, -1], self.sizes[-1] - 1)
             lo[~here, -1], hi[~here, -1] = values[~here], values[~here] + 1
@@ -136,18 +134,20 @@ class Weave:
         last = np.where(here, r + 1, total)
         return np.column_stack([lo, first]), np.column_stack([hi, last])
 
-    def _intervals(self, chapter: Chapter, name: str) -> Box:
-        """The leaves that each published cell of a column stands for, in the numbering of the newest domain (I1)."""
+    def _intervals(self, chapter: Chapter, name: str, at: IntArray) -> Box:
+        """The leaves that the published cells of some rows stand for, in the numbering of the newest domain (I1)."""
         text = chapter.data.text(name)
+        used, codes = np.unique(text.codes[at], return_inverse=True)
+        labels = [text.labels[code] for code in used.tolist()]
         domain = self.domains[name]
         if name == self.sensitive_name:
-            code = np.array([domain.code_of.get(label, -1) for label in text.labels], dtype=np.int64)[text.codes]
+            code = np.array([domain.code_of.get(label, -1) for label in labels], dtype=np.int64)[codes]
             if (code < 0).any():
                 raise LedgerError(f"release {chapter.number} published values of '{name}' that nobody remembers")
             return code, code + 1
         old = domain_of(chapter.policy, name, list(chapter.values.text(name).labels)) if name in chapter.policy.columns else domain
-        pairs = np.array([self._interval(chapter, name, label, old) for label in text.labels], dtype=np.int64).reshape(-1, 2)
-        return pairs[text.codes, 0], pairs[text.codes, 1]
+        pairs = np.array([self._interval(chapter, name, label, old) for label in labels], dtype=np.int64).reshape(-1, 2)
+        return pairs[codes, 0], pairs[codes, 1]
 
     def _interval(self, chapter: Chapter, name: str, label: str, old: Domain) -> tuple[int, int]:
         domain, before = self.domains[name], old.interval(label)
