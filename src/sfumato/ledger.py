@@ -259,8 +259,13 @@ def _chained(body: str, previous: str, files: list[Any]) -> str:
     """The digest of an entry: the one before it, its body, and every file by name and content."""
     total = hashlib.sha256(previous.encode() + b"\0" + body.encode())
     for name, content in files:
-        total.update(b"\0" + str(name).encode() + b"\0" + hashlib.sha256(content).digest())
+        total.update(b"\0" + str(name).encode() + b"\0" + _raw(content))
     return total.hexdigest()
+
+
+def _raw(content: Any) -> bytes:
+    """The digest of a file's bytes; what is no longer bytes was tampered with and gets another one."""
+    return hashlib.sha256(content if isinstance(content, bytes) else b"changed" + str(content).encode()).digest()
 
 
 def _sha(content: bytes) -> str:
