@@ -162,7 +162,9 @@ class Ledger:
             raise self._broken("the file is damaged")
 
     def _broken(self, what: str) -> LedgerError:
-        return LedgerError(f"the ledger is broken: {what}", where=str(self.path), hint="restore it from a backup; do not publish on it")
+        return LedgerError(
+            f"the ledger is broken: {what}", where=str(self.path), hint="restore it from a backup; do not publish on it"
+        )
 
     # -- writing ----------------------------------------------------------------------------------------------------------
 
@@ -234,7 +236,9 @@ class Ledger:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            base = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self.patience, isolation_level=None)
+            base = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self.patience, isolation_level=None
+            )
         except sqlite3.OperationalError:
             raise LedgerError("the ledger cannot be opened", where=str(self.path), hint="check the path and the rights") from None
         try:
@@ -252,7 +256,9 @@ class Ledger:
         if base.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
             raise LedgerError("this file is no ledger", where=str(self.path), hint="give the file that 'sfumato publish' made")
         if base.execute("PRAGMA user_version").fetchone()[0] > FORMAT:
-            raise LedgerError("the ledger was written by a newer version", where=str(self.path), hint="use that version or a later one")
+            raise LedgerError(
+                "the ledger was written by a newer version", where=str(self.path), hint="use that version or a later one"
+            )
 
 
 def _chained(body: str, previous: str, files: list[Any]) -> str:

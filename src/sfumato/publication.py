@@ -84,10 +84,10 @@ class Publication:
             if ledger.count(base) != len(self.history) - 1:
                 hint = "publish again; the new release must be judged with it"
                 raise LedgerError("another release was entered in the meantime", where=str(ledger.path), hint=hint)
-            folder = Path()
+            memory = self.history.chapters[-1].memory()
 
-            def enter() -> None:
-                ledger.append(base, folder, self.history.chapters[-1].memory(), self.release.trace.seed)  # type: ignore[union-attr]
+            def enter(draft: Path) -> None:
+                ledger.append(base, draft, memory, self.release.trace.seed)
                 base.commit()
 
             with new_folder(target, before_rename=enter) as folder:

@@ -59,7 +59,7 @@ def _cut(rng, size):
     cut = {x: (x, x + 1) for x in range(size)}
     for node in sorted(inner, key=lambda node: node[1] - node[0]):
         if rng.random() < 0.35:
-            cut.update({x: node for x in range(*node)})
+            cut.update(dict.fromkeys(range(*node), node))
     return cut
 
 
@@ -72,7 +72,7 @@ def record_cliques(sequence, cliques, published):
     found = set()
     node_of_record = []
     for r, (lo, hi) in enumerate(published):
-        boxes, of = sequence.nodes[r]
+        _, of = sequence.nodes[r]
         classes = sequence.releases[r]
         rows = []
         for n in range(len(lo)):

@@ -17,7 +17,9 @@ from .stories import Judge, joined, people, random_generator, release, story
     ("k-diversity", "unifying", "known"),
 ])  # fmt: skip
 def test_random_stories_keep_their_promise(tmp_path, model, growth, cohorts):
-    rng = random_generator(["k-linkability", "k-diversity"].index(model) + 10 * (growth == "separative") + 20 * (cohorts == "known"))
+    rng = random_generator(
+        ["k-linkability", "k-diversity"].index(model) + 10 * (growth == "separative") + 20 * (cohorts == "known")
+    )
     judged = grown = 0
     for number in range(14):
         path = tmp_path / str(number)

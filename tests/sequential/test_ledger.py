@@ -115,9 +115,9 @@ def test_two_writers_at_once_one_is_told_to_retry(tmp_path):
     with pytest.raises(LedgerError, match="meantime"):
         second.write(tmp_path / "two", report=False)
     assert not (tmp_path / "two").exists()
-    with Ledger(tmp_path / "book.ledger").writing(), pytest.raises(LedgerError, match="being entered"):
-        with Ledger(tmp_path / "book.ledger", patience=0.05).writing():
-            pass
+    impatient = Ledger(tmp_path / "book.ledger", patience=0.05)
+    with Ledger(tmp_path / "book.ledger").writing(), pytest.raises(LedgerError, match="being entered"), impatient.writing():
+        pass
     assert Ledger(tmp_path / "book.ledger").verify() == 1
 
 

@@ -22,7 +22,13 @@ STAR = "*"
 
 def boxes(rows, sizes):
     """Rows of leaves, (lo, hi) pairs or stars."""
-    cells = [[(0, size) if cell == STAR else cell if isinstance(cell, tuple) else (cell, cell + 1) for cell, size in zip(row, sizes, strict=True)] for row in rows]
+    cells = [
+        [
+            (0, size) if cell == STAR else cell if isinstance(cell, tuple) else (cell, cell + 1)
+            for cell, size in zip(row, sizes, strict=True)
+        ]
+        for row in rows
+    ]
     table = np.array(cells, dtype=np.int64)
     return table[:, :, 0].copy(), table[:, :, 1].copy()
 
@@ -39,7 +45,11 @@ def joins(seq, published):
 
 def test_example_1_1_two_safe_releases_together_give_everybody_away():
     sizes = (2, 2, 4)  # age 20 30, gender male female, disease measles hepatitis flu angina
-    attributes = [Attribute("age", 2, "quasi-identifier"), Attribute("gender", 2, "quasi-identifier"), Attribute("disease", 4, "sensitive")]
+    attributes = [
+        Attribute("age", 2, "quasi-identifier"),
+        Attribute("gender", 2, "quasi-identifier"),
+        Attribute("disease", 4, "sensitive"),
+    ]
     leaves = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 2], [1, 1, 3]])
     first = boxes([(a, STAR, d) for a, _, d in leaves.tolist()], sizes)
     second = boxes([(STAR, g, d) for _, g, d in leaves.tolist()], sizes)
@@ -57,7 +67,10 @@ def test_example_1_1_two_safe_releases_together_give_everybody_away():
 def zipcodes():
     """Example 2.1: zip codes 53120, 53425, 53764, 53890 as leaves 0 1 2 3, with 53*** as their root."""
     sizes = (3, 4, 4, 4)
-    attributes = [Attribute(n, s, r) for n, s, r in zip(("age", "zip", "job", "disease"), sizes, ("quasi-identifier",) * 3 + ("sensitive",), strict=True)]
+    attributes = [
+        Attribute(n, s, r)
+        for n, s, r in zip(("age", "zip", "job", "disease"), sizes, ("quasi-identifier",) * 3 + ("sensitive",), strict=True)
+    ]
     leaves = np.array([[0, 0, 0, 0], [0, 1, 1, 1], [1, 3, 2, 2], [2, 2, 3, 3]])
     first = boxes([(a, z, STAR, STAR) for a, z, _, _ in leaves.tolist()], sizes)
     second = boxes([(STAR, 0, STAR, 0), (STAR, STAR, STAR, 1), (STAR, 3, 2, 2), (STAR, STAR, 3, 3)], sizes)
@@ -94,7 +107,10 @@ def test_example_3_1_cuts_of_three_releases_have_a_clique_too_many():
 def test_example_3_2_cells_of_two_releases_have_two_edges_too_many():
     attributes = [Attribute(n, 3, r) for n, r in (("A1", "quasi-identifier"), ("A2", "quasi-identifier"), ("A3", "sensitive"))]
     leaves = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]])
-    published = [boxes([(0, 0, STAR), (1, 1, STAR), (2, 2, STAR)], (3, 3, 3)), boxes([(STAR, STAR, 0), (STAR, 1, 1), (STAR, 2, 2)], (3, 3, 3))]
+    published = [
+        boxes([(0, 0, STAR), (1, 1, STAR), (2, 2, STAR)], (3, 3, 3)),
+        boxes([(STAR, STAR, 0), (STAR, 1, 1), (STAR, 2, 2)], (3, 3, 3)),
+    ]
     match, _, full = joins(sequence(attributes, published, leaves), published)
     assert full == {(0, 0), (1, 1), (2, 2)}
     assert match - full == {(1, 0), (2, 0)}
@@ -137,9 +153,16 @@ def test_example_4_2_three_values_but_flu_twice():
 
 def test_example_4_2_as_a_sequence():
     """The same situation with real releases: a tuple in three values, one of them in half of its cliques."""
-    attributes = [Attribute("age", 2, "quasi-identifier"), Attribute("sex", 2, "quasi-identifier"), Attribute("disease", 3, "sensitive")]
+    attributes = [
+        Attribute("age", 2, "quasi-identifier"),
+        Attribute("sex", 2, "quasi-identifier"),
+        Attribute("disease", 3, "sensitive"),
+    ]
     leaves = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 2], [0, 0, 0]])
-    published = [boxes([(a, s, STAR) for a, s, _ in leaves.tolist()], (2, 2, 3)), boxes([(STAR, STAR, d) for _, _, d in leaves.tolist()], (2, 2, 3))]
+    published = [
+        boxes([(a, s, STAR) for a, s, _ in leaves.tolist()], (2, 2, 3)),
+        boxes([(STAR, STAR, d) for _, _, d in leaves.tolist()], (2, 2, 3)),
+    ]
     seq = sequence(attributes, published, leaves)
     link = linkage_of(seq, kernel_join(seq), ("flu", "angina", "measles"))
     assert (linkability(link), diversity(link)) == (3, 2.0)

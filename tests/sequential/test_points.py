@@ -258,6 +258,8 @@ def test_entropy_is_a_loss_too():
     leaves = random_leaves(30, 30, sizes)
     asked = task(leaves, sizes, [whole(leaves, sizes, [0, 1])], [0, 2])
     made = specialize(asked, Claim(2), Randomness(1), measure="entropy")
-    sequence = ReleaseSequence.of_records(attributes(list(sizes)), [whole(leaves, sizes, [0, 1]), (made.lo, made.hi)], (leaves, leaves + 1))
+    sequence = ReleaseSequence.of_records(
+        attributes(list(sizes)), [whole(leaves, sizes, [0, 1]), (made.lo, made.hi)], (leaves, leaves + 1)
+    )
     assert linkability(linkage_of(sequence, kernel_join(sequence), tuple("abcd"))) >= 2
     assert Fraction(made.loss).limit_denominator(10**6) >= 0

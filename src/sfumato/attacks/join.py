@@ -1,7 +1,7 @@
 """`join`: the outsider who collects every release so far, joins them, and looks everybody up.
 
-Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join drops what no
-pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom the full join leaves with fewer
+Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join drops what
+no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a join leaves with fewer
 values than the claim promised are counted, with how far they fall below.
 
 Paper: [sequential §3, §7.1 tests (a) and (b)]
@@ -43,7 +43,12 @@ class JoinAttack(Attack):
         claim = next((claim for claim in last.policy.claims if claim.model.joint), None)
         level = self.k or (claim.model.k if claim is not None else 2)  # type: ignore[attr-defined]
         columns = claim.hide if claim is not None else last.policy.sensitive
-        return {column: self._column(timeline(history, column, only=self.release or len(history), level=float(level), budget=60.0), float(level)) for column in columns}
+        return {
+            column: self._column(
+                timeline(history, column, only=self.release or len(history), level=float(level), budget=60.0), float(level)
+            )
+            for column in columns
+        }
 
     def _column(self, steps: list[Step], level: float) -> dict[str, Any]:
         if not steps:

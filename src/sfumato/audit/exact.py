@@ -67,9 +67,7 @@ def everything(admitted: BoolArray, excluded: BoolArray) -> BoolArray:
     return ~admitted & ~excluded
 
 
-def decide(
-    sequence: ReleaseSequence, cliques: IntArray, *, wanted: Wanted = everything, budget: float = 60.0
-) -> Verdict:
+def decide(sequence: ReleaseSequence, cliques: IntArray, *, wanted: Wanted = everything, budget: float = 60.0) -> Verdict:
     """Admit or exclude the cliques of the kernel join, until all that is wanted is decided or the budget is spent."""
     started = time.process_time()
     verdict = Verdict(np.zeros(len(cliques), dtype=np.bool_), np.zeros(len(cliques), dtype=np.bool_))
@@ -173,13 +171,14 @@ def _batch(program: _Program, verdict: Verdict, columns: IntArray, asked: BoolAr
 
 def _most(program: _Program, columns: IntArray, asked: BoolArray) -> tuple[np.ndarray, np.ndarray] | None:
     """max Σ y with x = y + z on the asked cliques: (amounts, y), or nothing when the solver did not finish."""
-    from scipy.optimize import linprog
+    from scipy import optimize
     from scipy.sparse import hstack
 
     rows = np.unique(program.nodes[columns])
     matrix = program.incidence[:, columns].tocsr()[rows]
     count, extra = len(columns), int(asked.sum())
-    result = linprog(
+    solve: Any = optimize.linprog
+    result = solve(
         np.concatenate([np.zeros(count), -np.ones(extra)]),
         A_eq=hstack([matrix, matrix[:, np.flatnonzero(asked)]], format="csc"),
         b_eq=program.supply[rows],

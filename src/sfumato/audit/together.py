@@ -102,9 +102,15 @@ def _worst(claim: Claim, findings: list[Judged], what: str) -> Finding:
         words += f"{judged.undecided} links undecided, so nothing is proven, " if unsure else ""
         entries.append(
             Finding(
-                claim.model.name, not below and not unsure, claim.model.required(), claim.model.achieved(judged.linkage),
-                claim.given, claim.hide, judged.grade, words + what,
-            )  # fmt: skip
+                claim.model.name,
+                not below and not unsure,
+                claim.model.required(),
+                claim.model.achieved(judged.linkage),
+                claim.given,
+                claim.hide,
+                judged.grade,
+                words + what,
+            )
         )
     return min(entries, key=lambda finding: (finding.holds, finding.achieved["k"]))
 
@@ -155,7 +161,7 @@ def _alone(evidence: Evidence, claim: Claim, column: str) -> Judged:
         return Judged(linkage_of(sequence, match_join(sequence), labels), "exact")
     boxes, m = sequence.releases[0], sequence.sensitive
     quasi = sequence.quasi
-    people, of = boxes.restricted(quasi)
+    people, _ = boxes.restricted(quasi)
     i, j = meeting(people.lo[:, quasi], people.hi[:, quasi], boxes.lo[:, quasi], boxes.hi[:, quasi])
     spread = Spread.count(i, boxes.lo[j, m], len(people), labels, boxes.count[j])
     return Judged(Linkage(people.count, spread.total(), {column: spread}), "bound (from above)")
@@ -230,7 +236,9 @@ def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0
         verdict = decide(sequence, kernel, wanted=wanted, budget=budget)
         full = seen if not verdict.excluded.any() else linkage_of(sequence, kernel[~verdict.excluded], labels)
         open_links = int(wanted(verdict.admitted, verdict.excluded).sum())
-        found.append(Step(r, {"match": linkage_of(sequence, match_join(sequence), labels), "kernel": seen, "full": full}, open_links))
+        found.append(
+            Step(r, {"match": linkage_of(sequence, match_join(sequence), labels), "kernel": seen, "full": full}, open_links)
+        )
     return found
 
 
@@ -247,7 +255,9 @@ def foresight(history: History, claim: Claim, policy: Policy) -> list[str]:
         new = [name for name in policy.published if name not in shared]
         sentences.append(f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}")
         if tellers and column in policy.published:
-            sentences.append("new records must satisfy the claim among themselves: their sensitive values can be told from the others")
+            sentences.append(
+                "new records must satisfy the claim among themselves: their sensitive values can be told from the others"
+            )
     return sentences
 
 

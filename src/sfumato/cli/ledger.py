@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 
@@ -71,7 +73,7 @@ def verify(file: str, as_json: bool) -> None:
         click.echo(f"the chain holds: {count} release(s)")
 
 
-def _existing(file: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _existing(file: str) -> Any:
     from sfumato.errors import LedgerError
     from sfumato.ledger import Ledger
 
@@ -81,9 +83,13 @@ def _existing(file: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
     return ledger
 
 
-def _summary(entry):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _summary(entry: Any) -> dict[str, Any]:
     certificate = entry.body["certificate"]
-    found = {f["model"]: ", ".join(f"{k} {v}" for k, v in f["achieved"].items()) for f in certificate["findings"] if f["required"].get("k")}
+    found = {
+        f["model"]: ", ".join(f"{k} {v}" for k, v in f["achieved"].items())
+        for f in certificate["findings"]
+        if f["required"].get("k")
+    }
     return {
         "number": entry.number,
         "when": entry.when,

@@ -143,7 +143,7 @@ class ReleaseSequence:
     @cached_property
     def quasi(self) -> IntArray:
         """Quasi-identifiers that some release publishes; what no release publishes drops out."""
-        told = self.present.any(axis=0)
+        told = np.asarray(self.present.any(axis=0))
         names = [m for m, a in enumerate(self.attributes) if a.role == "quasi-identifier" and told[m]]
         return np.array(names, dtype=np.int64)
 

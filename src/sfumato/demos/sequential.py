@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.join import JoinAttack
-from sfumato.demos.base import Scenario, Say, describe
+from sfumato.demos.base import Say, Scenario, describe
 from sfumato.errors import Infeasible
 from sfumato.methods.base import Progress, silent
 from sfumato.publication import publish, verify
@@ -69,8 +69,9 @@ class Registry(Scenario):
         verdict = verify(release, original=data, ledger=ledger)
         say("verified  " + ("all releases together hold" if verdict.holds else "VIOLATED"))
         for column, figures in JoinAttack(ledger=str(ledger)).run().items():
-            say(f"adversary joins {figures['releases']} releases on {column}: {figures['full']['people_below']} people below the level,")
-            say(f"          fewest values {figures['full']['linkability']} (the match join would have claimed {figures['match']['linkability']})")
+            full, match = figures["full"], figures["match"]
+            say(f"adversary joins {figures['releases']} releases on {column}: {full['people_below']} people below the level,")
+            say(f"          fewest values {full['linkability']} (the match join would have claimed {match['linkability']})")
         say(f"private timeline: {folder / 'release-4.private.html'}")
         return release / "report.html"
 

@@ -19,29 +19,36 @@ Cost: linear in living edges and cliques; nothing depends on the number of recor
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.kernels import jit
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Words = NDArray[np.uint64]
 
 
 @jit
-def meets(lo, hi, a_lo, a_hi):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def meets(lo: Ints, hi: Ints, a_lo: Ints, a_hi: Ints) -> bool:
     """Do two boxes intersect in every column?"""
-    for m in range(len(lo)):
+    for m in range(len(lo)):  # noqa: SIM110 - the compiler wants the loop
         if lo[m] >= a_hi[m] or a_lo[m] >= hi[m]:
             return False
     return True
 
 
 @jit
-def inside(lo, hi, a_lo, a_hi):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def inside(lo: Ints, hi: Ints, a_lo: Ints, a_hi: Ints) -> bool:
     """Does the first box lie inside the second?"""
-    for m in range(len(lo)):
+    for m in range(len(lo)):  # noqa: SIM110 - the compiler wants the loop
         if lo[m] < a_lo[m] or a_hi[m] < hi[m]:
             return False
     return True
 
 
 @jit
-def box_pairs(lo, hi, c_lo, c_hi, lead, block, contain):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def box_pairs(lo: Ints, hi: Ints, c_lo: Ints, c_hi: Ints, lead: int, block: Ints, contain: bool) -> tuple[Ints, Ints]:
     """Rows of the boxes c that meet (or, with `contain`, contain) each box; c is sorted into blocks by its interval in `lead`."""
     start = np.zeros(len(lo) + 1, np.int64)
     found = np.empty(max(64, 2 * len(lo)), np.int64)
@@ -64,7 +71,7 @@ def box_pairs(lo, hi, c_lo, c_hi, lead, block, contain):  # type: ignore[no-unty
 
 
 @jit
-def place_units(keys, values, wanted, count):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def place_units(keys: Ints, values: Ints, wanted: Ints, count: int) -> tuple[Ints, int]:
     """Look up keys in an open table (empty: −1); unknown ones get the numbers count, count + 1, …"""
     mask = len(keys) - 1
     out = np.empty(len(wanted), np.int64)
@@ -80,7 +87,7 @@ def place_units(keys, values, wanted, count):  # type: ignore[no-untyped-def]  #
 
 
 @jit
-def number_edges(found, hist, stamp, first, edge_left, clique_edge, at):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def number_edges(found: Ints, hist: Ints, stamp: Ints, first: Ints, edge_left: Ints, clique_edge: Ints, at: int) -> Ints:
     """Give the edges of a new node numbers from `first` on, per earlier release; cliques learn the numbers of their edges."""
     count = np.zeros(hist.shape[1], np.int64)
     for r in range(hist.shape[1]):
@@ -97,7 +104,7 @@ def number_edges(found, hist, stamp, first, edge_left, clique_edge, at):  # type
 
 
 @jit
-def _root(parent, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _root(parent: Ints, x: int) -> int:
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -105,7 +112,7 @@ def _root(parent, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @jit
-def strong_components(size, start, head):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def strong_components(size: int, start: Ints, head: Ints) -> Ints:
     """Tarjan's search without recursion over a graph in rows ``head[start[v]:start[v + 1]]``."""
     number = np.full(size, -1, np.int64)
     low = np.zeros(size, np.int64)
@@ -152,7 +159,7 @@ def strong_components(size, start, head):  # type: ignore[no-untyped-def]  # noq
 
 
 @jit
-def kill_mismatches(lefts, rights, left, right, flow, alive):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def kill_mismatches(lefts: int, rights: int, left: Ints, right: Ints, flow: Flags, alive: Flags) -> int:
     """Mark living edges dead that are no matches (I2); returns how many."""
     parent = np.arange(lefts + rights)
     for e in range(len(left)):
@@ -197,10 +204,25 @@ def kill_mismatches(lefts, rights, left, right, flow, alive):  # type: ignore[no
 
 
 @jit
-def settle(  # type: ignore[no-untyped-def]  # noqa: ANN201
-    active, hist, hist_edge, pair_start, pair_left, pair_right, pair_flow, pair_lefts, pair_rights,  # noqa: ANN001
-    lefts, clique_start, clique_h, clique_edge, edge_start, edge_left, unit_clique, alive,  # noqa: ANN001
-):
+def settle(
+    active: Ints,
+    hist: Ints,
+    hist_edge: Ints,
+    pair_start: Ints,
+    pair_left: Ints,
+    pair_right: Ints,
+    pair_flow: Flags,
+    pair_lefts: Ints,
+    pair_rights: Ints,
+    lefts: Ints,
+    clique_start: Ints,
+    clique_h: Ints,
+    clique_edge: Ints,
+    edge_start: Ints,
+    edge_left: Ints,
+    unit_clique: Ints,
+    alive: Flags,
+) -> None:
     """Which cliques of the active nodes survive in the kernel; with one earlier release this is the full join."""
     earlier, pairs = hist.shape[1], len(pair_start) - 1
     shift = np.zeros((earlier, len(active)), np.int64)
@@ -275,7 +297,7 @@ def settle(  # type: ignore[no-untyped-def]  # noqa: ANN201
 
 
 @jit
-def _owner(start, c):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _owner(start: Ints, c: int) -> int:
     """The node whose run of cliques contains c."""
     low, high = 0, len(start) - 1
     while high - low > 1:
@@ -288,11 +310,29 @@ def _owner(start, c):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @jit
-def tally(  # type: ignore[no-untyped-def]  # noqa: ANN201
-    active, clique_start, clique_h, alive, h_value, hq_start, hq_item, hq_weight,  # noqa: ANN001
-    q_lo, q_hi, node_lo, node_hi, own_lo, own_hi, own_q_lo, own_q_hi,  # noqa: ANN001
-    first_class, next_class, class_value, class_count, weights,  # noqa: ANN001
-):
+def tally(
+    active: Ints,
+    clique_start: Ints,
+    clique_h: Ints,
+    alive: Flags,
+    h_value: Ints,
+    hq_start: Ints,
+    hq_item: Ints,
+    hq_weight: Floats,
+    q_lo: Ints,
+    q_hi: Ints,
+    node_lo: Ints,
+    node_hi: Ints,
+    own_lo: Ints,
+    own_hi: Ints,
+    own_q_lo: Ints,
+    own_q_hi: Ints,
+    first_class: Ints,
+    next_class: Ints,
+    class_value: Ints,
+    class_count: Ints,
+    weights: Floats,
+) -> None:
     """Fill ``weights[q, s]`` with the number of record cliques that link tuple q with sensitive value s."""
     for i in range(len(active)):
         d = active[i]
@@ -313,7 +353,18 @@ def tally(  # type: ignore[no-untyped-def]  # noqa: ANN201
 
 
 @jit
-def signatures(w_start, w_node, w_weight, lead, by_start, by_item, hist, width, noise, weighted):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def signatures(
+    w_start: Ints,
+    w_node: Ints,
+    w_weight: Floats,
+    lead: int,
+    by_start: Ints,
+    by_item: Ints,
+    hist: Ints,
+    width: int,
+    noise: Words,
+    weighted: bool,
+) -> Words:
     """Per tuple a hash of the history cliques that contain it (and of their weights, up to a common factor)."""
     tuples = w_start.shape[1] - 1
     mark = np.zeros((hist.shape[1], width), np.float64)
@@ -335,14 +386,14 @@ def signatures(w_start, w_node, w_weight, lead, by_start, by_item, hist, width, 
 
 
 @jit
-def _mark(mark, w_start, w_node, w_weight, q, on):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _mark(mark: Floats, w_start: Ints, w_node: Ints, w_weight: Floats, q: int, on: float) -> None:
     for r in range(len(w_start)):
         for j in range(w_start[r, q], w_start[r, q + 1]):
             mark[r, w_node[j]] = w_weight[j] * on
 
 
 @jit
-def _weight(mark, hist, h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _weight(mark: Floats, hist: Ints, h: int) -> float:
     weight = 1.0
     for r in range(hist.shape[1]):
         weight *= mark[r, hist[h, r]]
@@ -350,7 +401,17 @@ def _weight(mark, hist, h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
 
 
 @jit
-def containing(chosen, w_start, w_node, w_weight, lead, by_start, by_item, hist, width):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def containing(
+    chosen: Ints,
+    w_start: Ints,
+    w_node: Ints,
+    w_weight: Floats,
+    lead: int,
+    by_start: Ints,
+    by_item: Ints,
+    hist: Ints,
+    width: int,
+) -> tuple[Ints, Ints, Floats]:
     """(history clique, place in `chosen`, weight) for every history clique that contains one of the chosen tuples."""
     mark = np.zeros((hist.shape[1], width), np.float64)
     size = max(1024, 4 * len(chosen))

@@ -51,7 +51,9 @@ class Sequential(Method):
     form: ClassVar[str] = "recoded table"
     paper: ClassVar[str] = "sequential Alg. 3, §6"
 
-    growth: Literal["unifying", "separative"] = Field(default="unifying", description="mix old and new records, or treat them apart")
+    growth: Literal["unifying", "separative"] = Field(
+        default="unifying", description="mix old and new records, or treat them apart"
+    )
     cohorts: Literal["known", "unknown"] = Field(default="known", description="whether outsiders know when somebody joined")
     counterfeits: Literal["refuse", "allow"] = Field(default="refuse", description="rows that stand in for vanished records")
     cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
@@ -63,7 +65,7 @@ class Sequential(Method):
         if len(policy.claims) > 1:
             return "it keeps one claim, k-linkability or k-diversity of one column"
         if not self.enforces(policy.claims[0], policy):
-            return f"it keeps k-linkability and k-diversity of one sensitive column given all quasi-identifiers, not {policy.claims[0]}"
+            return f"it keeps k-linkability or k-diversity of one column given all quasi-identifiers, not {policy.claims[0]}"
         if policy.ledger and not policy.key:
             return "with a ledger it needs 'key:', the columns that name a record across releases"
         return ""
@@ -96,7 +98,10 @@ class Sequential(Method):
         if self.growth == "unifying" or not whole.grown:
             made = self._made(task, whole, level, task.randomness)
             return made.lo, made.hi, whole
-        lo, hi = np.zeros((len(people.keys), len(whole.names)), dtype=np.int64), np.zeros((len(people.keys), len(whole.names)), dtype=np.int64)
+        lo, hi = (
+            np.zeros((len(people.keys), len(whole.names)), dtype=np.int64),
+            np.zeros((len(people.keys), len(whole.names)), dtype=np.int64),
+        )
         for cohort in np.unique(whole.joined).tolist():
             rows = np.flatnonzero(whole.joined == cohort)
             part = Weave(history.chapters[cohort:], people.taking(rows), task.policy, hidden, False)
@@ -117,7 +122,10 @@ def _translated(part: Weave, whole: Weave, name: str, lo: np.ndarray, hi: np.nda
     mine, ours = part.domains[name], whole.domains[name]
     if mine.leaves == ours.leaves or name == whole.sensitive_name:
         return lo, hi
-    spans = [(0, ours.size) if (a, b) == (0, mine.size) else ours.interval(mine.label(int(a), int(b))) for a, b in zip(lo, hi, strict=True)]
+    spans = [
+        (0, ours.size) if (a, b) == (0, mine.size) else ours.interval(mine.label(int(a), int(b)))
+        for a, b in zip(lo, hi, strict=True)
+    ]
     if any(span is None for span in spans):
         raise Infeasible(f"the groups of column '{name}' differ between cohorts", hint="give the column a hierarchy file")
     table = np.array(spans, dtype=np.int64).reshape(-1, 2)
@@ -170,7 +178,7 @@ def _published(task: Task, people: Population, weave: Weave, lo: np.ndarray, hi:
     counterfeit = people.counterfeit[order]
     behind = np.where(counterfeit, -1, order)
     invented = int(counterfeit.sum())
-    notes = ("outsiders may know when somebody joined the table",) if weave.cohorts else ()
+    notes: tuple[str, ...] = ("outsiders may know when somebody joined the table",) if weave.cohorts else ()
     if invented:
         notes += (f"{invented} row(s) are counterfeits that stand in for records that vanished",)
     extra = {}

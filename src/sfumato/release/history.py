@@ -94,7 +94,9 @@ def new_chapter(number: int, policy: Policy, release: Release, table: Table) -> 
     behind = np.asarray(release.trace.rows["data"])
     keys = keys_of(policy, table) if policy.key else tuple(str(i) for i in range(table.rows))
     real = behind[behind >= 0]
-    values = pa.table({name: pa.array(_texts(table, name)).take(pa.array(real)) for name in release.parts["data"].table.column_names})
+    values = pa.table(
+        {name: pa.array(_texts(table, name)).take(pa.array(real)) for name in release.parts["data"].table.column_names}
+    )
     named, rows = [keys[i] for i in real], np.flatnonzero(behind >= 0)
     stand_ins = release.trace.extra.get("stand_ins")
     if stand_ins is not None:
@@ -122,7 +124,9 @@ def keys_of(policy: Policy, table: Table) -> tuple[str, ...]:
     where = ", ".join(policy.key)
     if len(set(keys)) < len(keys):
         twice = len(keys) - len(set(keys))
-        raise DataError(f"{twice} record(s) repeat the key of another one", where=where, hint="a key must be unique; add a column to it")
+        raise DataError(
+            f"{twice} record(s) repeat the key of another one", where=where, hint="a key must be unique; add a column to it"
+        )
     if any(not key.strip(SEPARATOR) for key in keys):
         raise DataError("a record has an empty key", where=where, hint="every record needs a key that stays the same")
     return keys

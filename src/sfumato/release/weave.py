@@ -15,8 +15,8 @@ Invariants
 
 Departures
     [sequential §6] gives stand-ins a sensitive value in every release; in releases without that column this would let an outsider
-    know what nobody published. The cohort column is ours: without it an outsider who knows whether somebody is new breaks part of what
-    the paper accepts.
+    know what nobody published. The cohort column is ours: without it an outsider who knows whether somebody is new breaks part of
+    what the paper accepts.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class Population:
 class Weave:
     """Earlier releases and the population in one numbering; `sensitive` is the hidden column that is judged."""
 
-    def __init__(self, chapters: tuple[Chapter, ...], population: Population, policy: Policy, sensitive: str, cohorts: bool) -> None:
+    def __init__(
+        self, chapters: tuple[Chapter, ...], population: Population, policy: Policy, sensitive: str, cohorts: bool
+    ) -> None:
         self.chapters, self.population, self.policy = chapters, population, policy
         self.sensitive_name = sensitive
         self.rows = [_rows(chapter, population.keys) for chapter in chapters]

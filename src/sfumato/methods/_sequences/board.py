@@ -16,8 +16,10 @@ Invariants
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.classes import group
 from sfumato.data.domain import FloatArray, IntArray
@@ -43,7 +45,7 @@ class Pool:
     """A growing array: rows are appended, room doubles."""
 
     def __init__(self, shape: tuple[int, ...], dtype: type = np.int64) -> None:
-        self.data = np.zeros(shape, dtype=dtype)
+        self.data: NDArray[Any] = np.zeros(shape, dtype=dtype)
 
     def room(self, size: int) -> None:
         """Make sure the last axis (pools of edges and cliques) or the first (rows) holds `size` entries."""
@@ -96,9 +98,16 @@ class Board:
         """Everything suppressed that may be: one unit per base, in the class of its sensitive value, within its boundaries."""
         boxes, _ = self.task.target
         target = self.task.bases[0][:, -1]
-        self.target = np.stack(
-            [tree.numbers(boxes.lo[:, m], boxes.hi[:, m])[target] for tree, m in zip(self.trees, self.task.columns, strict=True)]
-        ) if self.trees else np.zeros((0, len(target)), dtype=np.int64)
+        self.target = (
+            np.stack(
+                [
+                    tree.numbers(boxes.lo[:, m], boxes.hi[:, m])[target]
+                    for tree, m in zip(self.trees, self.task.columns, strict=True)
+                ]
+            )
+            if self.trees
+            else np.zeros((0, len(target)), dtype=np.int64)
+        )
         value = boxes.lo[target, self.task.sensitive] if self.task.tells else np.full(len(target), -1)
         ceilings = [self.task.ceilings.get(m) for m in self.task.columns]
         begin = np.zeros_like(self.target)
@@ -218,7 +227,7 @@ class Board:
             mine = np.flatnonzero(moves.column == column)
             step = self.steps(int(column))[moves.unit[mine]]
             key = classes[mine] * self.span + step
-            kinds, first, place = np.unique(key, return_index=True, return_inverse=True)
+            _, first, place = np.unique(key, return_index=True, return_inverse=True)
             made = [self._stepped(int(classes[mine[i]]), int(column), int(step[i])) for i in first]
             new[mine] = np.array(made, dtype=np.int64)[place]
         units = self._units(self.unit_base.data[moves.unit], new)
@@ -283,7 +292,8 @@ class Board:
         sizes = np.array(past.pair_sizes, dtype=np.int64).reshape(-1, 2)
         settle(
             nodes, past.cliques, past.edge, past.pair_start, past.pair_left, past.pair_right, past.pair_flow,
-            np.ascontiguousarray(sizes[:, 0]), np.ascontiguousarray(sizes[:, 1]), past.lefts, starts, self.clique_h.data, self.clique_edge.data,
+            np.ascontiguousarray(sizes[:, 0]), np.ascontiguousarray(sizes[:, 1]), past.lefts,
+            starts, self.clique_h.data, self.clique_edge.data,
             self.edge_start.data, self.edge_left.data, self.unit_clique.data[units], alive,
         )  # fmt: skip
         return per_class, classes, nodes, alive
@@ -299,10 +309,12 @@ class Board:
             following[number], first[node] = first[node], number
         past = self.past
         found = np.zeros((len(past.people), int(self.task.sizes[self.task.sensitive])), dtype=np.float64)
+        node_lo, node_hi = (np.ascontiguousarray(side.T) for side in self.node_q.data[:, :, : self.node_count])
+        own_lo, own_hi = (np.ascontiguousarray(side.T) for side in self.class_q.data[:, :, : self.class_count_total])
+        (q_lo, q_hi), (own_q_lo, own_q_hi) = self.q_shared, self.q_own
         tally(
             nodes, self.clique_start.data, self.clique_h.data, alive, past.value, past.item_start, past.item, past.item_weight,
-            *self.q_shared, *(np.ascontiguousarray(side.T) for side in self.node_q.data[:, :, : self.node_count]),
-            *(np.ascontiguousarray(side.T) for side in self.class_q.data[:, :, : self.class_count_total]), *self.q_own,
+            q_lo, q_hi, node_lo, node_hi, own_lo, own_hi, own_q_lo, own_q_hi,
             first, following, self.class_value.data, per_class, found,
         )  # fmt: skip
         return found
@@ -311,5 +323,5 @@ class Board:
         """Per representative tuple its level under the claim's goal."""
         found = self.weights()
         if self.claim.goal == "linkability":
-            return (found > 0).sum(axis=1).astype(np.float64)
-        return found.sum(axis=1) / found.max(axis=1)
+            return np.asarray((found > 0).sum(axis=1), dtype=np.float64)
+        return np.asarray(found.sum(axis=1) / found.max(axis=1), dtype=np.float64)

@@ -4,7 +4,7 @@ Paper: [sequential §6]; counterfeits after Xiao and Tao's m-invariance, which t
 
 Invariants
     I1  Vanished and changed records are found by key against everything the ledger remembers.
-    I2  A counterfeit has the values that were published about its record, so the releases before it stay consistent with it, and for
+    I2  A counterfeit has the values that were published about its record, so earlier releases stay consistent with it, and for
         other columns those of a person drawn at random; it stays in every later release.
     I3  New records: an outsider who compares the sensitive values of two releases sees which came new, so these alone must satisfy
         the claim.
@@ -43,7 +43,7 @@ def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> 
         return Population(keys, values, np.zeros(len(keys), dtype=np.bool_))
     if not allow:
         raise Infeasible(
-            f"{len(gone)} record(s) of earlier releases are no longer in the table; leaving them out would tell whose values vanished",
+            f"{len(gone)} record(s) of earlier releases are no longer in the table; the values that vanish would tell theirs",
             where="key",
             hint="keep them in the data, or set 'counterfeits: allow' in the method to let counterfeit rows stand in for them",
         )
@@ -55,7 +55,7 @@ def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> 
 
 def _texts(table: Table, name: str) -> list[str]:
     text = table.text(name)
-    return np.array(text.labels, dtype=object)[text.codes].tolist()
+    return [text.labels[code] for code in text.codes.tolist()]
 
 
 def _refuse_changes(history: History, keys: tuple[str, ...], values: Table) -> None:
@@ -106,8 +106,8 @@ def check_batch(history: History, people: Population, claim: Claim, hidden: str,
         return
     reach = len(batch) if claim.goal == "linkability" else float(Fraction(sum(batch.values()), max(batch.values())))
     raise Infeasible(
-        f"the {sum(batch.values())} new record(s) alone have a {claim.goal} of {reach:.4g}, below {claim.k:g}; comparing two releases shows "
-        "their sensitive values",
+        f"the {sum(batch.values())} new record(s) alone have a {claim.goal} of {reach:.4g}, below {claim.k:g}; "
+        "comparing two releases shows their sensitive values",
         where="growth",
         hint="wait until more records have come in, or leave the sensitive column out of this release",
     )

@@ -88,7 +88,9 @@ class Past:
         signed = signatures(*holders, lead, by_start, order, self.cliques, width, noise, claim.goal == "diversity")
         columns = np.array([m for m in task.columns if m in set(quasi.tolist())], dtype=np.int64)
         alike = group([*_words(signed), *(side[:, m] for m in columns for side in (people.lo, people.hi))], rows=len(people))
-        self.people = Boxes(people.lo[alike.first], people.hi[alike.first], np.bincount(alike.of, weights=people.count).astype(np.int64))
+        self.people = Boxes(
+            people.lo[alike.first], people.hi[alike.first], np.bincount(alike.of, weights=people.count).astype(np.int64)
+        )
         which, item, weight = containing(alike.first, *holders, lead, by_start, order, self.cliques, width)
         by_clique = np.argsort(which, kind="stable")
         self.item_start = np.searchsorted(which[by_clique], np.arange(len(self.cliques) + 1)).astype(np.int64)

@@ -10,8 +10,8 @@ Invariants
 
 Departures
     Eq. 7 divides by the loss of privacy, which is normally 0 and may be negative for diversity. A step that costs no privacy comes
-    first (ratio +∞), among those the one that gains most information; then the ratio decides. Candidates are tried from the largest gain,
-    so the first that costs nothing ends the round.
+    first (ratio +∞), among those the one that gains most information; then the ratio decides. Candidates are tried from the
+    largest gain, so the first that costs nothing ends the round.
     Diversity is not monotone: dropping a node for ever (Step 13) and skipping repeated tries are heuristics there.
     The shrinking of buckets, which the paper omits: a tenth of the open cells, then half of that, down to one.
 """
@@ -38,10 +38,9 @@ def holds(claim: Claim, weights: FloatArray) -> np.ndarray:
     [True, False]
     """
     if claim.goal == "linkability":
-        enough: np.ndarray = (weights > 0).sum(axis=1) >= claim.k
-        return enough
+        return np.asarray((weights > 0).sum(axis=1) >= claim.k)
     total, largest = weights.sum(axis=1), weights.max(axis=1)
-    verdict = largest * claim.k <= total
+    verdict = np.asarray(largest * claim.k <= total)
     for row in np.flatnonzero(np.abs(largest * claim.k - total) <= 1e-9 * total):
         whole = total[row] < _EXACT
         verdict[row] = whole and int(largest[row]) * Fraction(str(claim.k)) <= int(total[row])

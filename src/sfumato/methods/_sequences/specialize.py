@@ -6,7 +6,7 @@ Guarantee
 Paper: [sequential Alg. 3]
 
 Invariants
-    I1  Which records of a base get which of its boxes is drawn at random: they are exchangeable, and the draw must not be guessable.
+    I1  Which records of a base get which of its boxes is drawn at random: they are exchangeable, and nobody may guess the draw.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _confirm(board: Board, claim: Claim, budget: float) -> tuple[int, int]:
         moved = 0 if late else back_off(board, witness.short())
         if not moved:
             raise Infeasible(
-                f"the claim could not be proven for all releases together {'in the time allowed' if late else 'by any generalization'}",
+                "the claim could not be proven for all releases together " + ("in time" if late else "by any generalization"),
                 hint="allow more time (budget), publish fewer columns, or lower the level",
             )
         lifted += moved

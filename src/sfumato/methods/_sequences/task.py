@@ -145,5 +145,4 @@ class Task:
 
 
 def _says(boxes: Boxes, sizes: IntArray) -> np.ndarray:
-    says: np.ndarray = ((boxes.lo > 0) | (boxes.hi < sizes)).any(axis=0)
-    return says
+    return np.asarray(((boxes.lo > 0) | (boxes.hi < sizes)).any(axis=0))

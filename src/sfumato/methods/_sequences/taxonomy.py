@@ -4,7 +4,7 @@ Paper: [sequential §2.2, §5.2]
 
 Invariants
     I1  Nodes that cover the same leaves are one node: a step down always says more.
-    I2  ``path[target, depth]`` is the ancestor of `target` at that depth; a step from v towards it is ``path[target, depth[v] + 1]``.
+    I2  ``path[target, d]`` is the ancestor of `target` at depth d; a step from v towards it is ``path[target, depth[v] + 1]``.
 
 >>> tree = Taxonomy.of_intervals([(0, 1), (1, 2), (2, 3), (0, 2), (0, 2), (0, 3)])
 >>> len(tree), tree.step(tree.root, tree.number(1, 2)) == tree.number(0, 2)

@@ -1,8 +1,8 @@
 """The exact guard for three and more releases: links that are proven by a perfect matching, and a way back when they are too few.
 
 Guarantee
-    `certified` is true only if the claim holds when nothing but proven cliques is counted (linkability), or when every clique of the
-    kernel is proven or refuted (diversity). Every proof is a matching in integers.
+    `certified` is true only if the claim holds when nothing but proven cliques is counted (linkability), or when every clique of
+    the kernel is proven or refuted (diversity). Every proof is a matching in integers.
 
 Paper: [sequential Def. 3.3, Thm. 3.4]
 
@@ -18,6 +18,7 @@ Invariants
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -148,7 +149,7 @@ class Witness:
         self.proven |= whole > 0
         return int(self.proven.sum()) > before
 
-    def _matrix(self, columns: IntArray) -> tuple[object, IntArray]:
+    def _matrix(self, columns: IntArray) -> tuple[Any, IntArray]:
         from scipy.sparse import csc_array
 
         rows, place = np.unique(self.system[columns], return_inverse=True)
@@ -157,15 +158,16 @@ class Witness:
 
     def _solve(self, columns: IntArray, asked: np.ndarray) -> np.ndarray | None:
         """Amounts that use as many of the asked cliques as a fractional matching can, each counted up to one."""
-        from scipy.optimize import linprog
-        from scipy.sparse import hstack
+        from scipy import optimize, sparse
 
         self.programs += 1
         matrix, rows = self._matrix(columns)
         extra = np.flatnonzero(asked)
-        found = linprog(
+        solve: Any = optimize.linprog
+        stack: Any = sparse.hstack
+        found = solve(
             np.concatenate([np.zeros(len(columns)), -np.ones(len(extra))]),
-            A_eq=hstack([matrix, matrix[:, extra]], format="csc"),  # type: ignore[index]
+            A_eq=stack([matrix, matrix[:, extra]], format="csc"),
             b_eq=self.supply[rows],
             bounds=[(0, None)] * len(columns) + [(0, 1)] * len(extra),
             method="highs-ds",
@@ -179,16 +181,17 @@ class Witness:
 
     def _change(self, columns: IntArray, clique: int) -> np.ndarray | None:
         """Amounts that use the clique and differ least from the truth."""
-        from scipy.optimize import linprog
-        from scipy.sparse import hstack
+        from scipy import optimize, sparse
 
         self.programs += 1
         matrix, rows = self._matrix(columns)
         bounds = [(0.0, None)] * len(columns) + [(0.0, float(x)) for x in self.truth[columns]]
         bounds[int(np.flatnonzero(columns == clique)[0])] = (1.0, None)
-        found = linprog(
+        solve: Any = optimize.linprog
+        stack: Any = sparse.hstack
+        found = solve(
             np.ones(2 * len(columns)),
-            A_eq=hstack([matrix, -matrix], format="csc"),  # type: ignore[operator]
+            A_eq=stack([matrix, -matrix], format="csc"),
             b_eq=np.zeros(len(rows)),
             bounds=bounds,
             method="highs-ds",

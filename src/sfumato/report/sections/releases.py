@@ -32,7 +32,10 @@ class Releases(Section):
 
     def render(self, view: View) -> Markup:
         history: History = view.history
-        rows = [_row(chapter.number, chapter.when or "now", ", ".join(chapter.published), len(chapter.keys)) for chapter in history.chapters]
+        rows = [
+            _row(chapter.number, chapter.when or "now", ", ".join(chapter.published), len(chapter.keys))
+            for chapter in history.chapters
+        ]
         parts = [table(("release", "published", "columns", "records"), rows)]
         for claim in view.policy.claims:
             for column in claim.hide if claim.model.joint else ():
