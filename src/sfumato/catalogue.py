@@ -16,7 +16,6 @@ from sfumato.models.base import Model
 from sfumato.registry import catalogue
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-_SHOWN: dict[str, Any] = {"max_content_width": 110, "help_option_names": ["-h", "--help"]}  # as the command line itself has it
 
 
 def catalogue_page() -> str:
@@ -66,24 +65,8 @@ def cli_page() -> str:
     from sfumato.cli._help import all_help
 
     lines = ["# Commands", "", "Made from the code by `python -m sfumato.catalogue`; a test fails when it lags.", ""]
-<<<<<<< HEAD
     for title, text in all_help():
         lines += [f"## `{title}`", "", "```", *(line.rstrip() for line in text.splitlines()), "```", ""]
-=======
-    with click.Context(root, info_name="sfumato", **_SHOWN) as top:
-        lines += _help("sfumato", root.get_help(top))
-        for name in root.list_commands(top):
-            command = root.get_command(top, name)
-            assert command is not None
-            with click.Context(command, info_name=f"sfumato {name}", **_SHOWN) as ctx:
-                lines += _help(f"sfumato {name}", command.get_help(ctx))
-                if isinstance(command, click.Group):
-                    for sub in command.list_commands(ctx):
-                        child = command.get_command(ctx, sub)
-                        assert child is not None
-                        with click.Context(child, info_name=f"sfumato {name} {sub}", **_SHOWN) as inner:
-                            lines += _help(f"sfumato {name} {sub}", child.get_help(inner))
->>>>>>> versatile
     return "\n".join(lines) + "\n"
 
 

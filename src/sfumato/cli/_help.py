@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from sfumato.cli import root
+from sfumato.cli import SETTINGS, root
 
 
 def all_help() -> Iterator[tuple[str, str]]:
@@ -15,7 +15,7 @@ def all_help() -> Iterator[tuple[str, str]]:
 
 
 def _walk(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
-    with click.Context(command, info_name=name, max_content_width=110) as context:
+    with click.Context(command, info_name=name, **SETTINGS) as context:
         yield name, command.get_help(context)
         if isinstance(command, click.Group):
             for below in command.list_commands(context):

@@ -55,7 +55,7 @@ class Folder:
 
 
 @contextmanager
-def new_folder(target: Path, *, before_rename: Callable[[], None] | None = None) -> Iterator[Path]:
+def new_folder(target: Path, *, before_rename: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its name when the block ends well, and vanishes when it does not (I1)."""
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
         raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
@@ -68,7 +68,7 @@ def new_folder(target: Path, *, before_rename: Callable[[], None] | None = None)
             _sync(file)
         _sync(draft)
         if before_rename is not None:
-            before_rename()
+            before_rename(draft)
         draft.rename(target)
         _sync(target.parent)
     finally:
