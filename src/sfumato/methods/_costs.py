@@ -46,7 +46,8 @@ class Costs:
 
     def column(self, column: int, lo: IntArray, hi: IntArray) -> FloatArray:
         """The weighted cost of publishable intervals of one column."""
-        return self.columns[column](lo, hi) * self.weights[column]
+        weighted: FloatArray = self.columns[column](lo, hi) * self.weights[column]
+        return weighted
 
     def per_record(self, problem: Problem, grouping: Grouping) -> FloatArray:
         """What one record of each group costs."""

@@ -21,8 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.classes import group
 from sfumato.data.domain import FloatArray, IntArray
@@ -180,7 +182,7 @@ def _medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tupl
     return value[rank], np.where(owner[after] == np.arange(groups), value[after], value[rank])
 
 
-def _smallest(owner: IntArray, size: FloatArray, among: BoolArray) -> IntArray:
+def _smallest(owner: IntArray, size: NDArray[Any], among: BoolArray) -> IntArray:
     """For each owner its smallest class among the marked ones."""
     marked = np.flatnonzero(among)
     order = marked[np.lexsort((size[marked], owner[marked]))]
