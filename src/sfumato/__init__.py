@@ -1,3 +1,62 @@
-"""Sfumato: publish data about people without giving anyone away."""
+"""Sfumato: publish data about people without giving anyone away.
+
+The public names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Policy": "sfumato.policy.policy",
+    "publish": "sfumato.publication",
+    "verify": "sfumato.publication",
+    "measure": "sfumato.publication",
+    "Publication": "sfumato.publication",
+    "recover": "sfumato.metrics.recovery",
+    "Graph": "sfumato.data.graph",
+    "estimate": "sfumato.estimation",
+    "Hierarchy": "sfumato.data.hierarchy",
+    "SfumatoError": "sfumato.errors",
+    "PolicyError": "sfumato.errors",
+    "DataError": "sfumato.errors",
+    "Infeasible": "sfumato.errors",
+    "AuditRefused": "sfumato.errors",
+}
+
+if TYPE_CHECKING:
+    from sfumato.data.graph import Graph
+    from sfumato.data.hierarchy import Hierarchy
+    from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
+    from sfumato.estimation import estimate
+    from sfumato.metrics.recovery import recover
+    from sfumato.policy.policy import Policy
+    from sfumato.publication import Publication, measure, publish, verify
+
+__all__ = [
+    "AuditRefused",
+    "DataError",
+    "Graph",
+    "Hierarchy",
+    "Infeasible",
+    "Policy",
+    "PolicyError",
+    "Publication",
+    "SfumatoError",
+    "estimate",
+    "measure",
+    "publish",
+    "recover",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sfumato' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

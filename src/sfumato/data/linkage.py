@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,8 @@ class Spread:
     start: IntArray
     """Entries of kind i are ``start[i]:start[i + 1]``; every kind has at least one."""
     value: IntArray
-    weight: IntArray
+    weight: NDArray[Any]
+    """Counts, or shares of counts where a person is a mixture; always positive."""
     labels: tuple[str, ...]
 
     @classmethod
@@ -63,10 +65,10 @@ class Spread:
         """Different values among the candidates of each kind."""
         return np.diff(self.start)
 
-    def total(self) -> IntArray:
+    def total(self) -> NDArray[Any]:
         return np.add.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
 
-    def largest(self) -> IntArray:
+    def largest(self) -> NDArray[Any]:
         """Weight of the most frequent value of each kind."""
         return np.maximum.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
 
@@ -76,7 +78,8 @@ class Spread:
 
     def shares(self) -> FloatArray:
         """Weight of each entry over the total of its kind."""
-        return self.weight / np.repeat(self.total(), self.distinct())
+        shares: FloatArray = self.weight / np.repeat(self.total(), self.distinct())
+        return shares
 
     def overall(self) -> FloatArray:
         """The share of every value over all kinds together."""

@@ -1,12 +1,22 @@
 """Compiled inner loops: arrays in, arrays out; the only home of numba. Each kernel has a plain twin that tests it.
 
 A kernel module decorates its functions with `jit`. Importing `sfumato` or this package loads no compiler; importing a kernel
-module does. Compiled code is kept between processes where a cache directory can be written, and compiled anew where none can.
+module does. Compiled code is kept between processes where a directory can be written, and compiled anew where none can.
+
+Invariants
+    I1  Kept code belongs to these very sources: the compiler itself notices a change only in a function's own file, not in
+        the files of the functions it calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -26,9 +36,43 @@ def jit(function: Any = None, **options: Any) -> Any:
 def _compiled(kernel: Any, options: dict[str, Any]) -> Any:
     from numba import njit
 
+    directory = _cache_directory()
+    if directory:
+        try:
+            with _caching_in(directory):
+                return njit(cache=True, nogil=True, **options)(kernel)
+        except RuntimeError as refusal:  # source without a file, or a directory that has become read-only
+            if "cannot cache" not in str(refusal):
+                raise
+    return njit(cache=False, nogil=True, **options)(kernel)
+
+
+@contextmanager
+def _caching_in(directory: str) -> Iterator[None]:
+    """The compiler asks for its directory when a function is decorated; other packages keep theirs."""
+    from numba import config
+
+    usual, config.CACHE_DIR = config.CACHE_DIR, directory
     try:
-        return njit(cache=True, nogil=True, **options)(kernel)
-    except RuntimeError as refusal:  # the compiler finds no directory it may write its cache to
-        if "cannot cache" not in str(refusal):
-            raise
-        return njit(cache=False, nogil=True, **options)(kernel)
+        yield
+    finally:
+        config.CACHE_DIR = usual
+
+
+@cache
+def _cache_directory() -> str:
+    """The first directory that can be written, "" when there is none."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())  # I1
+    wanted = os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__"
+    own = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sfumato"
+    for base in (Path(wanted), own):
+        directory = base / f"kernels-{digest.hexdigest()[:12]}"
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=directory):
+                return str(directory)
+        except OSError:
+            continue
+    return ""

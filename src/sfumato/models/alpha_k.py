@@ -24,6 +24,7 @@ class AlphaK(Model):
 
     name: ClassVar[str] = "alpha-k-anonymity"
     paper: ClassVar[str] = "Wong, Li, Fu, Wang 2006"
+    bounds_candidates: ClassVar[bool] = True
 
     alpha: float = Field(gt=0, le=1, description="largest share of one sensitive value")
     k: int = Field(ge=1, description="fewest candidates")
@@ -32,6 +33,9 @@ class AlphaK(Model):
         spreads = linkage.spread.values()
         limited = [spread.largest() <= self.alpha * spread.total() + 1e-9 for spread in spreads]
         return everywhere(linkage, [linkage.candidates >= self.k, *limited])
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, AlphaK) and self.alpha <= other.alpha and self.k >= other.k
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         shares = [float((spread.largest() / spread.total()).max()) for spread in linkage.spread.values() if spread.kinds]

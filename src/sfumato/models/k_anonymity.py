@@ -24,12 +24,16 @@ class KAnonymity(Model):
 
     name: ClassVar[str] = "k-anonymity"
     paper: ClassVar[str] = "boundaries Def. 2"
+    bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False
 
     k: int = Field(ge=1, description="fewest candidates anybody may be left among")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, KAnonymity) and self.k >= other.k
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0}

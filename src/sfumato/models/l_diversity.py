@@ -28,6 +28,12 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.base import BoolArray, Model, everywhere, rounded
 
 Kind = Literal["distinct", "frequency", "entropy", "recursive"]
+_WEAKER: dict[str, tuple[str, ...]] = {
+    "frequency": ("frequency", "entropy", "distinct"),
+    "entropy": ("entropy", "distinct"),
+    "distinct": ("distinct",),
+    "recursive": ("recursive",),
+}
 
 
 class LDiversity(Model):
@@ -45,10 +51,16 @@ class LDiversity(Model):
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [float(self._level(spread).min()) for spread in linkage.spread.values() if spread.kinds]
-        return {"l": rounded(min(levels, default=0.0)), "kind": self.kind, **self._factor()}
+        return {"l": _whole(rounded(min(levels, default=0.0))), "kind": self.kind, **self._factor()}
+
+    def covers(self, other: Any) -> bool:
+        """Frequency is stronger than entropy (entropy ≥ −log of the largest share), and entropy than distinct."""
+        if not isinstance(other, LDiversity) or self.l < other.l:
+            return False
+        return other.kind in _WEAKER[self.kind] and (self.kind != "recursive" or self.c <= other.c)
 
     def required(self) -> dict[str, Any]:
-        return {"l": self.l if self.l % 1 else int(self.l), "kind": self.kind, **self._factor()}
+        return {"l": _whole(self.l), "kind": self.kind, **self._factor()}
 
     def _factor(self) -> dict[str, Any]:
         return {"c": self.c} if self.kind == "recursive" else {}
@@ -58,10 +70,16 @@ class LDiversity(Model):
         if self.kind == "distinct":
             return spread.distinct().astype(np.float64)
         if self.kind == "frequency":
-            return spread.total() / spread.largest()
+            levels: FloatArray = spread.total() / spread.largest()
+            return levels
         if self.kind == "entropy":
             return _entropy_level(spread)
         return _recursive_level(spread, self.c)
+
+
+def _whole(level: float) -> float:
+    """2 rather than 2.0."""
+    return int(level) if level == int(level) else level
 
 
 def _entropy_level(spread: Spread) -> FloatArray:

@@ -1,0 +1,30 @@
+# `make demo` and `make test` need only Python 3.11 and make; everything else is set up here.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check slow benchmarks docs clean
+
+demo: $(READY)
+	$(BIN)/sfumato demo
+
+test: $(READY)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2
+
+slow: $(READY)
+	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 -m slow
+
+docs: $(READY)
+	$(BIN)/python -m sfumato.catalogue
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

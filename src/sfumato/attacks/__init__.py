@@ -1,0 +1,1 @@
+"""Named adversaries: what an outsider gets out of a release. One per file."""

@@ -1,0 +1,65 @@
+"""The two trades of the audit: readings, which turn published parts into `Linkage`, and checks, which judge everything else.
+
+A new form of release needs one reading in ``audit/readings``; a new thing to check is one file in ``audit/checks``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from sfumato.audit.evidence import Evidence
+from sfumato.data.linkage import Linkage
+from sfumato.policy.claims import Claim
+from sfumato.release.certificate import Finding
+
+
+class Reading(ABC):
+    """What an outsider makes of a form of release."""
+
+    name: ClassVar[str]
+    """The form it reads."""
+    grade: ClassVar[str] = "exact"
+
+    @abstractmethod
+    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
+        """Everybody's candidates for an outsider who knows the claim's given columns."""
+
+    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
+        """The claim's finding: the model applied to what was read."""
+        linkage = self.read(evidence, claim)
+        verdict = claim.model.satisfied(linkage)
+        below = int(linkage.people[~verdict].sum())
+        reason = f"{below} people in {int((~verdict).sum())} group(s) fall below" if below else linkage.note
+        return Finding(
+            model=claim.model.name,
+            holds=not below,
+            required=claim.model.required(),
+            achieved=claim.model.achieved(linkage),
+            given=claim.given,
+            hide=claim.hide,
+            grade=self.grade,
+            reason=reason,
+        )
+
+    def suppressed(self, evidence: Evidence, inputs: int) -> int:
+        """Records that went in and did not come out."""
+        return inputs - self.published(evidence)
+
+    def published(self, evidence: Evidence) -> int:
+        """How many records the release speaks about."""
+        return evidence.data.rows
+
+
+class Check(ABC):
+    """Something that must be true of a release besides its claims."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def applies(self, evidence: Evidence) -> bool:
+        """Whether this can be judged from the evidence at hand."""
+
+    @abstractmethod
+    def examine(self, evidence: Evidence) -> Finding:
+        """The verdict."""

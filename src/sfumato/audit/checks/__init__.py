@@ -1,0 +1,1 @@
+"""What else must be true of a release."""

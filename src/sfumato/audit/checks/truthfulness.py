@@ -1,0 +1,45 @@
+"""Truthfulness: every published cell covers the original value, and every row stands for a record of its own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sfumato.audit.base import Check
+from sfumato.audit.cover import Unmatched, allowed, mismatched, sides, unmatched
+from sfumato.audit.evidence import Evidence
+from sfumato.policy.domains import domain_of
+from sfumato.release.certificate import Finding
+
+
+class Truthfulness(Check):
+    """Every published row covers a record of its own."""
+
+    name: ClassVar[str] = "truthfulness"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.original is not None and evidence.form == "recoded table"
+
+    def examine(self, evidence: Evidence) -> Finding:
+        return found(self.name, cover(evidence, bounded=False), "published rows cover no original record of their own")
+
+
+def cover(evidence: Evidence, *, bounded: bool) -> Unmatched:
+    """Rows that cannot stand for a record; `bounded`: within the boundaries of the policy."""
+    policy, table, original = evidence.policy, evidence.data, evidence.original
+    recoded = [name for name in policy.quasi_identifiers if name in table.names]
+    same = [name for name in policy.published if name in table.names and name not in recoded]
+    left, right = sides(table, original, recoded, same)
+    may = [
+        allowed(table.text(name), original.text(name), domain_of(policy, name, original.text(name).labels), bounded=bounded)
+        for name in recoded
+    ]
+    if evidence.behind is not None:
+        return mismatched(left, right, may, evidence.behind["data"])
+    return unmatched(left, right, may)
+
+
+def found(name: str, result: Unmatched, what: str) -> Finding:
+    """The finding for a number of rows that fail."""
+    grade = "exact" if result.exact else "bound (at least this many)"
+    reason = f"{result.rows} {what}" if result.rows else ""
+    return Finding(name, not result.rows, {"rows": 0}, {"rows": result.rows}, grade=grade, reason=reason)

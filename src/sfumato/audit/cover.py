@@ -1,0 +1,187 @@
+"""Cover: can every published row stand for a record of its own among the originals?
+
+A published row covers an original record when each quasi-identifier cell stands for a set that contains the original value
+(and, for boundaries, does not reach beyond what that value allows) and every other column is the same. A release is truthful when
+all rows can be matched to different records at once. On classes with counts that is a flow; with the private trace it is one
+comparison per row.
+
+Cost: pairs of classes that agree on the exactly published columns; beyond `PAIRS` only necessary conditions are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.classes import Classes, group
+from sfumato.data.domain import Domain, IntArray
+from sfumato.data.table import Table, Text
+from sfumato.models.base import BoolArray
+
+PAIRS = 400_000_000
+_CHUNK = 8_000_000
+_LARGE = 50_000
+_NONE = np.zeros(0, dtype=np.int64)
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of the matching: rows as codes per recoded column, and as one number over the exact columns."""
+
+    recoded: tuple[Codes, ...]
+    exact: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """How many published rows stand for nobody, and whether that is the exact number or at least that many."""
+
+    rows: int
+    exact: bool = True
+
+
+def sides(published: Table, original: Table, recoded: Sequence[str], same: Sequence[str]) -> tuple[Side, Side]:
+    """Both sides, with the exact columns numbered alike."""
+    left, right = np.zeros(published.rows, dtype=np.int64), np.zeros(original.rows, dtype=np.int64)
+    for name in same:
+        mine, theirs = published.text(name), original.text(name)
+        known = {label: code for code, label in enumerate(theirs.labels)}
+        translate = np.array([known.get(label, len(known) + i) for i, label in enumerate(mine.labels)], dtype=np.int64)
+        both = np.concatenate([translate[mine.codes], theirs.codes])
+        merged = group([np.concatenate([left, right]), both]).of
+        left, right = merged[: published.rows], merged[published.rows :]
+    return (
+        Side(tuple(published.text(name).codes for name in recoded), left),
+        Side(tuple(original.text(name).codes for name in recoded), right),
+    )
+
+
+def allowed(label: Text, value: Text, domain: Domain, *, bounded: bool) -> BoolArray:
+    """Matrix label × value: may this label stand for this value (within its ceiling, when `bounded`)?"""
+    spans = [domain.interval(text) or (0, 0) for text in label.labels]
+    lo, hi = np.array([span[0] for span in spans]), np.array([span[1] for span in spans])
+    code = np.array([domain.code_of.get(text, -1) for text in value.labels])
+    covers = (lo[:, None] <= code) & (code < hi[:, None]) & (code >= 0)
+    if bounded:
+        floor, roof = domain.ceiling()
+        covers &= (floor[code] <= lo[:, None]) & (hi[:, None] <= roof[code])
+    matrix: BoolArray = covers
+    return matrix
+
+
+def mismatched(left: Side, right: Side, may: Sequence[BoolArray], behind: IntArray) -> Unmatched:
+    """With the trace: rows that do not cover the record behind them, or share it with another row."""
+    wrong = left.exact != right.exact[behind]
+    for mine, theirs, matrix in zip(left.recoded, right.recoded, may, strict=True):
+        wrong |= ~matrix[mine, theirs[behind]]
+    repeated = len(behind) - len(np.unique(behind))
+    return Unmatched(int(wrong.sum()) + repeated)
+
+
+def unmatched(left: Side, right: Side, may: Sequence[BoolArray]) -> Unmatched:
+    """Without the trace: published rows left over by the best matching."""
+    rows, records = group([left.exact, *left.recoded]), group([right.exact, *right.recoded])
+    component = _components(left.exact[rows.first], right.exact[records.first])
+    if int((component.left_size * component.right_size).sum()) > PAIRS:
+        return Unmatched(_column_by_column(left, right, may), exact=False)
+    pairs = _pairs(left, right, rows, records, component, may)
+    return Unmatched(_leftover(pairs, rows.counts, records.counts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Components:
+    """Classes of both sides sorted by their exact columns, with the slice of each value that occurs on the left."""
+
+    left_order: IntArray
+    right_order: IntArray
+    left_start: IntArray
+    left_size: IntArray
+    right_start: IntArray
+    right_size: IntArray
+
+    def members(self, i: int) -> tuple[IntArray, IntArray]:
+        """The classes of both sides in component i."""
+        mine = self.left_order[self.left_start[i] : self.left_start[i] + self.left_size[i]]
+        theirs = self.right_order[self.right_start[i] : self.right_start[i] + self.right_size[i]]
+        return mine, theirs
+
+
+def _components(left: IntArray, right: IntArray) -> _Components:
+    left_order, right_order = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
+    value, start, size = np.unique(left[left_order], return_index=True, return_counts=True)
+    right_start = np.searchsorted(right[right_order], value, side="left")
+    right_size = np.searchsorted(right[right_order], value, side="right") - right_start
+    return _Components(left_order, right_order, start, size, right_start, right_size)
+
+
+def _pairs(
+    left: Side, right: Side, rows: Classes, records: Classes, component: _Components, may: Sequence[BoolArray]
+) -> tuple[IntArray, IntArray]:
+    """Pairs of classes (published, original) where the first may stand for the second."""
+    mine = [codes[rows.first] for codes in left.recoded]
+    theirs = [codes[records.first] for codes in right.recoded]
+    weight = component.left_size * component.right_size
+    large, small = np.flatnonzero(weight > _LARGE), np.flatnonzero((weight > 0) & (weight <= _LARGE))
+    found = [pair for i in large for pair in _block(component, int(i), mine, theirs, may)]
+    for batch in np.split(small, np.flatnonzero(np.diff(np.cumsum(weight[small]) // _CHUNK)) + 1):
+        a, b = _products(component, batch)
+        for my_codes, their_codes, matrix in zip(mine, theirs, may, strict=True):
+            fits = matrix[my_codes[a], their_codes[b]]
+            a, b = a[fits], b[fits]
+        found.append((a, b))
+    return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
+
+
+def _block(
+    component: _Components, i: int, mine: list[Codes], theirs: list[Codes], may: Sequence[BoolArray]
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Pairs inside one large component, from boolean matrices of bounded size."""
+    a, b = component.members(i)
+    step = max(1, _CHUNK // len(b))
+    for first in range(0, len(a), step):
+        part = a[first : first + step]
+        fits = np.ones((len(part), len(b)), dtype=np.bool_)
+        for my_codes, their_codes, matrix in zip(mine, theirs, may, strict=True):
+            fits &= matrix[my_codes[part]].take(their_codes[b], axis=1)
+        row, column = np.nonzero(fits)
+        yield part[row], b[column]
+
+
+def _products(component: _Components, batch: IntArray) -> tuple[IntArray, IntArray]:
+    """All pairs inside some small components."""
+    left, right = [_NONE], [_NONE]
+    for i in batch:
+        mine, theirs = component.members(int(i))
+        left.append(np.repeat(mine, len(theirs)))
+        right.append(np.tile(theirs, len(mine)))
+    return np.concatenate(left), np.concatenate(right)
+
+
+def _leftover(pairs: tuple[IntArray, IntArray], supply: IntArray, demand: IntArray) -> int:
+    """Published rows that a maximum flow cannot place."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    a, b = pairs
+    source, sink = len(supply) + len(demand), len(supply) + len(demand) + 1
+    tail = np.concatenate([np.full(len(supply), source), a, len(supply) + np.arange(len(demand))])
+    head = np.concatenate([np.arange(len(supply)), len(supply) + b, np.full(len(demand), sink)])
+    capacity = np.concatenate([supply, np.minimum(supply[a], demand[b]), demand]).astype(np.int32)
+    network = csr_array((capacity, (tail, head)), shape=(sink + 1, sink + 1))
+    return int(supply.sum()) - int(maximum_flow(network, source, sink).flow_value)
+
+
+def _column_by_column(left: Side, right: Side, may: Sequence[BoolArray]) -> int:
+    """Rows that cannot be placed even when each column is looked at alone: a lower bound."""
+    worst = 0
+    for mine, theirs, matrix in zip(left.recoded, right.recoded, may, strict=True):
+        one, other = Side((mine,), left.exact), Side((theirs,), right.exact)
+        rows, records = group([left.exact, mine]), group([right.exact, theirs])
+        pairs = _pairs(one, other, rows, records, _components(left.exact[rows.first], right.exact[records.first]), [matrix])
+        worst = max(worst, _leftover(pairs, rows.counts, records.counts))
+    return worst

@@ -1,0 +1,1 @@
+"""What an outsider makes of each form of release."""

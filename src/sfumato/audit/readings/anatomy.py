@@ -1,0 +1,76 @@
+"""Anatomy: exact quasi-identifiers with a bucket number, and per bucket the counts of sensitive values.
+
+Whoever finds a person's row learns the bucket, and by symmetry inside the bucket nothing more: the sensitive value is distributed
+as the bucket's counts. A person whose given values stand in several rows is read as the mixture of their buckets.
+
+Departures: quasi-identifiers stand there exactly, so the number of candidates is the number of rows with the same given values;
+k-anonymity is judged on that, and usually fails. Anatomy hides values, not presence.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.audit.base import Reading
+from sfumato.audit.evidence import Evidence
+from sfumato.data.classes import group
+from sfumato.data.domain import IntArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+from sfumato.policy.claims import Claim
+
+
+class AnatomyReading(Reading):
+    """Everybody is read as the mixture of the buckets that hold rows with the same given values."""
+
+    name: ClassVar[str] = "anatomy"
+
+    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
+        table = evidence.data
+        buckets, bucket = table.text("bucket"), table.text("bucket").codes.astype(np.int64)
+        people = group([table.text(name).codes for name in claim.given], rows=table.rows)
+        number = {label: code for code, label in enumerate(buckets.labels)}
+        spread = {
+            name: _mixture(people.of, bucket, len(people), evidence.tables[sensitive_part(evidence, name)], number)
+            for name in claim.hide
+        }
+        return Linkage(people.counts, people.counts, spread)
+
+
+def sensitive_part(evidence: Evidence, column: str) -> str:
+    """The part with the counts of one sensitive column."""
+    own = f"sensitive-{column}"
+    return own if own in evidence.parts else "sensitive"
+
+
+def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number: dict[str, int]) -> Spread:
+    """Spread of each kind: its rows' buckets, weighted by rows; the sum over a bucket must equal its rows."""
+    of_bucket, value, weight = _histogram(counts, number)
+    rows = np.bincount(bucket, minlength=len(number))
+    listed = np.bincount(of_bucket, weights=weight, minlength=len(number)).astype(np.int64)
+    if (rows != listed).any():
+        raise DataError(f"{int((rows != listed).sum())} bucket(s) do not have as many sensitive values as rows")
+    from scipy.sparse import csr_array
+
+    membership = csr_array((np.ones(len(kind)), (kind, bucket)), shape=(kinds, len(number)))
+    shares = csr_array((weight / rows[of_bucket], (of_bucket, value)), shape=(len(number), len(counts.text("value").labels)))
+    mixed = (membership @ shares).tocsr()
+    mixed.sum_duplicates()
+    return Spread(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int64), mixed.data, counts.text("value").labels)
+
+
+def _histogram(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:
+    text = counts.text("bucket")
+    if any(label not in number for label in text.labels):
+        raise DataError("the sensitive table lists buckets that no row belongs to")
+    code = np.array([number[label] for label in text.labels], dtype=np.int64)
+    try:
+        weight = np.array([int(label) for label in counts.text("count").labels], dtype=np.int64)[counts.text("count").codes]
+    except ValueError:
+        raise DataError("a count of the sensitive table is no number") from None
+    if (weight <= 0).any():
+        raise DataError("a count of the sensitive table is not positive")
+    return code[text.codes], counts.text("value").codes.astype(np.int64), weight

@@ -1,0 +1,92 @@
+"""The command line: one file per command, found by name, loaded when it is used. No privacy logic here."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sfumato import __version__
+
+
+class Commands(click.Group):
+    """A group whose commands are the modules of this package; only the one that runs is imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One line per command from a small table, so that help imports no command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, SUMMARIES.get(name, "")) for name in self.list_commands(ctx)])
+
+
+SUMMARIES = {
+    "attack": "Play a named adversary against a release or a graph.",
+    "check": "Read and plan a policy; touches no rows.",
+    "demo": "Run a complete embedded example.",
+    "discover": "Propose a policy for some data.",
+    "ledger": "Show or verify what was published so far.",
+    "measure": "Measure what a release is still good for.",
+    "publish": "Make, certify and write a release.",
+    "query": "Answer COUNT queries from a release folder.",
+    "report": "Write the page that shows a release.",
+    "studio": "Open the local web studio.",
+    "verify": "Audit a release folder independently.",
+}
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="sfumato")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def root(ctx: click.Context, debug: bool) -> None:
+    """Publish data about people without giving anyone away."""
+    ctx.obj = {"debug": debug}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; every error is one line on stderr and an exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [argument for argument in given if argument != "--debug"]
+    try:
+        code = root.main(given, prog_name="sfumato", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "")
+        code = 2
+    except click.ClickException as error:
+        click.echo(f"error: {error.format_message()}", err=True)
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("error: interrupted", err=True)
+        code = 130
+    except Exception as error:
+        if debug:
+            raise
+        code = _explain(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception) -> int:
+    """One line, without a traceback and without people's values."""
+    from sfumato.errors import SfumatoError
+
+    if isinstance(error, SfumatoError):
+        click.echo(f"error: {error}", err=True)
+        return error.exit_code
+    if isinstance(error, OSError):
+        what, where = error.strerror or type(error).__name__, error.filename or ""
+        click.echo(f"error: {what} — {where} — check the path and the rights", err=True)
+        return 1
+    click.echo(f"error: unexpected {type(error).__name__} — sfumato — run again with --debug and report it", err=True)
+    return 1

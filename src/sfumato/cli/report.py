@@ -1,0 +1,23 @@
+"""``sfumato report``: the page that shows a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("report")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--original", help="The original data: writes the data holder's private report instead.")
+@click.option("--out", type=click.Path(), help="Where the private report goes; never into DIR.")
+def command(folder: str, original: str | None, out: str | None) -> None:
+    """Write one self-contained page about the release in DIR.
+
+    Without the original it says only what the published files say (DIR/report.html). With --original it is the data holder's
+    private report, written to --out.
+    """
+    from sfumato.report.write import write_private, write_public
+
+    page = write_public(Path(folder)) if original is None else write_private(Path(folder), original, Path(out) if out else None)
+    click.echo(f"report: {page}")

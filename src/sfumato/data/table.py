@@ -1,0 +1,74 @@
+"""A table of people: columns as they came, and each as text with a code per row when somebody needs it.
+
+Values are text until a hierarchy or a domain says otherwise, and what was text stays the same text. A missing value (null or
+empty) is a value of its own.
+
+>>> import pyarrow as pa
+>>> people = Table(pa.table({"age": ["30", None, "30"], "n": [1, 2, 2]}))
+>>> people.text("age").labels, people.text("age").codes.tolist(), people.text("n").labels
+(('30', ''), [0, 1, 0], ('1', '2'))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.data.domain import MISSING
+from sfumato.errors import DataError
+from sfumato.registry import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A column as codes into its distinct values, in order of first appearance."""
+
+    codes: NDArray[np.int32]
+    labels: tuple[str, ...]
+
+    def counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.codes, minlength=len(self.labels)).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows and named columns."""
+
+    frame: pa.Table
+    _text: dict[str, Text] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def rows(self) -> int:
+        return int(self.frame.num_rows)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.frame.column_names)
+
+    def text(self, name: str) -> Text:
+        """The column as text codes; computed once."""
+        if name not in self._text:
+            self._text[name] = as_text(self.column(name), name)
+        return self._text[name]
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        if name not in self.names:
+            raise DataError(f"the data has no column '{name}'", hint=nearest(name, self.names))
+        return self.frame.column(name)
+
+
+def as_text(column: pa.ChunkedArray, name: str) -> Text:
+    """Codes and labels of any column that can be written as text."""
+    try:
+        text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(f"column '{name}' has the type {column.type}, which is no single value", hint="leave it out") from None
+    encoded = pc.fill_null(text, MISSING).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return Text(codes, tuple(encoded.dictionary.to_pylist()))

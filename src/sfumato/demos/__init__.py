@@ -1,0 +1,1 @@
+"""Complete embedded examples that make their own data: one situation per file."""

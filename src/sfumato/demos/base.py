@@ -1,0 +1,50 @@
+"""A scenario: data made on the spot, a policy for it, and a story that a steward would tell.
+
+A new scenario is one file in this folder with one class; ``sfumato demo --scenario NAME`` runs it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from sfumato.methods.base import Progress, silent
+from sfumato.publication import measure, publish, verify
+from sfumato.release.certificate import Finding
+
+Say = Callable[[str], None]
+
+
+class Scenario(ABC):
+    """One situation, end to end."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    @abstractmethod
+    def make(self, folder: Path) -> tuple[Path, Path]:
+        """Write the data and the policy; return the paths of the policy and of the original data."""
+
+    def play(self, folder: Path, say: Say, progress: Progress = silent) -> Path:
+        """Make, publish, verify, measure; returns the public report."""
+        policy, original = self.make(folder)
+        say(f"policy    {policy}")
+        publication = publish(policy, seed=None, progress=progress)
+        release = publication.write(folder / "release")
+        certificate = publication.certificate
+        say(f"published {certificate.records.published:,} of {certificate.records.input:,} records with {certificate.method}")
+        verdict = verify(release, original=original)
+        for finding in verdict.findings:
+            say(describe(finding))
+        say("verified  " + ("everything holds" if verdict.holds else "VIOLATED"))
+        figures = measure(release, original=original)
+        say("utility   " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items() if isinstance(value, float | int)))
+        return release / "report.html"
+
+
+def describe(finding: Finding) -> str:
+    """One finding in one line."""
+    level = ", ".join(f"{key} {value}" for key, value in finding.achieved.items())
+    return f"  {'✓' if finding.holds else '✗'} {finding.model}: {level}"

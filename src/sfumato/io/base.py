@@ -1,0 +1,38 @@
+"""A source: where the data of a policy comes from, and how it is read.
+
+A new kind of data is one file in this folder with one class. Its declared fields are what may stand under ``data:`` in a policy.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Source(BaseModel):
+    """Where the data comes from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    name: ClassVar[str]
+    """The `kind` under ``data:`` in a policy."""
+
+    source: str = Field(default="", description="file path relative to the policy, or an SQLAlchemy URL")
+    base: Path = Field(default=Path("."), exclude=True, repr=False, description="folder that relative paths start from")
+
+    private: ClassVar[tuple[str, ...]] = ("source", "base")
+    """Fields that never stand in a release folder."""
+
+    @abstractmethod
+    def read(self, data: Any = None) -> Any:
+        """The dataset; `data` (a frame, an object or another path) takes the place of the declared source."""
+
+    def size(self) -> int | None:
+        """Records, when that can be told without reading them."""
+        return None
+
+    def path(self) -> Path:
+        return Path(self.source) if Path(self.source).is_absolute() else self.base / self.source

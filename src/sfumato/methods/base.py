@@ -1,0 +1,77 @@
+"""A method: arranges the data so that its reading will be good. It returns a `Release` or raises `Infeasible`, and never
+certifies itself.
+
+A new method is one file in this folder with one class. Its declared fields are what may stand under ``method:`` in a policy.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.randomness import Randomness
+from sfumato.release.release import Release
+
+Progress = Callable[[float, str], None]
+
+
+def silent(done: float, what: str) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a method is given: the policy, the data, a source of chance, and room to work in."""
+
+    policy: Policy
+    data: Any
+    randomness: Randomness = field(default_factory=Randomness)
+    jobs: int = 1
+    engine: str = "local"
+    progress: Progress = silent
+    history: Any = None
+    """Earlier releases of the same data, when there is a ledger."""
+
+
+class Method(BaseModel):
+    """How a release is made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: ClassVar[str]
+    form: ClassVar[str]
+    """The form of release it makes; there is a reading of that name in the audit."""
+    paper: ClassVar[str] = ""
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    """The kinds of data it works on."""
+
+    keeps_rules: ClassVar[bool] = False
+    """Whether it makes the rules under ``keep:`` true in what it publishes."""
+    uses_history: ClassVar[bool] = False
+    """Whether it makes a release that is judged together with the earlier ones of a ledger."""
+
+    @abstractmethod
+    def refusal(self, policy: Policy) -> str:
+        """Why this method cannot serve the policy, told before any data is read; empty when it can."""
+
+    @abstractmethod
+    def run(self, task: Task) -> Release:
+        """The release, or `Infeasible` with the reason."""
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        """How much this method wants to be the default for so many records (0: never asked for by itself), and why."""
+        return 0, "it is the only one that can"
+
+    def describe(self, policy: Policy) -> list[str]:
+        """What this method would do, in sentences for ``sfumato check``."""
+        return []
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        """Whether the method can make this claim true; the contract suite holds it to that."""
+        return False

@@ -1,0 +1,148 @@
+"""Query error: how far COUNT queries answered from the release are from the truth.
+
+A workload of random queries, each a conjunction of `dimension` conditions "column within a run of neighbouring values" chosen so
+that about a share `selectivity` of all combinations qualifies; quasi-identifiers and sensitive columns are asked alike. A
+generalized cell counts with the share of its leaves that the condition accepts, a bucket with the share of its values (the usual
+uniformity assumption). Reported is the median of |estimate − truth| / max(truth, floor), with a floor of one per mille of the
+records so that tiny truths do not dominate. Sub-tables are asked about random sets of values and answer with their
+maximum-likelihood estimate.
+
+Paper: the workloads of [versatile §6].
+Cost: queries × (classes of the original + classes of the release).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.data.classes import Classes, group
+from sfumato.data.domain import FloatArray, IntArray
+from sfumato.data.table import Table, Text
+from sfumato.metrics.base import Comparison, Metric
+from sfumato.schema.estimate import Estimate
+from sfumato.schema.utility import random_queries, relative_errors
+
+
+class QueryError(Metric):
+    """Median relative error of random COUNT queries."""
+
+    name: ClassVar[str] = "query_error"
+    range: ClassVar[str] = "0 …"
+    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy", "sub-tables")
+    paper: ClassVar[str] = "versatile §6"
+
+    def applies(self, comparison: Comparison) -> bool:
+        return super().applies(comparison) and (comparison.form != "sub-tables" or comparison.sub_tables is not None)
+
+    def measure(self, comparison: Comparison) -> float:
+        asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
+        if comparison.form == "sub-tables":
+            return float(np.median(_from_sub_tables(comparison, asked)))
+        found = errors(comparison, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]))
+        return float(np.median(found))
+
+
+def _from_sub_tables(comparison: Comparison, asked: Mapping[str, Any]) -> FloatArray:
+    """Errors of queries on random sets of values (share `percentage` of each column's), answered by the estimate."""
+    assert comparison.sub_tables is not None
+    tables, columns = comparison.sub_tables
+    dimension = min(int(asked["dimension"]), len(columns))
+    share = float(asked.get("percentage") or float(asked["selectivity"]) ** (1 / dimension))
+    workload = random_queries(columns, dimension, share, int(asked["queries"]), np.random.default_rng(0))
+    return relative_errors(columns, Estimate(tables.sheets()), workload)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One column that queries may ask about."""
+
+    size: int
+    truth: IntArray
+    """The value of each class of the original."""
+    answer: Callable[[FloatArray], FloatArray]
+    """From the accepted values to the share of each class of the release that qualifies."""
+
+
+def errors(comparison: Comparison, queries: int, dimension: int, selectivity: float, seed: int = 0) -> FloatArray:
+    """The relative error of each query of a random workload (the same workload for the same seed)."""
+    columns, exact, published = _columns(comparison)
+    floor = max(1.0, 0.001 * comparison.inputs)
+    rng = np.random.default_rng(seed)
+    found = np.empty(queries)
+    for query in range(queries):
+        truth, estimate = exact.astype(np.float64), published.astype(np.float64)
+        chosen = rng.choice(len(columns), size=min(dimension, len(columns)), replace=False)
+        for column in (columns[i] for i in chosen):
+            accepted = _condition(column.size, selectivity ** (1 / len(chosen)), rng)
+            truth *= accepted[column.truth]
+            estimate *= column.answer(accepted)
+        found[query] = abs(estimate.sum() - truth.sum()) / max(truth.sum(), floor)
+    return found
+
+
+def _condition(size: int, share: float, rng: np.random.Generator) -> FloatArray:
+    """A random run of neighbouring values, of about the given share of the domain."""
+    width = max(1, round(share * size))
+    start = int(rng.integers(0, size - width + 1))
+    accepted = np.zeros(size)
+    accepted[start : start + width] = 1.0
+    return accepted
+
+
+def _columns(comparison: Comparison) -> tuple[list[_Asked], IntArray, IntArray]:
+    """The columns, and the counts of the classes of the original and of the release."""
+    names, sensitive = list(comparison.recoded), [name for name in comparison.sensitive if name not in comparison.recoded]
+    table, original = comparison.data, comparison.original
+    ours = [name for name in ["bucket", *sensitive] if name in table.names]
+    units = group([table.text(name).codes for name in (*names, *ours)], rows=table.rows)
+    truths = group([original.text(name).codes for name in (*names, *sensitive)], rows=original.rows)
+    columns = [_recoded(comparison, name, units, truths) for name in names]
+    columns += [_sensitive(comparison, name, units, truths) for name in sensitive]
+    return columns, truths.counts, units.counts
+
+
+def _recoded(comparison: Comparison, name: str, units: Classes, truths: Classes) -> _Asked:
+    domain = comparison.recoded[name]
+    original = comparison.original.text(name)
+    leaf = np.array([domain.code_of[label] for label in original.labels], dtype=np.int64)
+    lo, hi = comparison.intervals(name)
+    label = comparison.data.text(name).codes[units.first]
+
+    def answer(accepted: FloatArray) -> FloatArray:
+        below = np.concatenate([[0.0], np.cumsum(accepted)])
+        shares: FloatArray = ((below[hi] - below[lo]) / (hi - lo))[label]
+        return shares
+
+    return _Asked(domain.size, leaf[original.codes[truths.first]], answer)
+
+
+def _sensitive(comparison: Comparison, name: str, units: Classes, truths: Classes) -> _Asked:
+    original = comparison.original.text(name)
+    rank = np.argsort(np.argsort(np.array(original.labels))).astype(np.int64)
+    known = {label: int(rank[code]) for code, label in enumerate(original.labels)}
+    truth = rank[original.codes[truths.first]]
+    if name in comparison.data.names:
+        return _Asked(len(rank), truth, _by_value(comparison.data.text(name), units, known))
+    own = f"sensitive-{name}"
+    counts = comparison.parts[own if own in comparison.parts else "sensitive"]
+    return _Asked(len(rank), truth, _by_bucket(comparison.data.text("bucket"), counts, units, known))
+
+
+def _by_value(text: Text, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
+    value = np.array([known.get(label, -1) for label in text.labels], dtype=np.int64)[text.codes[units.first]]
+    return lambda accepted: np.where(value >= 0, accepted[value], 0.0)
+
+
+def _by_bucket(bucket: Text, counts: Table, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
+    number = {label: code for code, label in enumerate(bucket.labels)}
+    listed, value = counts.text("bucket"), counts.text("value")
+    of = np.array([number[label] for label in listed.labels], dtype=np.int64)[listed.codes]
+    rank = np.array([known[label] for label in value.labels], dtype=np.int64)[value.codes]
+    weight = np.array([float(label) for label in counts.text("count").labels])[counts.text("count").codes]
+    total = np.bincount(of, weights=weight)
+    mine = bucket.codes[units.first]
+    return lambda accepted: (np.bincount(of, weights=weight * accepted[rank], minlength=len(total)) / total)[mine]

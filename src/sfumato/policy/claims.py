@@ -1,0 +1,109 @@
+"""Claims: whoever knows the *given* columns must not learn the *hidden* ones, in the sense of a model.
+
+Three ways to write one::
+
+    - k-anonymity: {k: 5}                                     # given all quasi-identifiers, hide all sensitive columns
+    - {given: [hospital, race], hide: zip, by: {l-diversity: {l: 2}}}
+    - "age, icd9 -> race : 3-diversity"                       # the frequency kind: no value above 1/3
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.errors import PolicyError
+from sfumato.models.base import Model
+from sfumato.policy.declared import declare
+from sfumato.policy.read import Document
+from sfumato.registry import find, nearest
+
+_SHORT = re.compile(r"^(?P<given>[^>]*?)->(?P<hide>[^:]+):\s*(?P<level>\d+(?:\.\d+)?)-(?P<word>[a-z]+)\s*$")
+_WORDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "anonymity": ("k-anonymity", "k", {}),
+    "sensitivity": ("p-sensitivity", "p", {}),
+    "diversity": ("l-diversity", "l", {"kind": "frequency"}),
+    "closeness": ("t-closeness", "t", {}),
+}
+_KEYS = ("given", "hide", "by")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Given these columns, hide those, in the sense of this model."""
+
+    model: Model
+    given: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+    where: str = ""
+    composite: bool = False
+    """Whether only the combination of the hidden columns is protected (written as one right side), not each of them."""
+
+    def __str__(self) -> str:
+        return str(self.model)
+
+
+def read_claims(entries: Any, document: Document, given: Sequence[str], hide: Sequence[str]) -> tuple[Claim, ...]:
+    """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say."""
+    if entries is None:
+        return ()
+    if not isinstance(entries, list):
+        raise PolicyError("'protect' is a list of claims", where=document.where("protect"), hint="write '- k-anonymity: {k: 5}'")
+    return tuple(_claim(entry, i, document, tuple(given), tuple(hide)) for i, entry in enumerate(entries))
+
+
+def _claim(entry: Any, i: int, document: Document, given: tuple[str, ...], hide: tuple[str, ...]) -> Claim:
+    where = document.where("protect", i)
+    if isinstance(entry, str):
+        return _short(entry, document, where, i)
+    if not isinstance(entry, dict) or not entry:
+        raise PolicyError("a claim is a model with its parameters", where=where, hint="write '- k-anonymity: {k: 5}'")
+    if "by" in entry or "hide" in entry or "given" in entry:
+        return _explicit(entry, i, document, given, hide)
+    if len(entry) > 1:
+        raise PolicyError("a claim names one model", where=where, hint="begin each model with '- ' on a line of its own")
+    ((name, parameters),) = entry.items()
+    model = _model(name, parameters, document, "protect", i, name)
+    return Claim(model, given, hide if model.needs_sensitive else (), where)
+
+
+def _explicit(entry: dict[str, Any], i: int, document: Document, given: tuple[str, ...], hide: tuple[str, ...]) -> Claim:
+    for key in entry:
+        if key not in _KEYS:
+            raise PolicyError(f"unknown key '{key}'", where=document.where("protect", i, key), hint=nearest(key, list(_KEYS)))
+    by = entry.get("by")
+    if not isinstance(by, dict) or len(by) != 1:
+        raise PolicyError("'by' names one model", where=document.where("protect", i), hint="write 'by: {l-diversity: {l: 2}}'")
+    ((name, parameters),) = by.items()
+    model = _model(name, parameters, document, "protect", i, "by", name)
+    where = document.where("protect", i)
+    hidden = _names(entry.get("hide"), hide)
+    return Claim(model, _names(entry.get("given"), given), hidden, where, composite="hide" in entry and len(hidden) > 1)
+
+
+def _short(text: str, document: Document, where: str, i: int) -> Claim:
+    match = _SHORT.match(text)
+    if match is None or match["word"] not in _WORDS:
+        hint = "write 'age, icd9 -> race : 3-diversity' (or -anonymity, -sensitivity, -closeness)"
+        raise PolicyError("the claim is not understood", where=where, hint=hint)
+    name, parameter, fixed = _WORDS[match["word"]]
+    model = _model(name, {parameter: match["level"], **fixed}, document, "protect", i)
+    hidden = _split(match["hide"])
+    return Claim(model, _split(match["given"]), hidden, where, composite=len(hidden) > 1)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _names(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:
+    if value is None:
+        return default
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _model(name: str, parameters: Any, document: Document, *path: str | int) -> Model:
+    cls = find("models", Model, name, where=document.where(*path))
+    return declare(cls, parameters, document, *path)

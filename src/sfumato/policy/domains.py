@@ -1,0 +1,22 @@
+"""From what a policy says about a column, and the values met in it, to its domain with boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.data.domain import Domain
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.io.hierarchies import build_domain
+from sfumato.policy.policy import Policy
+
+
+def domain_of(policy: Policy, name: str, values: Sequence[str]) -> Domain:
+    """The domain of a quasi-identifier; `values` are the distinct original values."""
+    column = policy.columns[name]
+    domain = build_domain(column.hierarchy, values, column=name, base=policy.base)
+    if column.boundary is None or not isinstance(domain, Hierarchy):
+        return domain
+    where = policy.document.where("columns", name, "boundary")
+    if isinstance(column.boundary, dict):
+        return domain.bounded_at(column.boundary.get("level", -1), where=where)
+    return domain.bounded(column.boundary, where=where)

@@ -1,0 +1,196 @@
+"""A policy: what must stay private and what must stay true, read once and checked completely before any data moves.
+
+>>> policy = Policy.parse({
+...     "version": 1, "data": {"kind": "table"},
+...     "columns": {"name": "identifier", "age": {"role": "quasi-identifier"}, "illness": "sensitive"},
+...     "protect": [{"k-anonymity": {"k": 3}}]})
+>>> policy.quasi_identifiers, policy.sensitive, str(policy.claims[0])
+(('age',), ('illness',), 'k-anonymity {k: 3}')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from sfumato.errors import PolicyError
+from sfumato.io.base import Source
+from sfumato.policy.claims import Claim, read_claims
+from sfumato.policy.declared import declare
+from sfumato.policy.read import Document, read_yaml
+from sfumato.registry import find, nearest
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
+_KEYS = ("version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key")
+
+
+class Column(BaseModel):
+    """What the policy says about one column."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    role: Role = Field(description="identifier, quasi-identifier, sensitive, other or replaced")
+    hierarchy: Any = Field(default=None, description="a file, flat, ranges, or {intervals|prefix|dates: …}, or a nested root")
+    boundary: list[str] | dict[str, int] | None = Field(default=None, description="nodes no value may be generalized beyond")
+    publish: bool = Field(default=True, description="false: belongs to the table but is not in this release")
+    domain: Any = Field(default=None, description="what replaced values are drawn from")
+
+
+class Utility(BaseModel):
+    """What the release should be good at."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    minimize: Literal["loss", "entropy_loss", "ntil"] = Field(default="loss", description="the loss that methods minimize")
+    suppress_at_most: float | None = Field(default=None, description="largest share of suppressed records, like 2% or 0.02")
+
+    @field_validator("suppress_at_most", mode="before")
+    @classmethod
+    def _share(cls, value: Any) -> Any:
+        if isinstance(value, str) and value.strip().endswith("%"):
+            value = float(value.strip().rstrip("% ")) / 100
+        if value is not None and not 0 <= float(value) <= 1:
+            raise ValueError("must be a share between 0 and 1, or a percentage")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A method by name, with its parameters as written."""
+
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The whole policy, resolved."""
+
+    data: Source
+    columns: Mapping[str, Column]
+    claims: tuple[Claim, ...]
+    method: Choice | None
+    utility: Utility
+    keep: tuple[str, ...] = ()
+    knows: tuple[str, ...] = ()
+    ledger: str = ""
+    key: tuple[str, ...] = ()
+    document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """The policy in a YAML file."""
+        return cls.from_document(read_yaml(Path(path)))
+
+    @classmethod
+    def parse(cls, tree: Mapping[str, Any], *, base: str | Path = ".") -> Policy:
+        """A policy built in code, with the same keys as the file."""
+        return cls.from_document(Document(dict(tree), base=Path(base)))
+
+    @classmethod
+    def from_document(cls, document: Document) -> Policy:
+        tree = document.tree
+        for key in tree:
+            if key not in _KEYS:
+                raise PolicyError(f"unknown key '{key}'", where=document.where(key), hint=nearest(key, list(_KEYS)))
+        if str(tree.get("version", "")) != "1":
+            raise PolicyError("the policy needs 'version: 1'", where=document.where("version"), hint="write 'version: 1' first")
+        columns = _columns(document)
+        policy = cls(
+            data=_source(document),
+            columns=columns,
+            claims=(),
+            method=_choice(document),
+            utility=declare(Utility, tree.get("utility"), document, "utility"),
+            keep=_texts(document, "keep"),
+            knows=_texts(document, "knows"),
+            ledger=str(tree.get("ledger") or ""),
+            key=_texts(document, "key"),
+            document=document,
+        )
+        claims = read_claims(tree.get("protect"), document, policy.quasi_identifiers, policy.sensitive)
+        policy = replace(policy, claims=claims)
+        policy._check_claims()
+        return policy
+
+    def _check_claims(self) -> None:
+        for claim in self.claims:
+            for name in (*claim.given, *claim.hide):
+                if self.columns and name not in self.columns:
+                    hint = nearest(name, list(self.columns))
+                    raise PolicyError(f"the claim names an unknown column '{name}'", where=claim.where, hint=hint)
+            if self.data.name not in claim.model.kinds:
+                what = f"{claim.model.name} does not speak about {self.data.name} data"
+                raise PolicyError(what, where=claim.where, hint="see 'sfumato check --help' for the models of each kind")
+            if self.data.name == "table" and claim.model.needs_sensitive and not claim.hide:
+                hint = "give one column the role 'sensitive', or write {given: …, hide: …, by: …}"
+                raise PolicyError(f"{claim.model.name} needs a column to hide", where=claim.where, hint=hint)
+
+    def with_role(self, role: Role) -> tuple[str, ...]:
+        """The published columns with this role, in the order of the policy."""
+        return tuple(name for name, column in self.columns.items() if column.role == role and column.publish)
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        return self.with_role("quasi-identifier")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return self.with_role("sensitive")
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Every column that a release of one table may contain."""
+        return tuple(name for name, column in self.columns.items() if column.role != "identifier" and column.publish)
+
+    @property
+    def base(self) -> Path:
+        return self.document.base
+
+
+def _source(document: Document) -> Source:
+    given = document.tree.get("data") or {"kind": "table"}
+    if isinstance(given, str):
+        given = {"kind": "table", "source": given}
+    values = dict(given)
+    cls = find("io", Source, str(values.pop("kind", "table")), where=document.where("data", "kind"))
+    return declare(cls, {**values, "base": document.base}, document, "data")
+
+
+def _columns(document: Document) -> dict[str, Column]:
+    entries = document.tree.get("columns") or {}
+    if not isinstance(entries, Mapping):
+        raise PolicyError("'columns' maps names to roles", where=document.where("columns"), hint="write 'age: quasi-identifier'")
+    columns = {}
+    for name, entry in entries.items():
+        values = {"role": entry} if isinstance(entry, str) else entry
+        column = declare(Column, values, document, "columns", name)
+        if column.boundary is not None and column.hierarchy in (None, "ranges"):
+            hint = "give the column a hierarchy with named groups"
+            raise PolicyError(f"column '{name}' has a boundary but no hierarchy", where=document.where("columns", name), hint=hint)
+        columns[str(name)] = column
+    return columns
+
+
+def _choice(document: Document) -> Choice | None:
+    entry = document.tree.get("method")
+    if entry is None:
+        return None
+    if isinstance(entry, str):
+        return Choice(entry)
+    if not isinstance(entry, Mapping) or len(entry) != 1:
+        raise PolicyError("'method' names one method", where=document.where("method"), hint="write 'method: {clustering: {}}'")
+    ((name, parameters),) = entry.items()
+    return Choice(str(name), dict(parameters or {}))
+
+
+def _texts(document: Document, key: str) -> tuple[str, ...]:
+    entry = document.tree.get(key)
+    if entry is None:
+        return ()
+    entries = entry if isinstance(entry, list | tuple) else [entry]
+    return tuple(str(text) for text in entries)

@@ -1,0 +1,104 @@
+"""Strict YAML with line numbers: the only home of the YAML library.
+
+Every scalar stays the text that was written (``NO``, ``on``, ``01234``); the declared type of a parameter decides what it means.
+Duplicate keys, aliases, tags and further documents are refused with the line.
+
+>>> parse_yaml("a: 01234\\nb: [NO, 2]", name="p.yaml").tree
+{'a': '01234', 'b': ['NO', '2']}
+>>> parse_yaml("a: 1\\na: 2", name="p.yaml")
+Traceback (most recent call last):
+sfumato.errors.PolicyError: 'a' stands twice — p.yaml:2 — keep one of them
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sfumato.errors import PolicyError
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A tree of text with the line of every entry."""
+
+    tree: dict[str, Any]
+    name: str = "policy"
+    base: Path = Path(".")
+    lines: dict[Key, int] = field(default_factory=dict, repr=False)
+
+    def where(self, *path: str | int) -> str:
+        """``file:line`` of an entry, or of the nearest entry above it; the path itself when built in code."""
+        if not self.lines:
+            return ".".join(str(part) for part in path)
+        while path and path not in self.lines:
+            path = path[:-1]
+        return f"{self.name}:{self.lines.get(path, 1)}"
+
+
+def read_yaml(path: Path) -> Document:
+    """The document in a file."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError:
+        raise PolicyError(f"no such file: {path.name}", where=str(path), hint="give the path of a policy file") from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
+    return parse_yaml(text, name=path.name, base=path.parent)
+
+
+def parse_yaml(text: str, *, name: str, base: Path = Path(".")) -> Document:
+    """The document in a text."""
+    try:
+        events = list(yaml.parse(text, Loader=yaml.SafeLoader))
+        for event in events:
+            if isinstance(event, yaml.AliasEvent):
+                raise PolicyError("aliases (*name) are not allowed", where=_at(name, event), hint="write the value out")
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise PolicyError(f"not valid YAML: {error.problem}", where=f"{name}:{line}", hint="check indentation and quotes") from None
+    except yaml.YAMLError:
+        raise PolicyError("not valid YAML", where=name, hint="check for characters that are no text") from None
+    if not isinstance(root, yaml.MappingNode):
+        raise PolicyError("a policy is a mapping", where=f"{name}:1", hint="begin with 'version: 1'")
+    lines: dict[Key, int] = {}
+    return Document(_plain(root, (), lines, name), name, base, lines)
+
+
+def _at(name: str, thing: Any) -> str:
+    return f"{name}:{thing.start_mark.line + 1}"
+
+
+def _plain(node: yaml.Node, path: Key, lines: dict[Key, int], name: str) -> Any:
+    lines[path] = node.start_mark.line + 1
+    if node.tag.startswith("!"):
+        raise PolicyError(f"tag {node.tag} is not allowed", where=_at(name, node), hint="write plain text")
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, path, lines, name)
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(entry, (*path, i), lines, name) for i, entry in enumerate(node.value)]
+    return None if node.tag.endswith(":null") else str(node.value)
+
+
+def _mapping(node: yaml.MappingNode, path: Key, lines: dict[Key, int], name: str) -> dict[str, Any]:
+    mapping: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise PolicyError("a key must be text", where=_at(name, key_node))
+        key = str(key_node.value)
+        if key in mapping:
+            raise PolicyError(f"'{key}' stands twice", where=_at(name, key_node), hint="keep one of them")
+        mapping[key] = _plain(value_node, (*path, key), lines, name)
+        lines[(*path, key)] = key_node.start_mark.line + 1
+    return mapping
+
+
+def write_yaml(tree: dict[str, Any]) -> str:
+    """YAML text that `parse_yaml` reads back as the same tree."""
+    return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, Dumper=yaml.SafeDumper)

@@ -1,0 +1,244 @@
+"""The spine: plan → run → certify → `Publication`. Only a release whose certificate holds may be written out or remembered.
+
+>>> import sfumato as sf
+>>> policy = sf.Policy.parse({"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"},
+...                           "protect": [{"k-anonymity": {"k": 2}}], "method": {"mondrian": {}}})
+>>> publication = sf.publish(policy, data={"age": ["30", "30", "40", "40"], "illness": ["a", "b", "a", "c"]}, seed=1)
+>>> publication.certificate.holds, len(publication.release.parts["data"])
+(True, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato import __version__
+from sfumato.audit.certify import certify, reading_of
+from sfumato.audit.evidence import Evidence
+from sfumato.data.table import Table
+from sfumato.errors import AuditRefused, DataError, PolicyError
+from sfumato.methods.base import Progress, Task, silent
+from sfumato.metrics.base import Comparison, Metric
+from sfumato.plan import Plan, plan
+from sfumato.policy.domains import domain_of
+from sfumato.policy.policy import Policy
+from sfumato.policy.public import write_public_policy
+from sfumato.randomness import Randomness
+from sfumato.registry import catalogue, nearest
+from sfumato.release.certificate import LIMITS, Certificate, Finding, Records
+from sfumato.release.folder import (
+    CERTIFICATE,
+    POLICY,
+    REPORT,
+    Folder,
+    Format,
+    new_folder,
+    read_folder,
+    write_json,
+    write_manifest,
+    write_part,
+)
+from sfumato.release.release import Part, Release
+from sfumato.report.view import View
+
+Data = Any
+"""A path, a polars, pandas or pyarrow frame, or what the policy's kind of data reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A release with a certificate that holds."""
+
+    policy: Policy
+    plan: Plan
+    release: Release
+    certificate: Certificate
+    original: Any = field(repr=False, default=None)
+
+    def write(self, out: str | Path, *, format: Format = "csv", report: bool = True) -> Path:
+        """The release folder, whole or not at all; the private report goes beside it."""
+        target = Path(out)
+        with new_folder(target) as folder:
+            self._fill(folder, format, report)
+        if report:
+            from sfumato.report.write import private_path, save_private
+
+            save_private(self._view(self.policy, self.original), private_path(target))
+        return target
+
+    def _view(self, policy: Policy, original: Any = None) -> View:
+        return View(self.release.form, self.release.parts, policy, self.certificate, self.release.public, original)
+
+    def _fill(self, folder: Path, format: Format, report: bool) -> None:
+        rows = {}
+        for name, part in self.release.parts.items():
+            file = f"{name}.{format}"
+            write_part(part, folder / file)
+            rows[file] = len(part)
+        method = {self.plan.method.name: self.plan.method.model_dump(exclude_defaults=True)}
+        write_public_policy(self.policy, method, folder)
+        write_json(self.certificate.to_json(), folder / CERTIFICATE)
+        if report:
+            from sfumato.report.page import render
+
+            (folder / REPORT).write_text(render(self._view(Policy.read(folder / POLICY))), encoding="utf-8")
+        write_manifest(folder, self.release.form, self.release.public, rows, __version__)
+
+
+def publish(
+    policy: Policy | str | Path,
+    data: Data = None,
+    *,
+    seed: int | None = None,
+    jobs: int = 1,
+    engine: str = "local",
+    progress: Progress = silent,
+) -> Publication:
+    """Make and certify a release; raises `Infeasible` or `AuditRefused` rather than giving less than was asked."""
+    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    if engine != "local":
+        raise PolicyError(f"there is no engine '{engine}' in this installation", hint="use --engine local")
+    plan(policy)  # refuse the impossible before data moves
+    progress(0.0, "reading")
+    dataset = policy.data.read(data)
+    check_columns(policy, dataset)
+    chosen = plan(policy, records=getattr(dataset, "rows", None))
+    task = Task(policy, dataset, Randomness(seed), jobs, engine, progress)
+    release = chosen.method.run(task)
+    release = replace(release, trace=replace(release.trace, seed=seed))
+    progress(1.0, "certifying")
+    certificate = _certificate(policy, chosen, release, dataset)
+    if not certificate.holds:
+        wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in certificate.violations)
+        hint = "nothing was published; this is a defect of the method, please report it"
+        raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
+    return Publication(policy, chosen, release, certificate, dataset)
+
+
+def check_columns(policy: Policy, dataset: Any) -> None:
+    """Every column of the policy must be in the data."""
+    if not isinstance(dataset, Table):
+        return
+    for name in (*policy.columns, *policy.key):
+        if name not in dataset.names:
+            where = policy.document.where("columns", name)
+            raise DataError(f"the data has no column '{name}'", where=where, hint=nearest(name, dataset.names))
+
+
+def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any) -> Certificate:
+    bare = Evidence(
+        release.form,
+        release.parts,
+        policy,
+        release.public,
+        original=original,
+        behind=release.trace.rows or None,
+        private=release.trace.extra,
+    )
+    published = reading_of(release.form).published(bare)
+    records = Records(published + release.suppressed, published, release.suppressed)
+    findings = certify(replace(bare, records=records))
+    return Certificate(
+        findings,
+        records,
+        utility=measure_release(policy, release.form, release.parts, original, release.public),
+        assumptions=assumptions(policy, release.notes),
+        limits=(LIMITS,),
+        method=chosen.method.name,
+        version=__version__,
+    )
+
+
+def assumptions(policy: Policy, notes: tuple[str, ...]) -> tuple[str, ...]:
+    """What must be true outside the data for the findings to mean what they say."""
+    general = []
+    if policy.quasi_identifiers:
+        general.append("outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns")
+        general.append("one row is one person, and no person is in the table twice")
+    return (*general, *notes)
+
+
+def measure_release(
+    policy: Policy,
+    form: str,
+    parts: Mapping[str, Part],
+    original: Any,
+    public: Mapping[str, Any],
+    parameters: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Every metric that applies, under its name."""
+    comparison = compare(policy, form, parts, original, public, parameters)
+    figures = {}
+    for cls in catalogue("metrics", Metric).values():
+        metric = cls()
+        if metric.applies(comparison):
+            figures[metric.name] = _rounded(metric.measure(comparison))
+    return figures
+
+
+def compare(
+    policy: Policy,
+    form: str,
+    parts: Mapping[str, Part],
+    original: Any,
+    public: Mapping[str, Any],
+    parameters: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """The release beside its original, as metrics and reports look at it."""
+    recoded = {}
+    if isinstance(original, Table) and form in ("recoded table", "anatomy"):
+        recoded = {name: domain_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
+    tables = {name: Table(part.table) for name, part in parts.items()}
+    return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {})
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an independent audit of a release folder found."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(finding.holds for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"holds": self.holds, "findings": [finding.to_json() for finding in self.findings]}
+
+
+def verify(folder: str | Path, *, original: Data = None) -> Verdict:
+    """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules."""
+    read, policy = open_release(folder)
+    evidence = Evidence(
+        read.form,
+        read.parts,
+        policy,
+        read.public,
+        records=read.certificate.records,
+        damage=read.damage,
+        original=None if original is None else policy.data.read(original),
+    )
+    return Verdict(certify(evidence))
+
+
+def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The utility of a release folder, by all metrics that apply."""
+    read, policy = open_release(folder)
+    return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters)
+
+
+def open_release(folder: str | Path) -> tuple[Folder, Policy]:
+    """A release folder and the policy in it."""
+    read = read_folder(Path(folder))
+    return read, Policy.read(Path(folder) / POLICY)
+
+

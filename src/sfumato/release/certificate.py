@@ -1,0 +1,94 @@
+"""A certificate: what was promised, what was found on the published parts, and how sure that is.
+
+Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 − α).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+LIMITS = "docs/limits.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One claim, judged."""
+
+    model: str
+    holds: bool
+    required: Mapping[str, Any] = field(default_factory=dict)
+    achieved: Mapping[str, Any] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+    grade: str = "exact"
+    reason: str = ""
+    """What is wrong, in counts and codes, or how the figure was found."""
+
+    def to_json(self) -> dict[str, Any]:
+        entry = asdict(self) | {"given": list(self.given), "hide": list(self.hide)}
+        if not self.reason:
+            del entry["reason"]
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """How many records came in, went out, and were suppressed."""
+
+    input: int
+    published: int
+    suppressed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The findings of the audit with what a reader needs to judge them."""
+
+    findings: tuple[Finding, ...]
+    records: Records
+    utility: Mapping[str, Any] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    method: str = ""
+    version: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return all(finding.holds for finding in self.findings)
+
+    @property
+    def violations(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if not finding.holds)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "holds": self.holds,
+            "findings": [finding.to_json() for finding in self.findings],
+            "records": asdict(self.records),
+            "utility": dict(self.utility),
+            "assumptions": list(self.assumptions),
+            "limits": list(self.limits),
+            "method": self.method,
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any]) -> Certificate:
+        known = {"model", "holds", "required", "achieved", "given", "hide", "grade", "reason"}
+        findings = []
+        for entry in tree["findings"]:
+            values = {key: value for key, value in entry.items() if key in known}
+            values |= {"given": tuple(values.get("given", ())), "hide": tuple(values.get("hide", ()))}
+            findings.append(Finding(**values))
+        records = Records(*(int(tree["records"][key]) for key in ("input", "published", "suppressed")))
+        return cls(
+            tuple(findings),
+            records,
+            tree.get("utility", {}),
+            tuple(tree.get("assumptions", ())),
+            tuple(tree.get("limits", ())),
+            str(tree.get("method", "")),
+            str(tree.get("version", "")),
+        )

@@ -1,0 +1,170 @@
+"""The release folder: written whole or not at all, read strictly.
+
+::
+
+    DIR/
+      manifest.json     form, version, files with sha256 and row counts, public parameters
+      certificate.json  what was found
+      policy.yaml       the policy as used, without anything private
+      hierarchies/…     the hierarchies the policy names, so that anybody can verify
+      <part>.csv        the published parts
+      report.html       the public report
+
+Invariants
+    I1  A folder appears under its final name only when it is complete: written beside it, synced, then renamed.
+    I2  Every file but the manifest is listed in the manifest with its sha256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from sfumato.errors import DataError, ReleaseError
+from sfumato.io.files import read_file
+from sfumato.release.certificate import Certificate
+from sfumato.release.release import Part
+
+Format = Literal["csv", "parquet"]
+MANIFEST, CERTIFICATE, POLICY, REPORT = "manifest.json", "certificate.json", "policy.yaml", "report.html"
+MANIFEST_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A release folder as read: parts, manifest, certificate, and what is wrong with its files."""
+
+    path: Path
+    form: str
+    parts: Mapping[str, Part]
+    public: Mapping[str, Any]
+    certificate: Certificate
+    damage: tuple[str, ...] = field(default=())
+    """Missing, edited or unlisted files."""
+
+
+@contextmanager
+def new_folder(target: Path, *, before_rename: Callable[[], None] | None = None) -> Iterator[Path]:
+    """A temporary folder beside `target` that takes its name when the block ends well, and vanishes when it does not (I1)."""
+    if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
+        raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    draft.mkdir()
+    try:
+        yield draft
+        for file in sorted(draft.rglob("*")):
+            _sync(file)
+        _sync(draft)
+        if before_rename is not None:
+            before_rename()
+        draft.rename(target)
+        _sync(target.parent)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_part(part: Part, path: Path) -> None:
+    """One part as CSV (nulls become empty) or Parquet, by the ending of the path."""
+    if path.suffix == ".parquet":
+        pq.write_table(part.table, path)
+    else:
+        pa_csv.write_csv(part.table, path, pa_csv.WriteOptions(quoting_style="needed"))
+
+
+def write_json(tree: Mapping[str, Any], path: Path) -> None:
+    """Readable JSON with a newline at the end."""
+    path.write_text(json.dumps(tree, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_manifest(folder: Path, form: str, public: Mapping[str, Any], rows: Mapping[str, int], version: str) -> None:
+    """List every other file of the folder with its digest (I2)."""
+    files = {}
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and file.name != MANIFEST:
+            name = file.relative_to(folder).as_posix()
+            files[name] = {"sha256": digest(file)} | ({"rows": rows[name]} if name in rows else {})
+    manifest = {"format": MANIFEST_VERSION, "form": form, "version": version, "files": files, "public": dict(public)}
+    write_json(manifest, folder / MANIFEST)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_folder(path: Path) -> Folder:
+    """Everything in a release folder; damage is listed, not raised, so that the audit can name it."""
+    manifest = _json(path / MANIFEST)
+    try:
+        files: dict[str, dict[str, Any]] = dict(manifest["files"])
+        form, public = str(manifest["form"]), dict(manifest["public"])
+        certificate = Certificate.from_json(_json(path / CERTIFICATE))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
+    parts, damage = {}, list(_damage(path, files))
+    for name, entry in files.items():
+        file = path / name
+        if "rows" in entry and "/" not in name and file.is_file() and file.suffix in {".csv", ".parquet"}:
+            parts[file.stem] = _part(file, damage)
+            if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
+                damage.append(f"{name} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
+    return Folder(path, form, parts, public, certificate, tuple(damage))
+
+
+def _part(file: Path, damage: list[str]) -> Part:
+    try:
+        return Part(read_file(file))
+    except DataError as error:
+        damage.append(f"{file.name} cannot be read: {error.what}")
+        return Part(pa.table({}))
+
+
+def _damage(path: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name, entry in files.items():
+        file = path / name
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            yield f"{name} points outside the folder"
+        elif not file.is_file():
+            yield f"{name} is missing"
+        elif digest(file) != entry.get("sha256"):
+            yield f"{name} was changed after it was certified"
+    for file in sorted(path.rglob("*")):
+        name = file.relative_to(path).as_posix()
+        if file.is_file() and name != MANIFEST and name not in files:
+            yield f"{name} is not listed in the manifest"
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        hint = "give a folder that 'sfumato publish' wrote"
+        raise ReleaseError(f"no {path.name} in the folder", where=str(path.parent), hint=hint) from None
+    except ValueError:
+        raise ReleaseError(f"{path.name} is not valid JSON", where=str(path)) from None
+    if not isinstance(tree, dict):
+        raise ReleaseError(f"{path.name} is not what it should be", where=str(path))
+    return tree
+

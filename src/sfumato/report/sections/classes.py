@@ -1,0 +1,78 @@
+"""How many people look alike, and what that means for somebody who tries to find one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from markupsafe import Markup
+
+from sfumato.data.classes import group
+from sfumato.data.domain import IntArray
+from sfumato.report.charts import TERRA, bars, columns
+from sfumato.report.section import Section, paragraph
+from sfumato.report.view import View
+
+_BINS = 14
+
+
+class ClassSizes(Section):
+    """The distribution of class sizes and the prosecutor's risk."""
+
+    name: ClassVar[str] = "classes"
+    title: ClassVar[str] = "How many people look alike"
+    order: ClassVar[int] = 20
+
+    def applies(self, view: View) -> bool:
+        return view.form == "recoded table" and view.data.rows > 0 and bool(view.policy.quasi_identifiers)
+
+    def render(self, view: View) -> Markup:
+        sizes = view.classes.counts
+        people = columns(_binned(sizes), title="Records by size of their class")
+        words = (
+            f"The {view.data.rows:,} published records form {len(sizes):,} classes of records that look alike. "
+            f"The smallest has {int(sizes.min()):,}, half of all people are in classes of {_median(sizes):,} or more."
+        )
+        risk = (
+            f"Somebody who knows a person's quasi-identifiers and looks for the record is right with probability "
+            f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / view.data.rows:.2%} on average."
+        )
+        heading = Markup("<h3>Risk of being found</h3>")
+        return Markup("").join([paragraph(words), people, heading, paragraph(risk), _before(view, sizes)])
+
+
+def _before(view: View, sizes: IntArray) -> Markup:
+    """The risk in the original, for the data holder only."""
+    if not view.private:
+        return Markup("")
+    table = view.original
+    original = group([table.text(name).codes for name in view.policy.quasi_identifiers], rows=table.rows).counts
+    unique = int((original == 1).sum())
+    rows = [
+        ("highest, original", 1 / int(original.min()), f"{1 / int(original.min()):.1%}"),
+        ("highest, release", 1 / int(sizes.min()), f"{1 / int(sizes.min()):.1%}"),
+        ("average, original", len(original) / table.rows, f"{len(original) / table.rows:.1%}"),
+        ("average, release", len(sizes) / view.data.rows, f"{len(sizes) / view.data.rows:.1%}"),
+    ]
+    words = f"In the original, {unique:,} of {table.rows:,} people are unique in their quasi-identifiers."
+    return paragraph(words) + bars(rows, title="Risk before and after", fill=TERRA)
+
+
+def _binned(sizes: IntArray) -> list[tuple[str, float, str]]:
+    """Records per size of class: every size by itself when they are few, else bins that grow by half."""
+    low, high = int(sizes.min()), int(sizes.max())
+    edges = [low]
+    while edges[-1] <= high:
+        edges.append(edges[-1] + (1 if high - low < _BINS else max(1, edges[-1] // 2)))
+    rows = []
+    for lo, hi in pairwise(edges):
+        people = int(sizes[(sizes >= lo) & (sizes < hi)].sum())
+        rows.append((str(lo) if hi == lo + 1 else f"{lo}–{hi - 1}", float(people), f"{people:,}"))
+    return rows
+
+
+def _median(sizes: IntArray) -> int:
+    """The size such that half of all people are in classes at least that large."""
+    order = np.sort(sizes)[::-1]
+    return int(order[np.searchsorted(np.cumsum(order), order.sum() / 2)])

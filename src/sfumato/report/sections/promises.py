@@ -1,0 +1,50 @@
+"""What was promised and what was found."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from markupsafe import Markup
+
+from sfumato.release.certificate import Finding
+from sfumato.report.section import Section, level, paragraph, table
+from sfumato.report.view import View
+
+_WORDS = {
+    "truthfulness": "every published row covers a record of its own",
+    "boundaries": "no value is generalized beyond its boundary",
+    "roles": "no identifier and no unnamed column is published",
+    "suppression": "as many records are suppressed as stated, within the limit",
+    "files": "every file is there and unchanged",
+}
+
+
+class Promises(Section):
+    """Each claim with the level asked for, the level found, and how sure that is."""
+
+    name: ClassVar[str] = "promises"
+    title: ClassVar[str] = "Promised and found"
+    order: ClassVar[int] = 10
+
+    def applies(self, view: View) -> bool:
+        return True
+
+    def render(self, view: View) -> Markup:
+        claims = [finding for finding in view.certificate.findings if finding.model not in _WORDS]
+        checks = [finding for finding in view.certificate.findings if finding.model in _WORDS]
+        header = ("", "claim", "known to outsiders", "hidden", "asked", "found", "grade")
+        parts = [table(header, map(_claim, claims))] if claims else []
+        if checks:
+            parts.append(Markup("<h3>Also checked</h3>"))
+            parts.append(table(("", "check", "meaning"), [(_mark(f), f.model, f.reason or _WORDS[f.model]) for f in checks]))
+        parts.append(paragraph("Every line was recomputed from what was published, with code that shares nothing with the method."))
+        return Markup("").join(parts)
+
+
+def _mark(finding: Finding) -> Markup:
+    return Markup('<span class="yes">✓</span>') if finding.holds else Markup('<span class="no">✗</span>')
+
+
+def _claim(finding: Finding) -> tuple[object, ...]:
+    given, hide = ", ".join(finding.given) or "—", ", ".join(finding.hide) or "—"
+    return _mark(finding), finding.model, given, hide, level(finding.required), level(finding.achieved), finding.grade
