@@ -1,0 +1,29 @@
+"""The rule language of `keep:`: parsed once into a tree; the audit evaluates it, the methods post it."""
+
+from sfumato.policy.rules.kinds import (
+    Inequality,
+    Kind,
+    Linear,
+    classify,
+    columns_of,
+    conjuncts,
+    linear,
+    linear_comparison,
+)
+from sfumato.policy.rules.parse import parse
+from sfumato.policy.rules.scan import RuleError
+from sfumato.policy.rules.tree import Rule
+
+__all__ = [
+    "Inequality",
+    "Kind",
+    "Linear",
+    "Rule",
+    "RuleError",
+    "classify",
+    "columns_of",
+    "conjuncts",
+    "linear",
+    "linear_comparison",
+    "parse",
+]
