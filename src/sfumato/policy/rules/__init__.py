@@ -1,5 +1,6 @@
 """The rule language of `keep:`: parsed once into a tree; the audit evaluates it, the methods post it."""
 
+from sfumato.policy.rules.bind import bind
 from sfumato.policy.rules.kinds import (
     Inequality,
     Kind,
@@ -20,6 +21,7 @@ __all__ = [
     "Linear",
     "Rule",
     "RuleError",
+    "bind",
     "classify",
     "columns_of",
     "conjuncts",

@@ -27,6 +27,7 @@ from sfumato.policy.rules.tree import (
     Column,
     Compare,
     Condition,
+    Date,
     Expression,
     Localities,
     Negative,
@@ -96,10 +97,12 @@ class Linear:
 
 
 def linear(node: Expression) -> Linear | None:
-    """The linear form of an expression, or None when it has none (a product of columns, a text, a date)."""
+    """The linear form of an expression, or None when it has none (a product of columns, a text); days are numbers."""
     value = constant_value(node)
     if value is not None:
         return Linear({}, value)
+    if isinstance(node, Date):
+        return Linear({}, Fraction(node.value.toordinal()))
     if isinstance(node, (Column, Cell, Aggregate)):
         return Linear({node: Fraction(1)}, Fraction(0))
     if isinstance(node, Negative):
