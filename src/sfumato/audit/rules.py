@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.table import Text
 from sfumato.errors import DataError
 from sfumato.policy.rules import Rule, columns_of, conjuncts
 from sfumato.policy.rules.tree import (
@@ -56,12 +57,14 @@ from sfumato.policy.rules.tree import (
     References,
     SameMultiset,
     Statement,
-    Text,
     Unique,
 )
+from sfumato.policy.rules.tree import Text as Quoted
 
 Mask = NDArray[np.bool_]
-Tables = Mapping[str | None, Mapping[str, Sequence[str]]]
+Cells = Sequence[str] | Text
+"""A column: its texts, or codes into its distinct texts."""
+Tables = Mapping[str | None, Mapping[str, Cells]]
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ class Judge:
         return len(np.unique(labels[false]))
 
     def _rows(self, frame: str | None) -> int:
-        return len(next(iter(self.tables[frame].values()), ()))
+        return len(coded(next(iter(self.tables[frame].values()), ())).codes)
 
     def _frame(self, part: Condition) -> str | None:
         """The child among the tables of a condition: the one that does not serve others as a parent here."""
@@ -162,7 +165,7 @@ class Judge:
             return _scalar(node.value)
         if isinstance(node, Date):
             return _scalar(Fraction(node.value.toordinal()))
-        if isinstance(node, Text):
+        if isinstance(node, Quoted):
             return Value(np.array([node.value], dtype=object), 0, np.zeros(1, dtype=bool))
         if isinstance(node, Column):
             return self._column(node, frame)
@@ -183,13 +186,7 @@ class Judge:
     def column(self, column: Column) -> Value:
         """A whole column of its own table."""
         if column not in self._read:
-            tables = self.originals if column.original else self.tables
-            try:
-                texts = tables[column.table][column.name]
-            except KeyError:
-                where = "the original" if column.original else "the table"
-                raise DataError(f"column '{column.name}' is not in {where}") from None
-            self._read[column] = read(texts)
+            self._read[column] = read(self._cells(column))
         return self._read[column]
 
     def _column(self, column: Column, frame: str | None) -> Value:
@@ -206,13 +203,28 @@ class Judge:
                 return np.array([place.get(key, -1) for key in self._keys(reference.child)], dtype=np.int64)
         raise DataError(f"no rule says how table {child} refers to table {parent}", hint="add a 'references' rule")
 
+    def _cells(self, column: Column) -> Cells:
+        tables = self.originals if column.original else self.tables
+        try:
+            return tables[column.table][column.name]
+        except KeyError:
+            where = "the original" if column.original else "the table"
+            raise DataError(f"column '{column.name}' is not in {where}") from None
+
     def _keys(self, columns: tuple[Column, ...]) -> list[tuple[str, ...]]:
-        tables = [(self.originals if c.original else self.tables)[c.table][c.name] for c in columns]
-        return list(zip(*(map(str, texts) for texts in tables), strict=True))
+        """The combination of texts in every record."""
+        found = [coded(self._cells(column)) for column in columns]
+        return list(zip(*(np.array(text.labels, dtype=object)[text.codes].tolist() for text in found), strict=True))
 
     def _labels(self, columns: tuple[Column, ...]) -> NDArray[np.int64]:
-        numbers: dict[tuple[str, ...], int] = {}
-        return np.array([numbers.setdefault(key, len(numbers)) for key in self._keys(columns)], dtype=np.int64)
+        """The number of the record's combination; equal numbers, equal combinations."""
+        label: NDArray[np.int64] | None = None
+        for column in columns:
+            text = coded(self._cells(column))
+            joined = text.codes if label is None else label * len(text.labels) + text.codes
+            label = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+        assert label is not None
+        return label
 
     def _aggregate(self, node: Aggregate, frame: str | None) -> Value:
         own = self._own_frame(node, frame)
@@ -236,13 +248,13 @@ class Judge:
     # ---- statements --------------------------------------------------------------------------------------------------
 
     def _unique(self, node: Unique) -> int:
-        keys = self._keys(node.columns)
-        return len(keys) - len(set(keys))
+        labels = self._labels(node.columns)
+        return len(labels) - len(np.unique(labels))
 
     def _determines(self, node: Determines) -> int:
-        first: dict[tuple[str, ...], tuple[str, ...]] = {}
-        pairs = zip(self._keys(node.left), self._keys(node.right), strict=True)
-        return sum(first.setdefault(left, right) != right for left, right in pairs)
+        left, right = self._labels(node.left), self._labels(node.right)
+        _, first = np.unique(left, return_index=True)
+        return int((right[first][left] != right).sum())
 
     def _same_multiset(self, node: SameMultiset) -> int:
         now = Counter(self._keys(node.columns))
@@ -250,7 +262,8 @@ class Judge:
         return sum((now - before).values()) + sum((before - now).values())
 
     def _at_least(self, node: AtLeast) -> int:
-        return sum(count for count in Counter(self._keys(node.columns)).values() if count < node.count)
+        counts = np.bincount(self._labels(node.columns))
+        return int(counts[counts < node.count].sum())
 
     def _references(self, node: References) -> int:
         known = set(self._keys(node.parent))
@@ -278,18 +291,27 @@ _OPERATORS: dict[str, Any] = {
 }
 
 
-def read(texts: Sequence[str]) -> Value:
+def coded(cells: Cells) -> Text:
+    """A column as codes into its distinct texts; a missing cell is the empty text."""
+    if isinstance(cells, Text):
+        return cells
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault("" if cell is None else str(cell), len(numbers)) for cell in cells]
+    return Text(np.array(codes, dtype=np.int32), tuple(numbers))
+
+
+def read(cells: Cells) -> Value:
     """A column as numbers when all its values are numbers, as day numbers when all are days, else as texts."""
-    cells = np.array(["" if text is None else str(text) for text in texts], dtype=object)
-    missing = cells == ""
-    distinct = sorted({str(cell) for cell in cells[~missing]})
+    text = coded(cells)
+    present = [label for label in text.labels if label]
+    missing = np.array([not label for label in text.labels], dtype=bool)[text.codes]
     for parser in (_numbers, _days):
-        found = parser(distinct)
-        if found is not None and distinct:
+        found = parser(present)
+        if found is not None and present:
             table, denominator = found
-            table[""] = 0
-            return Value(_small(np.array([table[cell] for cell in cells], dtype=object)), denominator, missing)
-    return Value(cells, 0, missing)
+            parts = np.array([table.get(label, 0) for label in text.labels], dtype=object)
+            return Value(_small(parts)[text.codes], denominator, missing)
+    return Value(np.array(text.labels, dtype=object)[text.codes], 0, missing)
 
 
 def _numbers(texts: list[str]) -> tuple[dict[str, int], int] | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import Infeasible
 from sfumato.methods._sampling import keyed
 from sfumato.methods._sampling.legal import Legal, legal
-from sfumato.methods._sampling.levels import Levels, Listed, Spelled
+from sfumato.methods._sampling.levels import Levels, Listed, Spelled, Steps
 from sfumato.methods._sampling.problem import Clause, Context, Part, Problem, contexts
 from sfumato.methods._sampling.spaces import Product, Records, derived, draw
 from sfumato.methods._sampling.vectors import Vector
@@ -42,6 +42,17 @@ class Made:
 
     def vector(self) -> Vector:
         return self.levels.vector(self.codes)
+
+    def arrow(self) -> Any:
+        """The texts as an arrow array; codes that repeat are written once."""
+        import pyarrow as pa
+
+        if isinstance(self.levels, (Steps, Listed)):
+            used, place = np.unique(self.codes, return_inverse=True)
+            labels = pa.array(self.levels.texts(used).tolist(), pa.string())
+            return pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), labels).dictionary_decode()
+        texts = self.texts()
+        return pa.array(texts).cast(pa.string()) if texts.dtype.kind == "S" else pa.array(texts.tolist(), pa.string())
 
 
 class Engine(Protocol):

@@ -17,6 +17,7 @@ Guarantee
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,11 @@ from sfumato.policy.rules.tree import AtLeast, Column, Condition, Determines, Sa
 from sfumato.randomness import Randomness
 
 Fallback = Callable[[Problem, Part], Engine]
+Progress = Callable[[float, str], None]
+
+
+def _nobody(done: float, what: str) -> None:
+    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -187,11 +193,16 @@ def _across(problem: Problem, part: Part, asked: Wanted) -> Engine | None:
     return None if spaces.single is None else Summed(problem, spaces, rule)
 
 
-def run(problem: Problem, found: list[Route], random: Randomness) -> dict[Column, Made]:
+def run(
+    problem: Problem, found: list[Route], random: Randomness, jobs: int = 1, progress: Progress = _nobody
+) -> dict[Column, Made]:
     """All new columns; a part's stream of chance depends on its columns only, not on the order or number of workers."""
     made: dict[Column, Made] = {}
-    for route in found:
-        made.update(route.engine.run(random.child(route.title)))
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        parts = pool.map(lambda route: route.engine.run(random.child(route.title)), found)
+        for place, (route, part) in enumerate(zip(found, parts, strict=True)):
+            made.update(part)
+            progress((place + 1) / len(found), route.title)
     for reference in problem.references:
         made.update(_followed(problem, reference.child, reference.parent, made))
     return made
