@@ -13,6 +13,7 @@ Cost: the product of the domains, at most `_MOST` combinations; beyond that ther
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,7 +101,7 @@ def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, T
             return None
         total = np.zeros(rows, dtype=object)
         for atom, factor in form.terms.items():
-            if not isinstance(atom, Aggregate) or atom.by or atom.function in ("min", "max") or atom.where and atom.function == "mean":
+            if not isinstance(atom, Aggregate) or not _is_sum(atom):
                 return None
             if any(column.original for column in columns_of(atom)):
                 continue
@@ -117,9 +118,11 @@ def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, T
     return [_whole(total) for total in found]
 
 
-def _whole(values: NDArray[np.object_]) -> NDArray[np.int64]:
-    import math
+def _is_sum(atom: Aggregate) -> bool:
+    return not atom.by and (atom.function in ("sum", "count") or (atom.function == "mean" and atom.where is None))
 
+
+def _whole(values: NDArray[np.object_]) -> NDArray[np.int64]:
     denominator = math.lcm(1, *(getattr(value, "denominator", 1) for value in set(values.tolist())))
     return np.array([int(value * denominator) for value in values], dtype=np.int64)
 
@@ -127,8 +130,8 @@ def _whole(values: NDArray[np.object_]) -> NDArray[np.int64]:
 def shares(own: list[NDArray[np.int64]], counts: list[int], total: int) -> list[Floats] | None:
     """For each class the probability of every legal record of one of its people, given the total over everybody.
 
-    `own[c]` are the contributions of class c's legal records, `counts[c]` how many people it has. P(record) is proportional to the number
-    of ways the others reach the rest; their sum's law is a product of Fourier transforms. None when the law is too long.
+    `own[c]` are the contributions of class c's legal records, `counts[c]` how many people it has. P(record) is proportional to
+    the number of ways the others reach the rest; their sum's law is a product of Fourier transforms. None when it is too long.
     """
     lows = [int(values.min()) for values in own]
     span = sum(n * (int(values.max()) - low) for n, values, low in zip(counts, own, lows, strict=True)) + 1

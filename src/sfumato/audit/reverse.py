@@ -93,4 +93,5 @@ def _step(
     chance = np.exp(level - level.max(axis=1, keepdims=True))
     cumulative = np.cumsum(chance, axis=1)
     target = random.random(len(left)) * cumulative[:, -1]
-    return np.minimum((cumulative <= target[:, None]).sum(axis=1), len(offsets) - 1).astype(np.int64)
+    found: Integers = np.minimum((cumulative <= target[:, None]).sum(axis=1), len(offsets) - 1).astype(np.int64)
+    return found

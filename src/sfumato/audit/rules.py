@@ -99,7 +99,7 @@ class Judge:
 
     def _clause(self, part: Condition | Statement) -> int:
         if isinstance(part, Statement):
-            return _STATEMENTS[type(part)](self, part)
+            return int(_STATEMENTS[type(part)](self, part))
         frame = self._frame(part)
         false = self.verdict(part, frame).false
         if any(isinstance(node, Aggregate) and node.by for node in part.walk()):

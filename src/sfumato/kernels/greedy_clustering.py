@@ -33,8 +33,27 @@ import numpy as np
 
 from sfumato.kernels import jit
 from sfumato.kernels._point_index import (
-    ANYTHING, BOX, FAR, MASKED, STEP, UNSEEN, Columns, Index, Ints, Records, Table, Wish,
-    best_cell, build, enclose, free, nearest, record, take, widen, widened,
+    ANYTHING,
+    BOX,
+    FAR,
+    MASKED,
+    STEP,
+    UNSEEN,
+    Columns,
+    Index,
+    Ints,
+    Records,
+    Table,
+    Wish,
+    best_cell,
+    build,
+    enclose,
+    free,
+    nearest,
+    record,
+    take,
+    widen,
+    widened,
 )  # fmt: skip
 
 WORDS = 16

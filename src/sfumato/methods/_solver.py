@@ -26,6 +26,7 @@ class Model:
         self._cp = cp_model
         self._model = cp_model.CpModel()
         self._variables: list[Any] = []
+        self._bounded_keys = False
 
     def integer(self, low: int, high: int) -> Any:
         variable = self._model.new_int_var(low, high, "")
@@ -60,7 +61,9 @@ class Model:
     def _sum(self, terms: Linear) -> Any:
         return self._cp.LinearExpr.weighted_sum(list(terms), list(terms.values()))
 
-    def different(self, sums: Sequence[Linear]) -> None:
+    def different(self, sums: Sequence[Linear], *, bounded: bool = False) -> None:
+        """No two sums are equal; `bounded` tells that a total binds them too, which hangs without linear relaxations."""
+        self._bounded_keys |= bounded
         self._model.add_all_different([self._sum(terms) for terms in sums])
 
     def one_of(self, variables: Sequence[Any], rows: Sequence[Sequence[int]]) -> None:
@@ -99,13 +102,14 @@ class Model:
 
     def solve(self, guesses: Mapping[Any, int], seed: int, seconds: float) -> list[int] | None:
         """The values of all integers in order of creation; None when there is no solution, `TimeoutError` when undecided."""
-        self._model.clear_hints()
+        self._model.clear_hints()  # type: ignore[no-untyped-call]
         for variable, value in guesses.items():
             self._model.add_hint(variable, value)
         solver = self._cp.CpSolver()
         solver.parameters.num_workers = 1  # I1
         solver.parameters.random_seed = seed % (1 << 31)
         solver.parameters.cp_model_presolve = False
+        solver.parameters.linearization_level = 2 if self._bounded_keys else 0
         solver.parameters.max_time_in_seconds = seconds
         status = solver.solve(self._model)
         if status in (self._cp.OPTIMAL, self._cp.FEASIBLE):

@@ -1,20 +1,20 @@
 """`obfuscation`: new data in which every rule is still true, for testing and teaching.
 
 Guarantee
-    Every rule under `keep` holds in the output. Parts made by a direct engine are blind to the values they replace, so their release
-    tells nothing about anybody beyond rules, domains and the number of records (zero knowledge); the certificate says for each part
-    how it was made, whether uniformly, and whether the original was read.
+    Every rule under `keep` holds in the output. Parts made by a direct engine are blind to the values they replace, so their
+    release tells nothing about anybody beyond rules, domains and the number of records (zero knowledge); the certificate says
+    for each part how it was made, whether uniformly, and whether the original was read.
 
-Paper: [obfuscation §3-5]. The rule graph cuts the table into parts (Stage 1.1), each goes to the cheapest exact engine; what none covers goes
-to a constraint solver in blocks (Algorithms 1 and 2: LM, LM*, IG).
+Paper: [obfuscation §3-5]. The rule graph cuts the table into parts (Stage 1.1), each goes to the cheapest exact engine; what none
+covers goes to a constraint solver in blocks (Algorithms 1 and 2: LM, LM*, IG).
 
 Invariants
     I1  A part's randomness depends on the seed and its columns only: the number of jobs does not change the answer.
     I2  Published rows are in random order; the private trace knows which original record stands behind each.
 
 Departures
-    The paper gives every part to a solver and assumes that all its solutions are equally likely, which no solver grants. Here the solver is
-    the last resort. LM and LM* with blocks of one record would publish what rules bind unchanged; they are refused.
+    The paper gives every part to a solver and assumes that all its solutions are equally likely, which no solver grants. Here
+    the solver is the last resort. LM and LM* with blocks of one record would publish what rules bind unchanged; they are refused.
 """
 
 from __future__ import annotations

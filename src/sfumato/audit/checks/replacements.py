@@ -1,7 +1,7 @@
 """Replacements: new values lie in their domains, other columns are as they were, and nothing echoes the original.
 
-Without the original only the domains can be judged. With it, kept columns must have the same combinations of values; with the private trace also
-record by record, and replaced values may agree with the original ones no more often than chance allows.
+Without the original only the domains can be judged. With it, kept columns must have the same combinations of values; with the
+private trace also record by record, and replaced values may agree with the original ones no more often than chance allows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.legal_records import part_of
 from sfumato.data.classes import group
+from sfumato.data.domain import IntArray
 from sfumato.data.table import Table, Text
 from sfumato.policy.keep import replacements_of, rules_of
 from sfumato.policy.replacements import Domain, Like, Values
@@ -71,7 +72,7 @@ def _kept(evidence: Evidence) -> list[str]:
     return [name for name in evidence.policy.published if evidence.policy.columns[name].role != "replaced"]
 
 
-def _different(now: Text, before: Text, rows: np.ndarray) -> int:  # type: ignore[type-arg]
+def _different(now: Text, before: Text, rows: IntArray) -> int:
     place = {label: code for code, label in enumerate(before.labels)}
     same = np.array([place.get(label, -1) for label in now.labels])[now.codes] == before.codes[rows]
     return int((~same).sum())
@@ -109,7 +110,7 @@ def _bound(evidence: Evidence, name: str) -> bool:
     return bool(part.mentioned) or part.looks_back
 
 
-def _echoes(now: Text, before: Text, rows: np.ndarray) -> bool:  # type: ignore[type-arg]
+def _echoes(now: Text, before: Text, rows: IntArray) -> bool:
     """More agreements than independent columns with these frequencies would have, by seven standard deviations."""
     place = {label: code for code, label in enumerate(before.labels)}
     code = np.array([place.get(label, -1) for label in now.labels])

@@ -11,8 +11,8 @@ Notation
     grade            exact, or estimate ± d at 1 − α with d from the number of draws
 
 Departures
-    The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's rules mention. How a
-    part was made is the manifest's word; it cannot be read off the data.
+    The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's rules
+    mention. How a part was made is the manifest's word; it cannot be read off the data.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, An
     if heuristic not in ("LM", "LM*") or listed is None or own is None or reached is None or len(own) != 1:
         raise DataError("what the original left in this part cannot be estimated", hint="drop the claim or change its rules")
     pairs = np.stack([own[0], listed[name].codes.astype(np.int64)], axis=1)
-    values, of, weights = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    values, weights = np.unique(pairs, axis=0, return_counts=True)
     totals, place = np.unique(values[:, 0], return_inverse=True)
     mass = np.bincount(place, weights=weights).astype(float)
     start = np.searchsorted(totals, reached[0])

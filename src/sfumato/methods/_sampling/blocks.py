@@ -1,9 +1,9 @@
 """Parts that no direct engine covers, solved block by block: the heuristics LM, LM* and IG of the paper.
 
 Paper
-    [obfuscation §5.2-5.5, Algorithms 1 and 2]. A block is q records. LM walks over consecutive blocks of a table that starts as the original,
-    every other record being constant; LM* takes the records of a block at random; IG fills an empty table, earlier blocks being
-    constant and later ones absent.
+    [obfuscation §5.2-5.5, Algorithms 1 and 2]. A block is q records. LM walks over consecutive blocks of a table that starts as the
+    original, every other record being constant; LM* takes the records of a block at random; IG fills an empty table, earlier
+    blocks being constant and later ones absent.
 
 Notation
     q        records per block
@@ -15,13 +15,13 @@ Invariants
         dependencies against the other records): such conflicts are forbidden one by one and the block is solved again.
 
 Departures
-    Algorithm 1, line 4 loses a last block of a single record; the loop runs while records are left. Uniqueness against the N − q other
-    records is lazy (I2) instead of N − q constants. The solver is not uniform (see `_solver`): routes say so.
+    Algorithm 1, line 4 loses a last block of a single record; the loop runs while records are left. Uniqueness against the
+    N − q other records is lazy (I2) instead of N − q constants. The solver is not uniform (see `_solver`): routes say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,19 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible
-from sfumato.methods._sampling.engines import Made, Spaces
+from sfumato.methods._sampling.engines import Made
 from sfumato.methods._sampling.levels import Levels, Listed, Spelled, Steps
 from sfumato.methods._sampling.posting import Posting
 from sfumato.methods._sampling.problem import Part, Problem
 from sfumato.methods._sampling.spaces import draw
-from sfumato.methods._sampling.wanted import wanted
+from sfumato.policy.rules import Rule
 from sfumato.policy.rules.tree import Column
 from sfumato.randomness import Randomness
 
 Codes = NDArray[np.int64]
 Heuristic = Literal["LM", "LM*", "IG"]
 _SECONDS = 60.0
-_REPAIRS = 200
 
 
 @dataclass(frozen=True)
@@ -125,16 +124,16 @@ class Blocks:
         named = " and ".join(f'"{rule}"' for rule in self.conflict())
         return Infeasible(what, where=f"rules {named}", hint="change one of these rules, use a larger block, or correct the data")
 
-    def conflict(self) -> list[object]:
+    def conflict(self) -> list[Rule]:
         """A set of rules from which none can be left out without a solution appearing, on at most one block of records."""
         kept = list(self.part.rules)
         for rule in self.part.rules:
             fewer = [other for other in kept if other is not rule]
             if not self._solvable(fewer):
                 kept = fewer
-        return list(kept)
+        return kept
 
-    def _solvable(self, rules: list[object]) -> bool:
+    def _solvable(self, rules: list[Rule]) -> bool:
         part = Part(self.part.columns, tuple(clause for clause in self.part.clauses if clause.rule in rules))
         posting = Posting(self.problem, part, self.levels)
         records = np.arange(min(self.count, max(self.size, 50)), dtype=np.int64)
@@ -179,9 +178,7 @@ def codes_of(levels: Levels, texts: list[str]) -> Codes | None:
     return None if any(code is None for code in found) else np.array(found, dtype=np.int64)
 
 
-def fallback(heuristic: Heuristic, size: int):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def fallback(heuristic: Heuristic, size: int) -> Callable[[Problem, Part], Blocks]:
     """The router's last resort with these settings."""
     return lambda problem, part: Blocks(problem, part, heuristic, size)
 
-
-__all__ = ["Block", "Blocks", "Spaces", "blocks", "codes_of", "fallback", "wanted"]

@@ -126,10 +126,10 @@ class Spaces:
                 found[context.records] = one.levels[column].texts(codes[column]).astype(np.str_)
             distinct, inverse = np.unique(found.astype(np.str_), return_inverse=True)
             return Made(Listed(distinct.tolist()), inverse.astype(np.int64))
-        codes = np.empty(count, dtype=np.int64)
+        placed = np.empty(count, dtype=np.int64)
         for context, own in zip(self.contexts, drawn, strict=True):
-            codes[context.records] = own[column]
-        return Made(self.levels[column], codes)
+            placed[context.records] = own[column]
+        return Made(self.levels[column], placed)
 
 
 class PerRecord:

@@ -38,11 +38,12 @@ def pieces(domain: Fakes) -> tuple[list[list[str]], Callable[..., str]]:
     if domain.fake in ("job", "country"):
         return [_listed(domain, domain.fake)], lambda one: one
     streets, towns = [f"{name} Street" for name in last], [f"{name}ville" for name in last]
-    return {
+    places: dict[str, tuple[list[list[str]], Callable[..., str]]] = {
         "street": ([numbers, streets], lambda n, street: f"{n} {street}"),
         "city": ([towns], lambda town: town),
         "address": ([numbers, streets, towns], lambda n, street, town: f"{n} {street}, {town}"),
-    }[domain.fake]
+    }
+    return places[domain.fake]
 
 
 def _listed(domain: Fakes, name: str) -> list[str]:

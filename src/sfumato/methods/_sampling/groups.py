@@ -149,7 +149,7 @@ class _Tables:
             cumulative = np.cumsum(weight, axis=1)
             _require_positive(cumulative[:, -1])
             target = (
-                _below(cumulative[:, -1], random)
+                _below(cumulative[:, -1].astype(np.int64), random)
                 if cumulative.dtype == np.int64
                 else random.uniform(len(rest)) * cumulative[:, -1]
             )

@@ -8,37 +8,26 @@ Paper: [obfuscation §5.1]. The paper hands every such sub-problem to a solver; 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.methods._sampling.forms import IntegerForm, Numberings, integer_form
 from sfumato.methods._sampling.levels import Levels, Spelled, Steps
-from sfumato.methods._sampling.patterns import Syntax, literal
 from sfumato.methods._sampling.spaces import Branch, Codes, Intervals, Listing, Product, Space, Tree
+from sfumato.methods._sampling.spelled import spelled
 from sfumato.methods._sampling.vectors import Columns, Vector, holds
-from sfumato.methods._sampling.words import Words, automaton
-from sfumato.policy.rules import columns_of, linear_comparison
+from sfumato.policy.rules import columns_of
 from sfumato.policy.rules.tree import (
-    All,
-    Any_,
     Column,
-    Compare,
     Condition,
-    Expression,
-    Implies,
-    Match,
-    Membership,
-    Not,
-    Text,
 )
 
-Numberings = Mapping[Column, Levels]
 _ROWS = 4_000_000
 _WIDE = 20_000_000
+_SPELLED = 100_000
 
 
 @dataclass(frozen=True)
@@ -81,7 +70,7 @@ def _factor(
     if len(levels) == 1:
         ((column, numbering),) = levels.items()
         if isinstance(numbering, Spelled):
-            return _spelled(column, numbering, conditions, given)
+            return spelled(column, numbering, conditions, given)
         return _single(column, numbering, conditions, given), {}
     found: Space | None = _table(levels, conditions, given)
     return found or _tree(levels, conditions, given, root), {}
@@ -132,113 +121,6 @@ def _negated(bound: int | None) -> int | None:
     return None if bound is None else -bound
 
 
-def _spelled(
-    column: Column, numbering: Spelled, conditions: list[Condition], given: Columns
-) -> tuple[Space | None, dict[Column, Levels]]:
-    """Conditions on a pattern column become further automata that run beside it."""
-    atoms: list[str | Syntax] = [numbering.pattern]
-    tests = []
-    for condition in conditions:
-        test = _test(condition, column, atoms, given)
-        if test is None:
-            return None, {}
-        tests.append(test)
-    words = numbering.words if not tests else Words(automaton(atoms, lambda m: all(t(m) for t in tests)), numbering.words.longest)
-    space = Intervals(column, np.array([0]), np.array([words.size - 1], dtype=object if words.size > 1 << 62 else np.int64))
-    return space, {column: Spelled(words, numbering.pattern)}
-
-
-def _test(condition: Condition, column: Column, atoms: list[str | Syntax], given: Columns):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    """A predicate on the list of patterns that match, or None when the condition is of another kind."""
-    if isinstance(condition, (All, Any_)):
-        parts = [_test(part, column, atoms, given) for part in condition.parts]
-        if any(part is None for part in parts):
-            return None
-        fold = all if isinstance(condition, All) else any
-        return lambda m: fold(part(m) for part in parts)
-    if isinstance(condition, Not):
-        inner = _test(condition.part, column, atoms, given)
-        return None if inner is None else lambda m: not inner(m)
-    if isinstance(condition, Implies):
-        return _test(Any_((Not(condition.condition), condition.consequence)), column, atoms, given)
-    if isinstance(condition, Membership):
-        equal = tuple(Compare("=", condition.value, option) for option in condition.options)
-        return _test(Any_(equal), column, atoms, given)
-    if isinstance(condition, Match) and condition.value == column:
-        atoms.append(condition.pattern)
-        place = len(atoms) - 1
-        return lambda m: m[place]
-    if isinstance(condition, Compare) and condition.operator in ("=", "!="):
-        return _equals(condition, column, atoms, given)
-    return None
-
-
-def _equals(condition: Compare, column: Column, atoms: list[str | Syntax], given: Columns):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    sides = [side for side in (condition.left, condition.right) if side != column]
-    text = _text(sides[0], given) if len(sides) == 1 else None
-    if text is None:
-        return None
-    atoms.append(literal(text))
-    place = len(atoms) - 1
-    return lambda m: m[place] == (condition.operator == "=")
-
-
-def _text(node: Expression, given: Columns) -> str | None:
-    if isinstance(node, Text):
-        return node.value
-    if isinstance(node, Column) and node in given and given[node].is_text:
-        return str(given[node].levels[0])
-    return None
-
-
-# ---- linear comparisons in integers -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class IntegerForm:
-    """Σ factors[column] · code ⋛ bound, all integers."""
-
-    factors: dict[Column, int]
-    operator: str
-    low: int | None
-    high: int | None
-
-    def interval(self) -> tuple[int | None, int | None]:
-        return self.low, self.high
-
-
-def integer_form(condition: Condition, levels: Numberings, given: Columns) -> IntegerForm | None:
-    """A comparison of ordered columns in terms of their codes, or None when it is not one (or is `!=`)."""
-    form = linear_comparison(condition)
-    if form is None or form.operator == "!=":
-        return None
-    bound = form.bound
-    terms: dict[Column, Fraction] = {}
-    for atom, weight in form.terms.items():
-        if not isinstance(atom, Column):
-            return None
-        numbering = levels.get(atom)
-        if isinstance(numbering, Steps):
-            terms[atom] = weight / numbering.unit
-            bound -= weight * Fraction(numbering.low, numbering.unit)
-        elif atom in given and not given[atom].is_text:
-            bound -= weight * Fraction(int(given[atom].levels[0]), given[atom].unit)
-        else:
-            return None
-    scale = math.lcm(1, *(weight.denominator for weight in terms.values()))
-    factors = {column: int(weight * scale) for column, weight in terms.items()}
-    return IntegerForm(factors, form.operator, *limits(form.operator, bound * scale, form.tolerance * scale))
-
-
-def limits(operator: str, bound: Fraction, tolerance: Fraction) -> tuple[int | None, int | None]:
-    """The integers n with n ⋛ bound, as an interval."""
-    if operator == "=":
-        return math.ceil(bound - tolerance), math.floor(bound + tolerance)
-    if operator in ("<", "<="):
-        return None, math.floor(bound) if operator == "<=" else math.ceil(bound) - 1
-    return (math.ceil(bound) if operator == ">=" else math.floor(bound) + 1), None
-
-
 # ---- an explicit table -------------------------------------------------------------------------------------------------
 
 
@@ -271,7 +153,7 @@ def _own(condition: Condition, levels: Numberings) -> set[Column]:
 
 
 def _options(levels: dict[Column, Levels], conditions: list[Condition], given: Columns) -> dict[Column, Codes] | None:
-    if any(numbering.size > _ROWS or isinstance(numbering, Spelled) and numbering.size > 100_000 for numbering in levels.values()):
+    if any(n.size > (_SPELLED if isinstance(n, Spelled) else _ROWS) for n in levels.values()):
         return None
     found = {}
     for column, numbering in levels.items():

@@ -10,8 +10,8 @@
     anything else                                          blocks for a constraint solver (LM, LM*, IG)
 
 Guarantee
-    A part that is routed to a uniform engine comes out uniformly among all legal ones. A part whose engine does not read the original is
-    independent of it, hence zero-knowledge in the sense of [obfuscation Definition 5.3].
+    A part that is routed to a uniform engine comes out uniformly among all legal ones. A part whose engine does not read the
+    original is independent of it, hence zero-knowledge in the sense of [obfuscation Definition 5.3].
 """
 
 from __future__ import annotations
@@ -219,7 +219,8 @@ def _followed(
     place = {row: number for number, row in enumerate(rows)}
     keys = list(zip(*(list(problem.source(c).original[c.name]) for c in child), strict=True))
     if any(key not in place for key in keys):
-        raise Infeasible(f"{sum(key not in place for key in keys)} records refer to no row", where=f"{child[0]} references {parent[0]}")
+        dangling = sum(key not in place for key in keys)
+        raise Infeasible(f"{dangling} records refer to no row", where=f"{child[0]} references {parent[0]}")
     target = np.array([place[key] for key in keys], dtype=np.int64)
     return {c: Made(made[p].levels, made[p].codes[target]) for c, p in pairs}
 

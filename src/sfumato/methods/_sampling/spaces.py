@@ -1,7 +1,7 @@
 """The space of legal records, numbered: how many there are and which is number r, for many numbers at once.
 
-Four shapes, from cheap to general: a few intervals of one ordered column; an explicit table of legal combinations; a tree of ordered
-columns joined by comparisons (`a < b`, `b <= c + 30`), counted by prefix sums; and the product of independent spaces.
+Four shapes, from cheap to general: a few intervals of one ordered column; an explicit table of legal combinations; a tree of
+ordered columns joined by comparisons (`a < b`, `b <= c + 30`), counted by prefix sums; and the product of independent spaces.
 
 Invariants
     I1  `codes` is a bijection from 0 … size − 1 onto the legal records, so uniform ranks give uniform legal records and distinct
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,11 @@ Records = dict[Column, Codes]
 class Space(Protocol):
     """Legal combinations of some columns."""
 
-    columns: tuple[Column, ...]
-    size: int
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+
+    @property
+    def size(self) -> int: ...
 
     def codes(self, ranks: Codes) -> Records: ...
 
@@ -55,8 +58,8 @@ class Intervals:
 
     def codes(self, ranks: Codes) -> Records:
         if len(self.lows) == 1:
-            return {self.column: ranks + self.lows[0]}
-        ends = np.cumsum(self.highs - self.lows + 1)
+            return {self.column: ranks + int(self.lows[0])}
+        ends: Codes = np.cumsum(self.highs - self.lows + 1)
         run = np.searchsorted(ends, ranks, side="right")
         return {self.column: self.highs[run] - (ends[run] - 1 - ranks)}
 
@@ -91,18 +94,26 @@ class Tree:
 
     def __init__(self, branches: list[Branch], allowed: list[NDArray[np.bool_]]) -> None:
         self.branches = branches
-        self.columns = tuple(branch.column for branch in branches)
+        self._columns = tuple(branch.column for branch in branches)
         below = [allow.astype(object if _huge(allowed) else np.int64) for allow in allowed]
-        self._prefix: list[NDArray[np.generic]] = [np.zeros(0)] * len(branches)
+        self._prefix: list[NDArray[Any]] = [np.zeros(0)] * len(branches)
         for place in range(len(branches) - 1, -1, -1):
             self._prefix[place] = np.concatenate([[0], np.cumsum(below[place])])
             branch = branches[place]
             if place:
                 below[branch.parent] = below[branch.parent] * self._between(place)  # I2
         self.weights = below[0]
-        self.size = int(self._prefix[0][-1])
+        self._size = int(self._prefix[0][-1])
 
-    def _between(self, place: int) -> NDArray[np.generic]:
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._columns
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def _between(self, place: int) -> NDArray[Any]:
         branch = self.branches[place]
         prefix = self._prefix[place]
         low = np.clip(branch.low, 0, len(prefix) - 1)

@@ -1,14 +1,15 @@
-"""Engines for parts with totals: contributions first, so that the totals come out, then a record for each contribution.
+"""Engines for parts with totals: contributions first, so that the totals come out, then a record for each.
 
 Invariants
-    I1  The weight of a contribution is the number of legal records that make it; records with the same contribution are then equally
-        likely. Together: every legal table is equally likely.
+    I1  The weight of a contribution is the number of legal records that make it; records with the same contribution are then
+        equally likely. Together: every legal table is equally likely.
 
 Paper: rule R5 of [obfuscation §5.6] and its like; what the paper gives to dependent blocks is drawn here in one piece.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,11 +20,12 @@ from sfumato.errors import DataError, Infeasible
 from sfumato.methods._sampling.engines import Made, Spaces
 from sfumato.methods._sampling.groups import group_totals
 from sfumato.methods._sampling.legal import Legal
+from sfumato.methods._sampling.levels import Levels, Steps
 from sfumato.methods._sampling.problem import Clause, Problem
 from sfumato.methods._sampling.spaces import Records, Tree, draw
 from sfumato.methods._sampling.totals import Totals
 from sfumato.methods._sampling.vectors import Columns, Vector, holds, value
-from sfumato.methods._sampling.wanted import Total
+from sfumato.methods._sampling.wanted import Summand, Total
 from sfumato.policy.rules import columns_of, linear_comparison
 from sfumato.policy.rules.tree import Aggregate, Column
 from sfumato.randomness import Randomness
@@ -188,9 +190,9 @@ class Grouped:
         assert table is not None
         self.table = table
         self.order = np.argsort(rule.labels, kind="stable")
-        self.sizes = np.bincount(rule.labels).astype(np.int64)
         assert rule.targets is not None
-        goals = [target * self.unit for target in rule.targets]
+        self.sizes = np.bincount(rule.labels, minlength=len(rule.targets)).astype(np.int64)
+        goals = [target * self.unit if size else Fraction(0) for target, size in zip(rule.targets, self.sizes, strict=True)]
         broken = sum(goal.denominator != 1 for goal in goals)
         if broken:
             raise Infeasible(f"{broken} groups have a total between two possible ones", where=f'rule "{rule.clause.rule}"')
@@ -218,27 +220,29 @@ class Summed:
     _TURNS = 2_000
 
     def __init__(self, problem: Problem, spaces: Spaces, rule: GroupRule) -> None:
-        assert spaces.single is not None and rule.parent is not None
+        assert spaces.single is not None
+        assert rule.parent is not None
         self.problem, self.spaces, self.rule = problem, spaces, rule
         self.parent = problem.levels(rule.parent)
         self.count = problem.source(rule.parent).count
+        self.childless = np.bincount(rule.labels, minlength=self.count) == 0
 
     def run(self, random: Randomness) -> dict[Column, Made]:
-        from sfumato.methods._sampling.levels import Steps
-
-        assert self.spaces.single is not None and self.rule.parent is not None and isinstance(self.parent, Steps)
+        assert self.spaces.single is not None
+        assert self.rule.parent is not None
+        assert isinstance(self.parent, Steps)
         space, levels = self.spaces.single.space, self.spaces.single.levels
         labels = self.rule.labels
         codes = draw(space, random.bytes(16), np.arange(len(labels), dtype=np.int64))
         for _ in range(self._TURNS):
             sums, unit = self._sums(codes, levels)
             parent = sums * self.parent.unit
-            fits = (parent % unit == 0) & (parent // unit >= self.parent.low) & (
-                parent // unit < self.parent.low + self.parent.size
-            )
+            code = parent // unit - self.parent.low
+            fits = (parent % unit == 0) & (code >= 0) & (code < self.parent.size)
+            fits |= self.childless
             if fits.all():
-                own = Made(self.parent, parent // unit - self.parent.low)
-                return {**self.spaces.merged([codes]), self.rule.parent: own}
+                code[self.childless] = random.integers(self.parent.size, int(self.childless.sum()))
+                return {**self.spaces.merged([codes]), self.rule.parent: Made(self.parent, code)}
             again = np.flatnonzero(~fits[labels])
             if not len(again):
                 break
@@ -251,8 +255,8 @@ class Summed:
             hint="widen the domain of the total",
         )
 
-    def _sums(self, codes: Records, levels: dict[Column, object]) -> tuple[Codes, int]:
-        table = {column: levels[column].vector(own) for column, own in codes.items()}  # type: ignore[attr-defined]
+    def _sums(self, codes: Records, levels: dict[Column, Levels]) -> tuple[Codes, int]:
+        table = {column: levels[column].vector(own) for column, own in codes.items()}
         found, unit = self.rule.total.contributions(table, len(self.rule.labels))
         sums = np.zeros(self.count, dtype=np.int64)
         np.add.at(sums, self.rule.labels, found)
@@ -271,7 +275,7 @@ def group_rule(problem: Problem, clause: Clause) -> GroupRule | None:
     rest = {other: factor / form.terms[atom] for other, factor in form.terms.items() if other != atom}
     total = _group_total(clause, atom)
     parents = [other for other in rest if isinstance(other, Column) and problem.is_new(other)]
-    labels, count = _labels(problem, atom, rest)
+    labels, count = _labels(problem, atom, list(rest))
     if parents:
         if len(rest) != 1 or rest[parents[0]] != -1 or form.bound:
             return None
@@ -286,17 +290,15 @@ def group_rule(problem: Problem, clause: Clause) -> GroupRule | None:
 
 
 def _group_total(clause: Clause, atom: Aggregate) -> Total:
-    from sfumato.methods._sampling.wanted import Summand
-
     argument = None if atom.function == "count" else atom.argument
     return Total(clause.rule, (Summand(Fraction(1), argument, atom.where),), "=", Fraction(0))
 
 
-def _labels(problem: Problem, atom: Aggregate, rest: dict[object, Fraction] | object) -> tuple[Codes, int]:
+def _labels(problem: Problem, atom: Aggregate, rest: Collection[object]) -> tuple[Codes, int]:
     """The group of every record; groups are the rows of the parent table when the rule names one, else the distinct keys."""
     keys = [np.asarray(problem.source(c).original[c.name], dtype=np.str_) for c in atom.by]
     parent = next((r for r in problem.references if r.child == atom.by), None)
-    named = parent is not None and any(isinstance(o, Column) and o.table == parent.parent[0].table for o in rest)  # type: ignore[attr-defined]
+    named = parent is not None and any(isinstance(o, Column) and o.table == parent.parent[0].table for o in rest)
     if parent is None or not named:
         joined = keys[0] if len(keys) == 1 else np.array(["\x1f".join(row) for row in zip(*keys, strict=True)])
         distinct, labels = np.unique(joined, return_inverse=True)

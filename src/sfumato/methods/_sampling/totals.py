@@ -85,7 +85,8 @@ class Totals:
         weight = tilted.pmf(candidates) * np.exp(-(candidates - aim) @ theta)
         if not weight.sum() > 0:
             raise Infeasible("no total inside the wanted bounds can be reached", hint="widen the bounds")
-        return candidates[_one(weight, random)]
+        found: Integers = candidates[_one(weight, random)]
+        return found
 
     def law(self, theta: Floats) -> Law:
         key = tuple(theta.tolist())
@@ -151,7 +152,8 @@ def tilt(values: list[Integers], weights: list[Floats], counts: Integers, total:
             break
         theta = theta - size * step
         level, slope, bend = trial
-    return theta / scale
+    found: Floats = theta / scale
+    return found
 
 
 def _partition(
@@ -270,8 +272,9 @@ class _Descent:
 
 
 def _rows(cumulative: Floats, uniform: Floats) -> NDArray[np.int64]:
-    found = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-    return np.minimum(found, len(cumulative) - 1)
+    place = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    found: NDArray[np.int64] = np.minimum(place, len(cumulative) - 1)
+    return found
 
 
 def _one(weight: Floats, random: Randomness) -> int:

@@ -69,21 +69,26 @@ def texts(values: Any) -> Vector:
 def holds(condition: Condition, columns: Columns) -> Mask:
     """Where the condition is true."""
     if isinstance(condition, All):
-        return np.logical_and.reduce(np.broadcast_arrays(*(holds(part, columns) for part in condition.parts)))
+        return _folded(np.logical_and, [holds(part, columns) for part in condition.parts])
     if isinstance(condition, Any_):
-        return np.logical_or.reduce(np.broadcast_arrays(*(holds(part, columns) for part in condition.parts)))
+        return _folded(np.logical_or, [holds(part, columns) for part in condition.parts])
     if isinstance(condition, Not):
         return ~holds(condition.part, columns)
     if isinstance(condition, Implies):
         return ~holds(condition.condition, columns) | holds(condition.consequence, columns)
     if isinstance(condition, Membership):
         found = [_compared("=", value(condition.value, columns), value(option, columns), 0) for option in condition.options]
-        return np.logical_or.reduce(np.broadcast_arrays(*found))
+        return _folded(np.logical_or, found)
     if isinstance(condition, Match):
         return _matched(condition, columns)
     assert isinstance(condition, Compare)
     left, right = value(condition.left, columns), value(condition.right, columns)
     return _compared(condition.operator, left, right, condition.tolerance)
+
+
+def _folded(operation: np.ufunc, masks: list[Mask]) -> Mask:
+    found: Mask = operation.reduce(np.broadcast_arrays(*masks))
+    return found
 
 
 def _matched(condition: Match, columns: Columns) -> Mask:
@@ -157,9 +162,9 @@ def _scaled(levels: NDArray[Any], factors: NDArray[Any]) -> NDArray[Any]:
     if len(factors) == 1 and factors[0] == 1:
         return levels
     largest = _largest(levels) * _largest(factors)
-    if largest >= _SAFE:
-        return levels.astype(object) * factors.astype(object)
-    return levels * factors
+    wide = largest >= _SAFE
+    found: NDArray[Any] = levels.astype(object) * factors.astype(object) if wide else levels * factors
+    return found
 
 
 def _largest(levels: NDArray[Any]) -> int:

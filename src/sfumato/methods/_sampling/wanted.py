@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods._sampling.legal import limits
+from sfumato.methods._sampling.forms import limits
 from sfumato.methods._sampling.problem import Clause, Part, Problem
 from sfumato.methods._sampling.vectors import Columns, Vector, holds, value
 from sfumato.policy.rules import Rule, columns_of, linear_comparison
