@@ -6,7 +6,7 @@ Guarantee
 
 Notation
     missing     an empty cell. A condition that needs it is neither kept nor broken, as in a database's check constraints;
-                aggregates leave it out.
+                aggregates leave it out, and a rule about the mean or extreme of nothing is broken.
     verdict     two masks, `true` and `false`; where both are unset the value is missing
     frame       the table whose rows a condition is about; columns of other tables are reached through `references`
 
@@ -101,8 +101,10 @@ class Judge:
         if isinstance(part, Statement):
             return int(_STATEMENTS[type(part)](self, part))
         frame = self._frame(part)
-        false = self.verdict(part, frame).false
-        if any(isinstance(node, Aggregate) and node.by for node in part.walk()):
+        verdict = self.verdict(part, frame)
+        aggregates = [node for node in part.walk() if isinstance(node, Aggregate)]
+        false = ~verdict.true if aggregates else verdict.false  # the mean of nothing keeps no promise
+        if any(node.by for node in aggregates):
             return self._groups(part, np.broadcast_to(false, (self._rows(frame),)), frame)
         return int(false.sum())
 
@@ -402,7 +404,7 @@ def _split(labels: NDArray[np.int64], used: Mask) -> list[NDArray[np.int64]]:
 
 
 def _reduced(function: str, value: Value, groups: list[NDArray[np.int64]]) -> Value:
-    """One exact number per group; mean, min and max of nothing are missing and fail no comparison."""
+    """One exact number per group; mean, min and max of nothing are missing."""
     found: list[Fraction | None] = []
     for rows in groups:
         if function == "count":
