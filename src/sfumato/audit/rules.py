@@ -135,9 +135,9 @@ class Judge:
         if isinstance(node, Membership):
             return self._joined(Any_(tuple(Compare("=", node.value, option) for option in node.options)), frame)
         if isinstance(node, Match):
-            value = self.value(node.value, frame)
+            value = self._text(node.value, frame)
             pattern = re.compile(node.pattern, re.ASCII)
-            hit = np.fromiter((pattern.fullmatch(str(v)) is not None for v in _as_text(value)), bool, len(value.parts))
+            hit = np.fromiter((pattern.fullmatch(cell) is not None for cell in value.parts), bool, len(value.parts))
             return Verdict(hit & ~value.missing, ~hit & ~value.missing)
         assert isinstance(node, Compare)
         return self._compare(node, frame)
@@ -150,7 +150,10 @@ class Judge:
         return Verdict(_fold(np.logical_or, true), _fold(np.logical_and, false))
 
     def _compare(self, node: Compare, frame: str | None) -> Verdict:
-        left, right = _alike(self.value(node.left, frame), self.value(node.right, frame))
+        if isinstance(node.left, Quoted) or isinstance(node.right, Quoted):  # quoted constants are compared as texts
+            left, right = self._text(node.left, frame), self._text(node.right, frame)
+        else:
+            left, right = _alike(self.value(node.left, frame), self.value(node.right, frame))
         known = ~(left.missing | right.missing)
         if node.tolerance:
             difference = abs(left.parts - right.parts) * node.tolerance.denominator
@@ -161,6 +164,19 @@ class Judge:
         return Verdict(hit & known, ~hit & known)
 
     # ---- values ------------------------------------------------------------------------------------------------------
+
+    def _text(self, node: Expression, frame: str | None) -> Value:
+        """A column or a quoted constant as texts, whatever they look like."""
+        if isinstance(node, Column):
+            text = coded(self._cells(node))
+            cells = np.array(text.labels, dtype=object)[text.codes]
+            if node.table != frame:
+                cells = cells[self._parent_rows(frame, node.table)]
+            return Value(cells, 0, cells == "")
+        found = self.value(node, frame)
+        if found.denominator:
+            raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
+        return found
 
     def value(self, node: Expression, frame: str | None) -> Value:
         if isinstance(node, Number):
@@ -355,12 +371,6 @@ def _fold(operation: Any, masks: list[Mask]) -> Mask:
     for mask in masks[1:]:
         found = operation(found, mask)
     return found
-
-
-def _as_text(value: Value) -> list[str]:
-    if value.denominator == 0:
-        return [str(part) for part in value.parts]
-    raise DataError("a pattern is for texts; this column holds numbers or days only", hint="compare it instead")
 
 
 def _alike(left: Value, right: Value) -> tuple[Value, Value]:

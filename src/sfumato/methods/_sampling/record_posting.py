@@ -56,6 +56,7 @@ class RecordPosting:
         if len({column.table for column in part.columns}) > 1:
             raise PolicyError("no engine covers rules between replaced columns of several tables", where=named(part))
         self.spaces = self._spaces()
+        self.conditions = self._unfolded()
 
     def _spaces(self) -> Spaces | None:
         try:
@@ -63,6 +64,14 @@ class RecordPosting:
         except Infeasible:
             return None
         return None if spaces.legal is None else spaces
+
+    def _unfolded(self) -> list[Condition]:
+        """The conditions that are left when those on pattern columns are part of their numbering."""
+        if self.spaces is None or self.spaces.single is None:
+            return self.asked.conditions
+        spelled = {c for c, numbering in self.levels.items() if isinstance(numbering, Spelled)}
+        self.levels = {**self.levels, **{c: self.spaces.single.levels[c] for c in spelled}}
+        return [c for c in self.asked.conditions if spelled.isdisjoint(columns_of(c))]
 
     # ---- per-record rules ----------------------------------------------------------------------------------------------
 
@@ -72,7 +81,7 @@ class RecordPosting:
             if rows is not None:
                 model.one_of([cells[column, record] for column in rows[0]], rows[1])
                 continue
-            for condition in self.asked.conditions:
+            for condition in self.conditions:
                 form = integer_form(condition, self.levels, self._given(condition, record))
                 if form is None:
                     model.require(self._literal(model, condition, cells, record))
@@ -82,7 +91,7 @@ class RecordPosting:
     def _legal_rows(self) -> tuple[tuple[Column, ...], list[list[int]]] | None:
         """The legal combinations as a list, when conditions are more than linear comparisons and there are not too many."""
         single = None if self.spaces is None else self.spaces.single
-        if single is None or single.space.size > _ROWS or all(integer_form(c, self.levels, {}) for c in self.asked.conditions):
+        if single is None or single.space.size > _ROWS or all(integer_form(c, self.levels, {}) for c in self.conditions):
             return None
         if any(isinstance(single.levels[c], Spelled) for c in single.space.columns):
             return None
@@ -114,7 +123,7 @@ class RecordPosting:
         found = {}
         for column in known:
             vector = self.problem.given(column)
-            found[column] = Vector(vector.levels[record : record + 1], vector.unit)
+            found[column] = vector.at(slice(record, record + 1))
         return found
 
     def _by_values(self, model: Model, node: Condition, cells: Cells, record: int, given: dict[Column, Vector]) -> Any:
@@ -137,7 +146,7 @@ class RecordPosting:
             for column in columns_of(clause.body):
                 if not self.problem.is_new(column):
                     vector = self.problem.given(column)
-                    found[column] = Vector(vector.levels[records], vector.unit)
+                    found[column] = vector.at(records)
         return found
 
     def _total(
