@@ -113,8 +113,9 @@ class Judge:
         labels = self._labels(tuple(Column(k.name, k.table) for k in keys))
         return len(np.unique(labels[false]))
 
-    def _rows(self, frame: str | None) -> int:
-        return len(coded(next(iter(self.tables[frame].values()), ())).codes)
+    def _rows(self, frame: str | None, original: bool = False) -> int:
+        tables = self.originals if original else self.tables
+        return len(coded(next(iter(tables[frame].values()), ())).codes)
 
     def _frame(self, part: Condition) -> str | None:
         """The child among the tables of a condition: the one that does not serve others as a parent here."""
@@ -246,7 +247,7 @@ class Judge:
 
     def _aggregate(self, node: Aggregate, frame: str | None) -> Value:
         own = self._own_frame(node, frame)
-        rows = self._rows(own)
+        rows = self._rows(own, any(column.original for column in columns_of(node)))
         value = Value(np.ones(rows, dtype=np.int64), 1, np.zeros(rows, dtype=bool))
         if node.argument is not None:
             value = _spread(self.value(node.argument, own), rows)
@@ -255,9 +256,14 @@ class Judge:
             used = used & np.broadcast_to(self.verdict(node.where, own).true, (rows,))
         if not node.by:
             return _reduced(node.function, value, [np.flatnonzero(used)])
-        labels = self._labels(tuple(Column(k.name, k.table) for k in node.by))
+        back = any(column.original for column in columns_of(node))
+        keys = tuple(Column(k.name, k.table, original=back) for k in node.by)
+        labels = self._labels(keys)
         found = _reduced(node.function, value, _split(labels, used))
-        return Value(found.parts[labels], found.denominator, found.missing[labels])
+        if back:  # groups of the original, met by their names
+            place = dict(zip(self._keys(keys), labels.tolist(), strict=True))
+            labels = np.array([place.get(k, -1) for k in self._keys(tuple(Column(k.name, k.table) for k in node.by))])
+        return Value(found.parts[labels], found.denominator, found.missing[labels] | (labels < 0))
 
     def _own_frame(self, node: Aggregate, frame: str | None) -> str | None:
         tables = {column.table for column in columns_of(node)}
