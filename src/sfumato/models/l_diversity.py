@@ -42,7 +42,7 @@ class LDiversity(Model):
     name: ClassVar[str] = "l-diversity"
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
 
-    l: float = Field(ge=1, description="how many values must be well represented")  # noqa: E741 - the field's own letter
+    l: float = Field(ge=1, description="how many values must be well represented")
     kind: Kind = Field(default="distinct", description="what well represented means")
     c: float = Field(default=3.0, gt=0, description="the factor of recursive diversity")
 
