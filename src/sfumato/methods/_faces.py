@@ -74,12 +74,13 @@ def kernel_moves(equal: Sparse, part: Ints) -> Sparse:
     """Moves for the parts that `equal` touches: a lattice basis of its kernel and the differences of neighbours in it."""
     from scipy import sparse
 
-    touched = np.unique(part[equal.indices])
+    home = part[equal.indices[equal.indptr[:-1]]]
+    order = np.argsort(home, kind="stable")
+    rows = _vectors(equal)
     moves: list[Vector] = []
-    for home in touched:
-        cells = np.flatnonzero(part == home)
-        inside = np.isin(part[equal.indices[equal.indptr[:-1]]], home)
-        basis = lattice_kernel(_vectors(equal[np.flatnonzero(inside)]), cells.tolist())
+    for group in np.split(order, np.flatnonzero(np.diff(home[order])) + 1):
+        first, last = np.searchsorted(part, [home[group[0]], home[group[0]] + 1])
+        basis = lattice_kernel([rows[row] for row in group], list(range(first, last)))
         moves += basis + [_difference(one, other) for one, other in zip(basis[:-1], basis[1:], strict=True)]
     moves = [move for move in moves if move]
     entries = [(cell, column, step) for column, move in enumerate(moves) for cell, step in move.items()]

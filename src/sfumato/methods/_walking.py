@@ -116,13 +116,16 @@ def _prepared(polytope: Polytope, first: int, last: int, key: Any) -> tuple[Batc
 
 
 def _pilot(batch: Batch, key: Any) -> tuple[NDArray[np.bool_], Floats]:
-    """Which parts moved in a short walk, and the largest slack every row reached."""
+    """Which parts moved in a short walk, and the largest slack every row reached.
+
+    Parts are bounded, so a step in any direction loosens some row.
+    """
     from sfumato.kernels.walk import loosen_parts
 
-    place, widest = batch.place.copy(), batch.slack.copy()
-    loosen_parts(place, batch.slack.copy(), widest, ~key, PILOT, True, batch.bounds, batch.moves)
-    changed = np.concatenate([[0], np.cumsum(place != batch.place)])
-    return changed[batch.bounds[0][1:]] > changed[batch.bounds[0][:-1]], widest
+    widest = batch.slack.copy()
+    loosen_parts(batch.place.copy(), batch.slack.copy(), widest, ~key, PILOT, True, batch.bounds, batch.moves)
+    loosened = np.concatenate([[0], np.cumsum(widest > batch.slack)])
+    return loosened[batch.bounds[1][1:]] > loosened[batch.bounds[1][:-1]], widest
 
 
 def _flat_rows(own: Sparse, batch: Batch, widest: Floats, equal: Sparse) -> NDArray[np.bool_]:
