@@ -5,7 +5,7 @@ import pytest
 
 from sfumato.kernels.chacha import next_block, next_uniform, open_stream, plain_block
 from sfumato.kernels.mixing import coordinate_mixing, diagnose, plain_coordinate_mixing
-from sfumato.kernels.walk import plain_sweep, sweep
+from sfumato.kernels.walk import Moves, plain_sweep, sweep
 
 KEY = np.arange(3, 11, dtype=np.uint32)
 
@@ -76,11 +76,10 @@ def test_sweep_equals_its_twin(lattice):
     slack[4:8] = 10 - place
     moves = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 1, 2, 3]], dtype=float).T
     touched = rows @ moves
-    rows_from, row_of, change = _columns(touched)
-    cells_from, cell_of, step = _columns(moves)
+    packed = Moves(*_columns(touched), *_columns(moves))
     stream, twin = open_stream(KEY, 9), open_stream(KEY, 9)
-    expected = plain_sweep(place, slack, [next_uniform(twin) for _ in range(4)], lattice, moves, rows)
-    sweep(place, slack, stream, lattice, False, rows_from, row_of, change, cells_from, cell_of, step)
+    expected = plain_sweep(place, slack, [next_uniform(twin) for _ in range(4)], rows, moves, lattice)
+    sweep(place, slack, stream, packed, 0, 4, lattice, False)
     np.testing.assert_allclose(place, expected[0])
     np.testing.assert_allclose(slack, expected[1])
 

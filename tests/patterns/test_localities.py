@@ -1,6 +1,6 @@
 """Localities: the worked example, completeness by brute force, pruning, sampling."""
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.kernels.localities import NARROW, WIDE, extract, plain_extract
-from sfumato.methods._localities import localities, points_of, sampled
+from sfumato.methods._patterns.localities import localities, points_of, sampled
 from sfumato.randomness import Randomness
 
 
@@ -52,7 +52,7 @@ def test_every_table_that_keeps_the_pruned_set_keeps_all_localities_in_absolute_
     for values in ((0, 1, 3, 4), (0, 2, 3, 7), (1, 2, 4, 7)):
         kept = extract(np.array(values, dtype=float), True)
         for table in product(range(6), repeat=4):
-            ordered = all(a <= b for a, b in zip(table[:-1], table[1:], strict=True))
+            ordered = all(a <= b for a, b in pairwise(table))
             sides = [(table[j] - table[i] <= table[k] - table[j]) if s == NARROW else (table[j] - table[i] >= table[k] - table[j])
                      for i, j, k, s in kept]  # fmt: skip
             if ordered and all(sides):

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.methods import _walking
-from sfumato.methods._faces import another_point, implied_equalities, lattice_kernel
-from sfumato.methods._linear import Replaced, Sheet, obstacle
-from sfumato.methods._moves import all_moves
-from sfumato.methods._walking import Effort, walk
+from sfumato.methods._patterns import walking as _walking
+from sfumato.methods._patterns.faces import another_point, implied_equalities, lattice_kernel
+from sfumato.methods._patterns.linear import Replaced, Sheet, obstacle
+from sfumato.methods._patterns.moves import all_moves
+from sfumato.methods._patterns.walking import Effort, walk
 from sfumato.policy.rules import parse
 from sfumato.randomness import Randomness
 
@@ -162,7 +162,7 @@ def _reached(start, points, moves):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(0, 40), min_size=4, max_size=40), st.integers(3, 12), st.sampled_from([0.1, 0.3, 1.0]), st.integers(0, 99))
+@given(st.lists(st.integers(0, 40), min_size=4, max_size=40), st.integers(3, 12), st.sampled_from([0.1, 0.3, 1.0]), st.integers(0, 9))
 def test_every_sampled_locality_survives(values, size, share, seed):
     table, rules = sheet(values, high=40), [parse(f"localities(v) sample {share} partition {size}")]
     polytope, variable, patterns = table.polytope(rules, Randomness(seed))
@@ -193,7 +193,7 @@ def test_without_the_order_constraint_sampled_localities_break():
 
 
 def _bare(pattern, values):
-    from sfumato.methods._polytope import Gathering
+    from sfumato.methods._patterns.polytope import Gathering
 
     start = np.empty(pattern.points.max() + 1, np.int64)
     start[pattern.points] = values

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from sfumato.kernels.chacha import next_uniform, open_stream
-from sfumato.kernels.walk import sweep
-from sfumato.methods._polytope import Gathering
-from sfumato.methods._walking import Effort, walk
+from sfumato.kernels.walk import Moves, sweep
+from sfumato.methods._patterns.polytope import Gathering
+from sfumato.methods._patterns.walking import Effort, walk
 from sfumato.randomness import Randomness
 
 KEY = np.arange(8, dtype=np.uint32)
@@ -67,11 +67,11 @@ def draws(rows, bounds, start, moves, count, thin=12):
     """Points of one long real walk, `thin` sweeps apart."""
     place, slack = np.array(start, dtype=float), rows @ start - bounds
     touched, stream = rows @ moves, open_stream(KEY, 3)
-    packed = (*_columns(touched), *_columns(moves))
+    packed = Moves(*_columns(touched), *_columns(moves))
     found = np.empty((count, place.size))
     for index in range(count):
         for _ in range(thin):
-            sweep(place, slack, stream, False, False, *packed)
+            sweep(place, slack, stream, packed, 0, moves.shape[1], False, False)
         found[index] = place
     return found
 

@@ -26,8 +26,9 @@ True
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels import jit
 
 Words = NDArray[np.uint32]
 
@@ -35,13 +36,13 @@ ROUNDS = 12
 _POSITION = 32
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
-def _rotate(word, count):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+@jit
+def _rotate(word: np.uint32, count: int) -> np.uint32:
     return np.uint32((word << np.uint32(count)) | (word >> np.uint32(32 - count)))
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
-def _quarter(a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+@jit
+def _quarter(a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
     a = np.uint32(a + b)
     d = _rotate(d ^ a, 16)
     c = np.uint32(c + d)
@@ -53,7 +54,7 @@ def _quarter(a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
     return a, b, c, d
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def next_block(stream: Words, rounds: int) -> None:
     """Fill the block from the state and move the counter on."""
     x0, x1, x2, x3 = stream[0], stream[1], stream[2], stream[3]
@@ -78,7 +79,7 @@ def next_block(stream: Words, rounds: int) -> None:
     stream[_POSITION] = 0
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def open_stream(key: Words, nonce: int) -> Words:
     """The stream of `key` (eight words) that belongs to `nonce`."""
     stream = np.zeros(33, np.uint32)
@@ -90,7 +91,7 @@ def open_stream(key: Words, nonce: int) -> Words:
     return stream
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def next_uniform(stream: Words) -> float:
     """A uniform number in [0, 1) with 53 random bits."""
     if stream[_POSITION] >= 16:

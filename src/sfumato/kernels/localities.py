@@ -34,13 +34,14 @@ Cost
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels import jit
 
 NARROW, WIDE = 0, 1
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def extract(values: NDArray[np.float64], pruned: bool) -> NDArray[np.int64]:
     """Rows (i, j, k, side) for the strictly increasing `values`."""
     count = values.size

@@ -21,13 +21,14 @@ Invariants
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels import jit
 
 Samples = NDArray[np.float64]
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def diagnose(samples: Samples) -> tuple[float, float]:
     """The largest R̂ and the smallest effective sample size over all coordinates."""
     worst, least = 1.0, float(samples.shape[0] * samples.shape[1])
@@ -38,7 +39,7 @@ def diagnose(samples: Samples) -> tuple[float, float]:
     return worst, least
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def coordinate_mixing(draws: Samples) -> tuple[float, float]:
     """R̂ and effective sample size of one coordinate; each walk counts as two half-walks."""
     walks, half = 2 * draws.shape[0], draws.shape[1] // 2
@@ -54,7 +55,7 @@ def coordinate_mixing(draws: Samples) -> tuple[float, float]:
     return np.sqrt(pooled / within), walks * half / (1.0 + 2.0 * _autocorrelation_sum(draws, means, within, pooled))
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _autocorrelation_sum(draws: Samples, means: Samples, within: float, pooled: float) -> float:
     half, total, lag = draws.shape[1] // 2, 0.0, 1
     while lag + 1 < half:
@@ -66,14 +67,14 @@ def _autocorrelation_sum(draws: Samples, means: Samples, within: float, pooled: 
     return total
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _autocorrelation(draws: Samples, means: Samples, within: float, pooled: float, lag: int) -> float:
     half, total = draws.shape[1] // 2, 0.0
     for walk in range(means.size):
         start = (walk % 2) * half
         for time in range(start, start + half - lag):
             total += (draws[walk // 2, time] - means[walk]) * (draws[walk // 2, time + lag] - means[walk])
-    return 1.0 - (within - total / (means.size * half)) / pooled
+    return float(1.0 - (within - total / (means.size * half)) / pooled)
 
 
 def plain_coordinate_mixing(draws: Samples) -> tuple[float, float]:

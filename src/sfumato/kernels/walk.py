@@ -31,15 +31,18 @@ Cost
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels import jit
 from sfumato.kernels.chacha import next_uniform, open_stream
 from sfumato.kernels.mixing import diagnose
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Words = NDArray[np.uint32]
 
 SAMPLES = 64
 """How many points of each walk a round keeps for the diagnosis."""
@@ -48,7 +51,36 @@ PUSHES = 3
 """How many sweeps to the ends of chords spread the starts."""
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+class Moves(NamedTuple):
+    """Sparse directions: the rows each one changes, and the cells it steps; move m owns the entries from[m] … from[m + 1]."""
+
+    rows_from: Ints
+    row_of: Ints
+    change: Floats
+    cells_from: Ints
+    cell_of: Ints
+    step: Floats
+
+
+class Bounds(NamedTuple):
+    """Where each part's cells, rows and moves begin; row and cell numbers inside moves count from the part's own start."""
+
+    cells_at: Ints
+    rows_at: Ints
+    moves_at: Ints
+
+
+class Settings(NamedTuple):
+    """How many walks, how many steps each at most, and the effective sample size and R̂ at which a part has mixed."""
+
+    walks: int
+    most_steps: int
+    sample_size: float
+    ratio: float
+    lattice: bool
+
+
+@jit
 def chord(slack: Floats, row_of: Ints, change: Floats) -> tuple[float, float]:
     """The interval of t that keeps every touched slack ≥ 0."""
     low, high = -np.inf, np.inf
@@ -61,30 +93,30 @@ def chord(slack: Floats, row_of: Ints, change: Floats) -> tuple[float, float]:
     return low, high
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def draw(low: float, high: float, lattice: bool, chance: float) -> float:
     """A uniform point of the chord, integer when `lattice`."""
     if not lattice:
         return low + chance * (high - low)
     low, high = np.ceil(low), np.floor(high)
-    return min(high, low + np.floor(chance * (high - low + 1.0)))
+    return float(min(high, low + np.floor(chance * (high - low + 1.0))))
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
-def shift(place: Floats, slack: Floats, length: float, row_of: Ints, change: Floats, cell_of: Ints, step: Floats) -> None:
+@jit
+def shift(place: Floats, slack: Floats, length: float, moves: Moves, move: int) -> None:
     """Go `length` times the move and bring the slacks along."""
-    for entry in range(row_of.size):
-        slack[row_of[entry]] += length * change[entry]  # I1
-    for entry in range(cell_of.size):
-        place[cell_of[entry]] += length * step[entry]
+    for entry in range(moves.rows_from[move], moves.rows_from[move + 1]):
+        slack[moves.row_of[entry]] += length * moves.change[entry]  # I1
+    for entry in range(moves.cells_from[move], moves.cells_from[move + 1]):
+        place[moves.cell_of[entry]] += length * moves.step[entry]
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
-def sweep(place, slack, stream, lattice, push, rows_from, row_of, change, cells_from, cell_of, step):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Every move once; with `push` to one of the two ends of its chord instead of a uniform point."""
-    for move in range(rows_from.size - 1):
-        rows = slice(rows_from[move], rows_from[move + 1])
-        low, high = chord(slack, row_of[rows], change[rows])
+@jit
+def sweep(place: Floats, slack: Floats, stream: Words, moves: Moves, first: int, last: int, lattice: bool, push: bool) -> None:
+    """Moves `first` … `last` − 1 once; with `push` to one of the two ends of the chord instead of a uniform point."""
+    for move in range(first, last):
+        rows = slice(moves.rows_from[move], moves.rows_from[move + 1])
+        low, high = chord(slack, moves.row_of[rows], moves.change[rows])
         if high <= low:
             continue
         chance = next_uniform(stream)
@@ -92,84 +124,74 @@ def sweep(place, slack, stream, lattice, push, rows_from, row_of, change, cells_
             chance = 0.0 if chance < 0.5 else 1.0 - 2.0**-53
         length = draw(low, high, lattice, chance)  # I2
         if length != 0.0:
-            cells = slice(cells_from[move], cells_from[move + 1])
-            shift(place, slack, length, row_of[rows], change[rows], cell_of[cells], step[cells])
+            shift(place, slack, length, moves, move)
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
-def walk_part(start, slack, key, nonce, walks, most_sweeps, wanted, limit, lattice, moves):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Walk one part until it has mixed or `most_sweeps` are done; the end of the last walk, sweeps, R̂ and sample size.
-
-    `wanted` is the effective sample size to reach, `limit` the largest R̂; `moves` the six arrays of `sweep`.
-    """
-    places, slacks = np.empty((walks, start.size)), np.empty((walks, slack.size))
-    stream = open_stream(key, nonce)
-    for walk in range(walks):
+@jit
+def walk_part(
+    start: Floats, slack: Floats, stream: Words, moves: Moves, first: int, last: int, wanted: Settings
+) -> tuple[Floats, int, float, float]:
+    """Walk one part until it has mixed or its steps are done: the end of the last walk, sweeps, R̂ and sample size."""
+    places, slacks = np.empty((wanted.walks, start.size)), np.empty((wanted.walks, slack.size))
+    for walk in range(wanted.walks):
         places[walk], slacks[walk] = start, slack
         for _ in range(PUSHES if walk > 0 else 0):
-            sweep(places[walk], slacks[walk], stream, lattice, True, *moves)
-    samples = np.empty((walks, SAMPLES, start.size))
-    done, stride, ratio, size = 0, 1, np.inf, 0.0
+            sweep(places[walk], slacks[walk], stream, moves, first, last, wanted.lattice, True)
+    samples = np.empty((wanted.walks, SAMPLES, start.size))
+    most_sweeps, done, stride = wanted.most_steps // (last - first), 0, 1
     while True:
-        for walk in range(walks):
+        for walk in range(wanted.walks):
             for sample in range(SAMPLES):
                 for _ in range(stride):
-                    sweep(places[walk], slacks[walk], stream, lattice, False, *moves)
+                    sweep(places[walk], slacks[walk], stream, moves, first, last, wanted.lattice, False)
                 samples[walk, sample] = places[walk]
         done += stride * SAMPLES
         ratio, size = diagnose(samples)
         stride = min(2 * stride, (most_sweeps - done) // SAMPLES)  # I3
-        if (ratio <= limit and size >= wanted) or stride < 1:
-            return places[walks - 1], done, ratio, size
+        if (ratio <= wanted.ratio and size >= wanted.sample_size) or stride < 1:
+            return places[wanted.walks - 1], done, ratio, size
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
-def walk_parts(parts, nonce, place, slack, report, key, settings, bounds, moves):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Walk the listed `parts` in place; `report[part]` becomes (sweeps, R̂, effective sample size).
-
-    The stream of a part is `nonce` + part. `bounds` are the first variable, row and move of every part; indices inside `moves` count from the part's own start.
-    """
-    cells_at, rows_at, moves_at = bounds
-    rows_from, row_of, change, cells_from, cell_of, step = moves
-    walks, most_steps, wanted, limit, lattice = settings
-    for part in parts:
-        cells = slice(cells_at[part], cells_at[part + 1])
-        rows = slice(rows_at[part], rows_at[part + 1])
-        first, last = moves_at[part], moves_at[part + 1]
+@jit
+def walk_parts(
+    place: Floats, slack: Floats, report: Floats, key: Words, nonce: int, bounds: Bounds, moves: Moves, wanted: Settings
+) -> None:
+    """Walk every part in place; `report[part]` becomes (sweeps, R̂, effective sample size). A part's stream is nonce + part."""
+    for part in range(bounds.cells_at.size - 1):
+        cells = slice(bounds.cells_at[part], bounds.cells_at[part + 1])
+        rows = slice(bounds.rows_at[part], bounds.rows_at[part + 1])
+        first, last = bounds.moves_at[part], bounds.moves_at[part + 1]
         if first == last:
             report[part] = (0.0, 1.0, np.inf)
             continue
-        own = (rows_from[first : last + 1], row_of, change, cells_from[first : last + 1], cell_of, step)
-        sweeps = max(SAMPLES, most_steps // (last - first))
-        end, done, ratio, size = walk_part(
-            place[cells], slack[rows], key, nonce + part, walks, sweeps, wanted, limit, lattice, own
-        )
+        stream = open_stream(key, nonce + part)
+        end, done, ratio, size = walk_part(place[cells], slack[rows], stream, moves, first, last, wanted)
         place[cells] = end
         report[part] = (float(done), ratio, size)
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
-def loosen_parts(place, slack, widest, key, sweeps, lattice, bounds, moves):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """A short walk through every part, half of it pushed; `widest[row]` becomes the largest slack seen."""
-    cells_at, rows_at, moves_at = bounds
-    rows_from, row_of, change, cells_from, cell_of, step = moves
-    for part in range(cells_at.size - 1):
-        here, left = place[cells_at[part] : cells_at[part + 1]], slack[rows_at[part] : rows_at[part + 1]]
-        own = slice(moves_at[part], moves_at[part + 1] + 1)
+@jit
+def loosen_parts(place: Floats, slack: Floats, widest: Floats, key: Words, sweeps: int, bounds: Bounds, moves: Moves) -> None:
+    """A short lattice walk through every part, half of it pushed; `widest[row]` becomes the largest slack seen."""
+    for part in range(bounds.cells_at.size - 1):
+        here = place[bounds.cells_at[part] : bounds.cells_at[part + 1]]
+        left = slack[bounds.rows_at[part] : bounds.rows_at[part + 1]]
         stream = open_stream(key, part)
         for turn in range(sweeps):
-            sweep(here, left, stream, lattice, turn % 2 == 0, rows_from[own], row_of, change, cells_from[own], cell_of, step)
+            sweep(here, left, stream, moves, bounds.moves_at[part], bounds.moves_at[part + 1], True, turn % 2 == 0)
             for row in range(left.size):
-                at = rows_at[part] + row
+                at = bounds.rows_at[part] + row
                 widest[at] = max(widest[at], left[row])
 
 
-def plain_sweep(place, slack, chances, lattice, moves, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """The twin of `sweep` on dense matrices: columns of `moves` are directions, `rows` the inequalities."""
-    for move, chance in zip(moves.T, chances, strict=True):
-        change = rows @ move
-        lows = [-left / by for left, by in zip(slack, change, strict=True) if by > 0]
-        highs = [-left / by for left, by in zip(slack, change, strict=True) if by < 0]
-        length = draw(max(lows), min(highs), lattice, chance)
-        place, slack = place + length * move, slack + length * change
+def plain_sweep(
+    place: Floats, slack: Floats, chances: list[float], rows: Floats, directions: Floats, lattice: bool
+) -> tuple[Floats, Floats]:
+    """The twin of `sweep` on dense matrices: columns of `directions` are the moves, `rows` the inequalities."""
+    for direction, chance in zip(directions.T, chances, strict=True):
+        change = rows @ direction
+        low = max(-left / by for left, by in zip(slack, change, strict=True) if by > 0)
+        high = min(-left / by for left, by in zip(slack, change, strict=True) if by < 0)
+        length = draw(low, high, lattice, chance)
+        place, slack = place + length * direction, slack + length * change
     return place, slack

@@ -19,6 +19,7 @@ Invariants
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def implied_equalities(tight: Sparse, doubtful: NDArray[np.bool_], equal: Sparse
         bounds=[(None, None)] * width + [(0, 1)] * count,
         method="highs",
     )
+    assert solved.x is not None
     flat = np.zeros(tight.shape[0], dtype=bool)
     flat[np.flatnonzero(doubtful)] = solved.x[width:] < 0.5  # I1
     return flat
@@ -61,7 +63,7 @@ def another_point(rows: Sparse, bounds: Ints, equal: Sparse, start: Ints, wish: 
     constraints = [LinearConstraint(rows, bounds, np.inf)]
     if equal.shape[0]:
         constraints.append(LinearConstraint(equal, equal @ start, equal @ start))
-    solved = milp(-wish, integrality=np.ones(start.size), bounds=Bounds(-np.inf, np.inf), constraints=constraints,
+    solved = milp(-wish, integrality=np.ones(start.size, np.int64), bounds=Bounds(-np.inf, np.inf), constraints=constraints,
                   options={"time_limit": 5.0})  # fmt: skip
     if solved.x is None:
         return start
@@ -81,7 +83,7 @@ def kernel_moves(equal: Sparse, part: Ints) -> Sparse:
     for group in np.split(order, np.flatnonzero(np.diff(home[order])) + 1):
         first, last = np.searchsorted(part, [home[group[0]], home[group[0]] + 1])
         basis = lattice_kernel([rows[row] for row in group], list(range(first, last)))
-        moves += basis + [_difference(one, other) for one, other in zip(basis[:-1], basis[1:], strict=True)]
+        moves += basis + [_difference(one, other) for one, other in pairwise(basis)]
     moves = [move for move in moves if move]
     entries = [(cell, column, step) for column, move in enumerate(moves) for cell, step in move.items()]
     cell, column, step = np.array(entries, dtype=np.int64).reshape(-1, 3).T
@@ -117,7 +119,7 @@ def _vectors(rows: Sparse) -> list[Vector]:
     edges = rows.indptr
     return [
         dict(zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist(), strict=True))
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        for a, b in pairwise(edges)
     ]
 
 

@@ -30,6 +30,7 @@ Departures
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ def localities(values: Ints, partition: int | None, sample: float, chance: Rando
     by_point[points] = values
     edges = np.append(np.minimum.reduceat(points, np.arange(0, values.size, size)), by_point.size) if values.size else points
     complete = sample >= 1.0
-    found = [_of_partition(by_point, start, end, complete) for start, end in zip(edges[:-1], edges[1:], strict=True)]
+    found = [_of_partition(by_point, start, end, complete) for start, end in pairwise(edges)]
     counts = np.array([rows.shape[0] for rows in found], dtype=np.int64)
     triples = np.concatenate([np.empty((0, 4), np.int64), *found])[sampled(counts, sample, chance)]
     return Pattern(points, triples, _chain(edges) if complete else _order(triples))

@@ -18,13 +18,16 @@ Cost
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods._faces import kernel_moves
-from sfumato.methods._polytope import Polytope
+from sfumato.methods._patterns.faces import kernel_moves
+from sfumato.methods._patterns.polytope import Polytope
+
+if TYPE_CHECKING:
+    from sfumato.kernels.walk import Bounds, Moves
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -43,8 +46,8 @@ class Batch:
 
     first: int
     last: int
-    bounds: tuple[Ints, Ints, Ints]
-    moves: tuple[Ints, Ints, Floats, Ints, Ints, Floats]
+    bounds: Bounds
+    moves: Moves
     place: Floats
     slack: Floats
 
@@ -59,9 +62,9 @@ def batch_of(polytope: Polytope, first: int, last: int, equal: Sparse) -> Batch:
     rows_at = polytope.rows_at[first : last + 1] - rows.start
     part = np.repeat(np.arange(last - first), np.diff(cells_at))
     directions = all_moves(start, polytope.strand[cells], part, equal)
-    moves_at, packed = _packed(own, directions, part, cells_at, rows_at)
+    bounds, moves = _packed(own, directions, part, cells_at, rows_at)
     slack = own @ start - polytope.bounds[rows]
-    return Batch(first, last, (cells_at, rows_at, moves_at), packed, start.astype(np.float64), slack.astype(np.float64))
+    return Batch(first, last, bounds, moves, start.astype(np.float64), slack.astype(np.float64))
 
 
 def all_moves(start: Ints, strand: Ints, part: Ints, equal: Sparse) -> Sparse:
@@ -126,16 +129,22 @@ def _columns(variable: Ints, name: Ints, height: int, step: Ints | None = None) 
     return sparse.csc_matrix((data, (variable, column)), shape=(height, names.size), dtype=np.int64)
 
 
-def _packed(own: Sparse, moves: Sparse, part: Ints, cells_at: Ints, rows_at: Ints) -> tuple[Ints, Any]:
+def _packed(own: Sparse, moves: Sparse, part: Ints, cells_at: Ints, rows_at: Ints) -> tuple[Bounds, Moves]:
+    from sfumato.kernels.walk import Bounds, Moves
+
     home = part[moves.indices[moves.indptr[:-1]]] if moves.shape[1] else np.empty(0, np.int64)
     order = np.argsort(home, kind="stable")
     moves, home = moves[:, order].tocsc(), home[order]
     touched = (own @ moves).tocsc()
     touched.eliminate_zeros()
-    moves_at = np.searchsorted(home, np.arange(cells_at.size))
     row_of = touched.indices - np.repeat(rows_at[home], np.diff(touched.indptr))  # I2
     cell_of = moves.indices - np.repeat(cells_at[home], np.diff(moves.indptr))
-    return moves_at, (
-        touched.indptr.astype(np.int64), row_of.astype(np.int64), touched.data.astype(np.float64),
-        moves.indptr.astype(np.int64), cell_of.astype(np.int64), moves.data.astype(np.float64),
-    )  # fmt: skip
+    changes = (_long(touched.indptr), _long(row_of), touched.data.astype(np.float64))
+    steps = (_long(moves.indptr), _long(cell_of), moves.data.astype(np.float64))
+    moves_at = np.searchsorted(home, np.arange(cells_at.size))
+    return Bounds(_long(cells_at), _long(rows_at), _long(moves_at)), Moves(*changes, *steps)
+
+
+def _long(numbers: Any) -> Ints:
+    found: Ints = np.ascontiguousarray(numbers, dtype=np.int64)
+    return found

@@ -33,10 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.methods._localities import Pattern, localities
-from sfumato.methods._polytope import Gathering, Polytope
+from sfumato.methods._patterns.localities import Pattern, localities
+from sfumato.methods._patterns.polytope import Gathering, Polytope
 from sfumato.policy.rules import Inequality, Rule, conjuncts, linear_comparison
-from sfumato.policy.rules.tree import Aggregate, Cell, Column, Compare, Condition, Date, Localities, Node, Number, Statement, Text
+from sfumato.policy.rules.tree import Aggregate, Cell, Column, Condition, Date, Localities, Node, Number, Statement, Text
 from sfumato.randomness import Randomness
 
 Ints = NDArray[np.int64]

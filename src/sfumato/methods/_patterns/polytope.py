@@ -123,7 +123,7 @@ class Gathering:
         _check_size(rows, self.lower, self.upper)
         both = sparse.vstack([rows, equal]).tocsr()
         links = sparse.bmat([[None, both.T], [both, None]]) if both.nnz else sparse.csr_matrix((count, count))
-        part = connected_components(links, directed=False)[1][:count]
+        part = connected_components(links, directed=False)[1][:count].astype(np.int64)
         order = np.lexsort((self.start, self.strand, part))
         return _sorted(self, rows, bounds, equal, part, order)
 

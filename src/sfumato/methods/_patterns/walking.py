@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods._faces import another_point, implied_equalities
-from sfumato.methods._moves import Batch, batch_of
-from sfumato.methods._polytope import Polytope
+from sfumato.methods._patterns.faces import another_point, implied_equalities
+from sfumato.methods._patterns.moves import Batch, batch_of
+from sfumato.methods._patterns.polytope import Polytope
 from sfumato.randomness import Randomness
 
 Ints = NDArray[np.int64]
@@ -123,9 +123,9 @@ def _pilot(batch: Batch, key: Any) -> tuple[NDArray[np.bool_], Floats]:
     from sfumato.kernels.walk import loosen_parts
 
     widest = batch.slack.copy()
-    loosen_parts(batch.place.copy(), batch.slack.copy(), widest, ~key, PILOT, True, batch.bounds, batch.moves)
+    loosen_parts(batch.place.copy(), batch.slack.copy(), widest, ~key, PILOT, batch.bounds, batch.moves)
     loosened = np.concatenate([[0], np.cumsum(widest > batch.slack)])
-    return loosened[batch.bounds[1][1:]] > loosened[batch.bounds[1][:-1]], widest
+    return loosened[batch.bounds.rows_at[1:]] > loosened[batch.bounds.rows_at[:-1]], widest
 
 
 def _flat_rows(own: Sparse, batch: Batch, widest: Floats, equal: Sparse) -> NDArray[np.bool_]:
@@ -160,9 +160,8 @@ def _unstick(polytope: Polytope, batch: Batch, equal: Sparse, moved: NDArray[np.
 
 
 def _run(batch: Batch, key: Any, effort: Effort, report: Floats) -> None:
-    from sfumato.kernels.walk import walk_parts
+    from sfumato.kernels.walk import Settings, walk_parts
 
-    parts = np.arange(batch.last - batch.first)
-    settings = (effort.walks, effort.most_steps(), effort.sample_size, effort.ratio, True)
+    wanted = Settings(effort.walks, effort.most_steps(), effort.sample_size, effort.ratio, True)
     own = report[batch.first : batch.last]
-    walk_parts(parts, batch.first, batch.place, batch.slack, own, key, settings, batch.bounds, batch.moves)  # I1
+    walk_parts(batch.place, batch.slack, own, key, batch.first, batch.bounds, batch.moves, wanted)  # I1
