@@ -6,7 +6,9 @@ generalized cell counts with the share of its leaves that the condition accepts,
 uniformity assumption). Reported is the median of |estimate − truth| / max(truth, floor), with a floor of one per mille of the
 records so that tiny truths do not dominate.
 
-Paper: the workloads of [versatile §6].
+A table with replaced numbers is asked the threshold queries of `range_query_error` instead; the figure is the mean over their forms.
+
+Paper: the workloads of [versatile §6], [multitype §5.7.3].
 Cost: queries × (classes of the original + classes of the release).
 """
 
@@ -21,7 +23,9 @@ import numpy as np
 from sfumato.data.classes import Classes, group
 from sfumato.data.domain import FloatArray, IntArray
 from sfumato.data.table import Table, Text
+from sfumato.metrics._replaced import numeric
 from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.range_query_error import by_form
 
 
 class QueryError(Metric):
@@ -29,10 +33,15 @@ class QueryError(Metric):
 
     name: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy")
-    paper: ClassVar[str] = "versatile §6"
+    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy", "replaced table")
+    paper: ClassVar[str] = "versatile §6, multitype §5.7.3"
+
+    def applies(self, comparison: Comparison) -> bool:
+        return super().applies(comparison) and (comparison.form != "replaced table" or bool(numeric(comparison)))
 
     def measure(self, comparison: Comparison) -> float:
+        if comparison.form == "replaced table":
+            return float(np.mean(list(by_form(comparison).values())))
         asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
         found = errors(comparison, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]))
         return float(np.median(found))
