@@ -18,6 +18,7 @@ from typing import Any
 from sfumato import __version__
 from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.evidence import Evidence
+from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError
 from sfumato.methods.base import Progress, Task, silent
@@ -142,7 +143,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any) 
     return Certificate(
         findings,
         records,
-        utility=measure_release(policy, release.form, release.parts, original, release.public),
+        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows),
         assumptions=assumptions(policy, release.notes),
         limits=(LIMITS,),
         method=chosen.method.name,
@@ -166,9 +167,11 @@ def measure_release(
     original: Any,
     public: Mapping[str, Any],
     parameters: Mapping[str, Any] | None = None,
+    *,
+    behind: Mapping[str, IntArray] | None = None,
 ) -> dict[str, Any]:
-    """Every metric that applies, under its name."""
-    comparison = compare(policy, form, parts, original, public, parameters)
+    """Every metric that applies, under its name; `behind` are the rows of the private trace, when it is at hand."""
+    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=(behind or {}).get("data"))
     figures = {}
     for cls in catalogue("metrics", Metric).values():
         metric = cls()
@@ -190,7 +193,7 @@ def compare(
     if isinstance(original, Table) and form in ("recoded table", "anatomy"):
         recoded = {name: domain_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
     tables = {name: Table(part.table) for name, part in parts.items()}
-    return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {})
+    return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {}, policy.with_role("replaced"))
 
 
 def _rounded(value: Any) -> Any:

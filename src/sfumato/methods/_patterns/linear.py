@@ -67,7 +67,7 @@ class Sheet:
         variable = self._variables(patterns)
         space = self._gathering(variable)
         for name, pattern in patterns.items():
-            _post_pattern(space, pattern, int(variable[name].min(initial=0)), name)
+            _post_pattern(space, pattern, int(variable[name].min()) if self.records else 0, name)
         for rule in rules:
             for part in conjuncts(rule.body):
                 if not isinstance(part, Localities):
