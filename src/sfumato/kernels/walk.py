@@ -52,9 +52,13 @@ PUSHES = 3
 
 
 class Moves(NamedTuple):
-    """Sparse directions: the rows each one changes, and the cells it steps; move m owns the entries from[m] … from[m + 1]."""
+    """Sparse directions: the rows each one changes, and the cells it steps.
+
+    Move m owns the entries from[m] … from[m + 1]; up to turn[m] its changes are positive, from there on negative.
+    """
 
     rows_from: Ints
+    turn: Ints
     row_of: Ints
     change: Floats
     cells_from: Ints
@@ -81,15 +85,17 @@ class Settings(NamedTuple):
 
 
 @jit
-def chord(slack: Floats, row_of: Ints, change: Floats) -> tuple[float, float]:
+def chord(slack: Floats, moves: Moves, move: int) -> tuple[float, float]:
     """The interval of t that keeps every touched slack ≥ 0."""
     low, high = -np.inf, np.inf
-    for entry in range(row_of.size):
-        reach = -slack[row_of[entry]] / change[entry]
-        if change[entry] > 0.0:
-            low = max(low, reach)
-        else:
-            high = min(high, reach)
+    for entry in range(moves.rows_from[move], moves.turn[move]):
+        reach = -slack[moves.row_of[entry]] / moves.change[entry]
+        if reach > low:
+            low = reach
+    for entry in range(moves.turn[move], moves.rows_from[move + 1]):
+        reach = -slack[moves.row_of[entry]] / moves.change[entry]
+        if reach < high:
+            high = reach
     return low, high
 
 
@@ -115,8 +121,7 @@ def shift(place: Floats, slack: Floats, length: float, moves: Moves, move: int) 
 def sweep(place: Floats, slack: Floats, stream: Words, moves: Moves, first: int, last: int, lattice: bool, push: bool) -> None:
     """Moves `first` … `last` − 1 once; with `push` to one of the two ends of the chord instead of a uniform point."""
     for move in range(first, last):
-        rows = slice(moves.rows_from[move], moves.rows_from[move + 1])
-        low, high = chord(slack, moves.row_of[rows], moves.change[rows])
+        low, high = chord(slack, moves, move)
         if high <= low:
             continue
         chance = next_uniform(stream)

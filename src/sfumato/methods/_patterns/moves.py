@@ -137,9 +137,12 @@ def _packed(own: Sparse, moves: Sparse, part: Ints, cells_at: Ints, rows_at: Int
     moves, home = moves[:, order].tocsc(), home[order]
     touched = (own @ moves).tocsc()
     touched.eliminate_zeros()
-    row_of = touched.indices - np.repeat(rows_at[home], np.diff(touched.indptr))  # I2
+    move = np.repeat(np.arange(home.size), np.diff(touched.indptr))
+    signed = np.lexsort((touched.data < 0, move))
+    turn = touched.indptr[:-1] + np.bincount(move[touched.data > 0], minlength=home.size)
+    row_of = (touched.indices - rows_at[home][move])[signed]  # I2
     cell_of = moves.indices - np.repeat(cells_at[home], np.diff(moves.indptr))
-    changes = (_long(touched.indptr), _long(row_of), touched.data.astype(np.float64))
+    changes = (_long(touched.indptr), _long(turn), _long(row_of), touched.data[signed].astype(np.float64))
     steps = (_long(moves.indptr), _long(cell_of), moves.data.astype(np.float64))
     moves_at = np.searchsorted(home, np.arange(cells_at.size))
     return Bounds(_long(cells_at), _long(rows_at), _long(moves_at)), Moves(*changes, *steps)
