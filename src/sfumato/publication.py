@@ -42,7 +42,8 @@ from sfumato.release.folder import (
     write_manifest,
     write_part,
 )
-from sfumato.release.release import Part, Release
+from sfumato.release.release import Part, Release, Trace
+from sfumato.release.trace_file import read_trace, save_trace, trace_path
 from sfumato.report.view import View
 
 Data = Any
@@ -68,6 +69,8 @@ class Publication:
             from sfumato.report.write import private_path, save_private
 
             save_private(self._view(self.policy, self.original), private_path(target))
+        if self.release.trace.lasting:
+            save_trace(self.release.trace, trace_path(target))
         return target
 
     def _view(self, policy: Policy, original: Any = None) -> View:
@@ -219,6 +222,7 @@ class Verdict:
 def verify(folder: str | Path, *, original: Data = None) -> Verdict:
     """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules."""
     read, policy = open_release(folder)
+    trace = _trace_of(folder) if original is not None else Trace()
     evidence = Evidence(
         read.form,
         read.parts,
@@ -227,6 +231,8 @@ def verify(folder: str | Path, *, original: Data = None) -> Verdict:
         records=read.certificate.records,
         damage=read.damage,
         original=None if original is None else policy.data.read(original),
+        behind=trace.rows or None,
+        private=trace.extra,
     )
     return Verdict(certify(evidence))
 
@@ -234,7 +240,13 @@ def verify(folder: str | Path, *, original: Data = None) -> Verdict:
 def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The utility of a release folder, by all metrics that apply."""
     read, policy = open_release(folder)
-    return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters)
+    behind = _trace_of(folder).rows
+    return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters, behind=behind)
+
+
+def _trace_of(folder: str | Path) -> Trace:
+    """The private trace beside a folder; an empty one when there is none."""
+    return read_trace(trace_path(Path(folder))) or Trace()
 
 
 def open_release(folder: str | Path) -> tuple[Folder, Policy]:

@@ -1,11 +1,11 @@
 """pattern-walk: new numbers at random, in which every chosen linear property of the old ones is still true.
 
-The owner names properties under `keep:` (orderings, relative distances by `localities(…)`, any linear inequality between values). All
-tables that keep them form a polytope around the data; a walk inside it ends at a random one, which is published.
+The owner names properties under `keep:` (orderings, relative distances by `localities(…)`, any linear inequality between values).
+All tables that keep them form a polytope around the data; a walk inside it ends at a random one, which is published.
 
 Guarantee
-    Every property holds in the published table, exactly: values are integers in units of their domain and no sum is rounded. Nothing
-    is guaranteed about privacy; the audit measures it afterwards.
+    Every property holds in the published table, exactly: values are integers in units of their domain and no sum is rounded.
+    Nothing is guaranteed about privacy; the audit measures it afterwards.
 
 Paper
     [multitype ch. 5]
@@ -16,8 +16,9 @@ Invariants
 
 Departures
     Full chords, tied values, implied equalities, order with every locality, integer steps and a stop on measured mixing: see
-    `_patterns/walking.py`, `_patterns/localities.py` and `kernels/walk.py`. A policy's `steps` is therefore an upper limit. The domain
-    of a column is what the policy declares, not the least and largest value of each partition, which would publish these.
+    `_patterns/walking.py`, `_patterns/localities.py` and `kernels/walk.py`. A policy's `steps` is therefore an upper limit. The
+    paper lets the values of a partition move between the partition's least and largest one; here they move in the domain that the
+    policy declares, unless `range: partition` asks for the paper's box, which keeps values closer.
 
 Cost
     Adult (30,162 records, three columns, partitions of 20, at most 40,000 steps): about half a minute on one core; linear in the
@@ -29,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -41,11 +42,10 @@ from sfumato.methods._patterns.linear import Replaced, Sheet, obstacle
 from sfumato.methods._patterns.localities import Ints, Pattern
 from sfumato.methods._patterns.walking import Effort, Walked, walk
 from sfumato.methods.base import Method, Task
+from sfumato.policy.keep import replacements_of, rules_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Ordered
-from sfumato.policy.replacements import read as read_domain
-from sfumato.policy.rules import Rule, columns_of, parse
-from sfumato.policy.rules.bind import bind
+from sfumato.policy.rules import Rule, columns_of
 from sfumato.policy.rules.tree import Localities
 from sfumato.release.release import Part, Release, Trace
 
@@ -66,6 +66,10 @@ class PatternWalk(Method):
 
     steps: int | None = Field(default=None, ge=1, description="most steps of a walk; without it a walk goes on until it has mixed")
     walks: int = Field(default=4, ge=2, le=32, description="walks through every part, compared to see whether they have mixed")
+    range: Literal["domain", "partition"] = Field(
+        default="domain",
+        description="values of a locality partition move in their domain, or only between the partition's least and largest value",
+    )
     sample_size: float = Field(default=100.0, gt=0, le=128, description="effective sample size at which a part counts as mixed")
 
     def refusal(self, policy: Policy) -> str:
@@ -76,8 +80,8 @@ class PatternWalk(Method):
             return "it guarantees no claim under 'protect'; it keeps properties and measures privacy"
         if policy.quasi_identifiers:
             return f"'{policy.quasi_identifiers[0]}' would be published unchanged; give it the role 'replaced' or 'other'"
-        for name in replaced:
-            if not isinstance(_domain(policy, name), Ordered):
+        for name, domain in replacements_of(policy).items():
+            if not isinstance(domain, Ordered):
                 return f"'{name}' is not replaced by integers, decimals or dates"
         return next((why for rule in rules_of(policy) if (why := _rule_refusal(rule, policy))), "")
 
@@ -88,7 +92,7 @@ class PatternWalk(Method):
 
     def run(self, task: Task) -> Release:
         policy, table = task.policy, task.data
-        sheet = sheet_of(policy, table)
+        sheet = sheet_of(policy, table, narrow=self.range == "partition")
         polytope, variable, patterns = sheet.polytope(rules_of(policy), task.randomness)
         task.progress(0.1, "walking")
         effort = Effort(self.steps, self.walks, self.sample_size, jobs=task.jobs)
@@ -97,16 +101,9 @@ class PatternWalk(Method):
         levels = {name: place[own] for name, own in variable.items()}
         rows = task.randomness.child("row order").permutation(table.rows)  # I2
         part = Part(pa.table(_columns(policy, table, levels, rows)))
-        trace = Trace({"data": rows}, extra={"localities": {name: _triples(own) for name, own in patterns.items()}})
+        known = {"localities": {name: _triples(own) for name, own in patterns.items()}, "range": self.range}
+        trace = Trace({"data": rows}, extra=known, lasting=True)
         return Release(self.form, {"data": part}, _public(walked, effort), trace=trace, notes=(*NOTES, _mixing(walked, effort)))
-
-
-def rules_of(policy: Policy) -> list[Rule]:
-    """The parsed rules of `keep`, bound to the columns of the policy."""
-    kinds: dict[str, str | None] = dict.fromkeys(policy.columns)
-    for name in policy.with_role("replaced"):
-        kinds[name] = _domain(policy, name).kind
-    return [bind(parse(text, policy.columns), kinds) for text in policy.keep]
 
 
 def _rule_refusal(rule: Rule, policy: Policy) -> str:
@@ -119,31 +116,30 @@ def _rule_refusal(rule: Rule, policy: Policy) -> str:
     return ""
 
 
-def _domain(policy: Policy, name: str) -> Any:
-    where = policy.document.where("columns", name, "domain")
-    return read_domain(policy.columns[name].domain, where)
-
-
-def sheet_of(policy: Policy, table: Table) -> Sheet:
-    """The replaced columns as levels, the others as constants."""
-    replaced = {name: _replaced(policy, table, name) for name in policy.with_role("replaced")}
+def sheet_of(policy: Policy, table: Table, *, narrow: bool = False) -> Sheet:
+    """The replaced columns as levels, the others as constants; `narrow` keeps partitions between their own ends."""
+    replaced = {name: _replaced(policy, table, name, domain) for name, domain in _ordered(policy).items()}
 
     def fixed(name: str) -> list[Fraction]:
         text = table.text(name)
         values = [_exact(label, name) for label in text.labels]
         return [values[code] for code in text.codes]
 
-    return Sheet(replaced, table.rows, fixed)
+    return Sheet(replaced, table.rows, fixed, narrow)
 
 
-def _replaced(policy: Policy, table: Table, name: str) -> Replaced:
-    domain, text = _domain(policy, name), table.text(name)
+def _ordered(policy: Policy) -> dict[str, Ordered]:
+    return {name: domain for name, domain in replacements_of(policy).items() if isinstance(domain, Ordered)}
+
+
+def _replaced(policy: Policy, table: Table, name: str, domain: Ordered) -> Replaced:
+    text = table.text(name)
     levels = [domain.level(label) for label in text.labels]
     counts = text.counts()
     unread = sum(int(counts[code]) for code, level in enumerate(levels) if level is None or not domain.low <= level <= domain.high)
     if unread:
-        hint = "widen the domain, or clean the column first"
-        raise DataError(f"{unread} values of '{name}' are not in its domain", where=policy.document.where("columns", name), hint=hint)
+        where, hint = policy.document.where("columns", name), "widen the domain, or clean the column first"
+        raise DataError(f"{unread} values of '{name}' are not in its domain", where=where, hint=hint)
     found = np.array(levels, dtype=np.int64)[text.codes] if levels else np.empty(0, np.int64)
     return Replaced(found, domain.low, domain.high, domain.unit)
 
@@ -161,9 +157,10 @@ def _exact(label: str, name: str) -> Fraction:
 
 def _columns(policy: Policy, table: Table, levels: Mapping[str, Ints], rows: Ints) -> dict[str, Any]:
     columns: dict[str, Any] = {}
+    domains = _ordered(policy)
     for name in policy.published:
         if name in levels:
-            domain = _domain(policy, name)
+            domain = domains[name]
             distinct, code = np.unique(levels[name][rows], return_inverse=True)
             texts = pa.array([domain.text(int(level)) for level in distinct], pa.string())
             columns[name] = texts.take(pa.array(code))  # I1
@@ -186,5 +183,6 @@ def _public(walked: Walked, effort: Effort) -> dict[str, Any]:
 
 def _mixing(walked: Walked, effort: Effort) -> str:
     done = walked.mixed(effort)
-    sentence = f"{int(done.sum())} of {done.size} independent parts mixed (R̂ ≤ {effort.ratio}, sample size ≥ {effort.sample_size:g})"
+    level = f"R̂ ≤ {effort.ratio}, sample size ≥ {effort.sample_size:g}"
+    sentence = f"{int(done.sum())} of {done.size} independent parts mixed ({level})"
     return sentence if done.all() else sentence + "; the others lie closer to the data than a uniform choice would"

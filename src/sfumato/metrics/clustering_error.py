@@ -4,8 +4,8 @@ Paper
     [multitype §5.7.2]: CE = 1/(2n) Σ_i (|C_i ∪ C'_i| − |C_i ∩ C'_i|).
 
 Departures
-    The text does not say which cluster of the release answers to which of the original: the assignment that makes the error least is
-    used. Both clusterings start from the same records, so that the error is the release's and not that of two random starts.
+    The text does not say which cluster of the release answers to which of the original: the assignment that makes the error least
+    is used. Both clusterings start from the same records, so that the error is the release's and not that of two random starts.
 
 >>> import numpy as np
 >>> mismatch(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)

@@ -6,7 +6,7 @@ generalized cell counts with the share of its leaves that the condition accepts,
 uniformity assumption). Reported is the median of |estimate − truth| / max(truth, floor), with a floor of one per mille of the
 records so that tiny truths do not dominate.
 
-A table with replaced numbers is asked the threshold queries of `range_query_error` instead; the figure is the mean over their forms.
+A table with replaced numbers is asked the threshold queries of `range_query_error` instead; the figure is the mean over the forms.
 
 Paper: the workloads of [versatile §6], [multitype §5.7.3].
 Cost: queries × (classes of the original + classes of the release).

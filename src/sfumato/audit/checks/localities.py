@@ -1,8 +1,8 @@
 """Localities: every sampled comparison of two distances comes out in the release as it does in the original.
 
-For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and exactly
-(tolerance 0). It also asks that the triples lie inside partitions, that as many were sampled as the policy says, and that records of
-a partition that shared a value share one still.
+For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and
+exactly (tolerance 0). It also asks that the triples lie inside partitions, that as many were sampled as the policy says, and that
+records of a partition that shared a value share one still.
 
 Paper
     [multitype Def. 5, §5.5]
@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
-from sfumato.audit.rules import read
-from sfumato.policy.rules import parse
-from sfumato.policy.rules.tree import Localities
+from sfumato.audit.space import levels, localities_of
+from sfumato.policy.keep import replacements_of
+from sfumato.policy.replacements import Ordered
 from sfumato.release.certificate import Finding
 
 Ints = NDArray[np.int64]
@@ -34,12 +34,15 @@ class KeptLocalities(Check):
 
     def applies(self, evidence: Evidence) -> bool:
         at_hand = evidence.original is not None and evidence.behind is not None and "localities" in evidence.private
-        return evidence.form == "replaced table" and at_hand and any(rules_of(evidence))
+        return evidence.form == "replaced table" and at_hand and any(localities_of(evidence))
 
     def examine(self, evidence: Evidence) -> Finding:
         judged, broken, untied, missing = 0, 0, 0, 0
-        for rule, name in rules_of(evidence):
-            before, after = columns(evidence, name)
+        domains = replacements_of(evidence.policy)
+        for rule, name in localities_of(evidence):
+            domain = domains[name]
+            assert isinstance(domain, Ordered)
+            before, after = levels(evidence, name, domain)
             triples = evidence.private["localities"].get(name, np.empty((0, 4), np.int64))
             size = rule.partition or max(1, before.size)
             judged += len(triples)
@@ -50,28 +53,6 @@ class KeptLocalities(Check):
         reason = ", ".join(f"{count} {what}" for what, count in wrong.items() if count)
         holds = not reason
         return Finding(self.name, holds, {"broken": 0, "tolerance": 0}, {"judged": judged, **wrong}, reason=reason)
-
-
-def rules_of(evidence: Evidence) -> Iterator[tuple[Localities, str]]:
-    """Every `localities(…)` of the policy with each of its columns."""
-    for text in evidence.policy.keep:
-        body = parse(text, evidence.policy.columns).body
-        if isinstance(body, Localities):
-            yield from ((body, column.name) for column in body.columns)
-
-
-def columns(evidence: Evidence, name: str) -> tuple[Ints, Ints]:
-    """A replaced column before and after, by original record, as whole numbers over one denominator."""
-    assert evidence.behind is not None
-    old, new = read(_texts(evidence.original, name)), read(_texts(evidence.data, name))
-    after = np.empty_like(new.parts)
-    after[evidence.behind["data"]] = new.parts
-    return old.parts * new.denominator, after * old.denominator
-
-
-def _texts(table: Any, name: str) -> list[str]:
-    text = table.text(name)
-    return [text.labels[code] for code in text.codes]
 
 
 def broken_triples(before: Ints, after: Ints, triples: Ints, size: int) -> int:

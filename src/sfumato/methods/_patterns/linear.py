@@ -59,6 +59,8 @@ class Sheet:
     replaced: dict[str, Replaced]
     records: int
     fixed: Callable[[str], list[Fraction]] | None = None
+    narrow: bool = False
+    """Whether values of a partition stay between its least and largest one."""
 
     def polytope(self, rules: Iterable[Rule], chance: Randomness) -> tuple[Polytope, dict[str, Ints], dict[str, Pattern]]:
         """The space of tables that keep all rules, the variable of every cell, and the sampled localities by column."""
@@ -66,6 +68,8 @@ class Sheet:
         patterns = self._patterns(rules, chance)
         variable = self._variables(patterns)
         space = self._gathering(variable)
+        if self.narrow:
+            _narrow(space, patterns, variable)
         for name, pattern in patterns.items():
             _post_pattern(space, pattern, int(variable[name].min()) if self.records else 0, name)
         for rule in rules:
@@ -99,6 +103,16 @@ class Sheet:
             column = self.replaced[name]
             start[own], strand[own], lower[own], upper[own] = column.levels, number, column.low, column.high
         return Gathering(start, strand, lower, upper)
+
+
+def _narrow(space: Gathering, patterns: dict[str, Pattern], variable: dict[str, Ints]) -> None:
+    """Each partition's own least and largest value as the box of its variables."""
+    for name, pattern in patterns.items():
+        own = np.unique(variable[name])
+        edges, values = pattern.edges[:-1], space.start[own]
+        sizes = np.diff(pattern.edges)
+        space.lower[own] = np.repeat(np.minimum.reduceat(values, edges), sizes)
+        space.upper[own] = np.repeat(np.maximum.reduceat(values, edges), sizes)
 
 
 def _post_pattern(space: Gathering, pattern: Pattern, first: int, name: str) -> None:

@@ -47,6 +47,8 @@ class Pattern:
     points: Ints
     triples: Ints
     order: Ints
+    edges: Ints
+    """The first point of every partition, and the number of points."""
 
 
 def localities(values: Ints, partition: int | None, sample: float, chance: Randomness) -> Pattern:
@@ -55,12 +57,13 @@ def localities(values: Ints, partition: int | None, sample: float, chance: Rando
     points = points_of(values, size)
     by_point = np.empty(points.max(initial=-1) + 1, np.float64)
     by_point[points] = values
-    edges = np.append(np.minimum.reduceat(points, np.arange(0, values.size, size)), by_point.size) if values.size else points
+    first = np.minimum.reduceat(points, np.arange(0, values.size, size)) if values.size else points
+    edges = np.append(first, by_point.size)
     complete = sample >= 1.0
     found = [_of_partition(by_point, start, end, complete) for start, end in pairwise(edges)]
     counts = np.array([rows.shape[0] for rows in found], dtype=np.int64)
     triples = np.concatenate([np.empty((0, 4), np.int64), *found])[sampled(counts, sample, chance)]
-    return Pattern(points, triples, _chain(edges) if complete else _order(triples))
+    return Pattern(points, triples, _chain(edges) if complete else _order(triples), edges)
 
 
 def points_of(values: Ints, size: int) -> Ints:
@@ -96,7 +99,7 @@ def sampled(counts: Ints, share: float, chance: Randomness) -> Ints:
 
 def _chain(edges: Ints) -> Ints:
     """All neighbours (p − 1, p) inside the partitions that `edges` delimit."""
-    upper = np.setdiff1d(np.arange(edges[-1] if edges.size else 0, dtype=np.int64), edges)
+    upper = np.setdiff1d(np.arange(edges[-1], dtype=np.int64), edges)
     return np.column_stack([upper - 1, upper])
 
 
