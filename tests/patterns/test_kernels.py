@@ -76,12 +76,21 @@ def test_sweep_equals_its_twin(lattice):
     slack[4:8] = 10 - place
     moves = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 1, 2, 3]], dtype=float).T
     touched = rows @ moves
-    packed = Moves(*_columns(touched), *_columns(moves))
+    packed = Moves(*_signed(touched), *_columns(moves))
     stream, twin = open_stream(KEY, 9), open_stream(KEY, 9)
     expected = plain_sweep(place, slack, [next_uniform(twin) for _ in range(4)], rows, moves, lattice)
     sweep(place, slack, stream, packed, 0, 4, lattice, False)
     np.testing.assert_allclose(place, expected[0])
     np.testing.assert_allclose(slack, expected[1])
+
+
+def _signed(matrix):
+    """Columns with their positive entries first, and where the negative ones begin."""
+    starts, index, value = _columns(matrix)
+    column = np.repeat(np.arange(matrix.shape[1]), np.diff(starts))
+    order = np.lexsort((value < 0, column))
+    turn = starts[:-1] + (matrix > 0).sum(axis=0)
+    return starts, turn, index[order], value[order]
 
 
 def _columns(matrix):

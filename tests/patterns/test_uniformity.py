@@ -67,13 +67,22 @@ def draws(rows, bounds, start, moves, count, thin=12):
     """Points of one long real walk, `thin` sweeps apart."""
     place, slack = np.array(start, dtype=float), rows @ start - bounds
     touched, stream = rows @ moves, open_stream(KEY, 3)
-    packed = Moves(*_columns(touched), *_columns(moves))
+    packed = Moves(*_signed(touched), *_columns(moves))
     found = np.empty((count, place.size))
     for index in range(count):
         for _ in range(thin):
             sweep(place, slack, stream, packed, 0, moves.shape[1], False, False)
         found[index] = place
     return found
+
+
+def _signed(matrix):
+    """Columns with their positive entries first, and where the negative ones begin."""
+    starts, index, value = _columns(matrix)
+    column = np.repeat(np.arange(matrix.shape[1]), np.diff(starts))
+    order = np.lexsort((value < 0, column))
+    turn = starts[:-1] + (matrix > 0).sum(axis=0)
+    return starts, turn, index[order], value[order]
 
 
 def _columns(matrix):
