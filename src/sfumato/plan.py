@@ -62,6 +62,8 @@ def _declared(policy: Policy) -> Method:
 def _unfit(method: Method, policy: Policy) -> str:
     if policy.data.name not in method.kinds:
         return f"it works on {' and '.join(method.kinds)} data, not on {policy.data.name}"
+    if policy.keep and not method.keeps_rules:
+        return "it does not keep the rules under 'keep'"
     return method.refusal(policy)
 
 

@@ -20,7 +20,7 @@ from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.evidence import Evidence
 from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
-from sfumato.errors import AuditRefused, DataError
+from sfumato.errors import AuditRefused, DataError, PolicyError
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.plan import Plan, plan
@@ -103,6 +103,8 @@ def publish(
 ) -> Publication:
     """Make and certify a release; raises `Infeasible` or `AuditRefused` rather than giving less than was asked."""
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    if engine != "local":
+        raise PolicyError(f"there is no engine '{engine}' in this installation", hint="use --engine local")
     plan(policy)  # refuse the impossible before data moves
     progress(0.0, "reading")
     dataset = policy.data.read(data)

@@ -12,7 +12,12 @@ from sfumato.audit.certify import certify
 from sfumato.audit.evidence import Evidence
 from sfumato.release.release import Part
 
-AGE = {"0-100": {"0-19": [str(a) for a in range(20)], "20-59": {f"{d}-{d + 9}": [str(a) for a in range(d, d + 10)] for d in (20, 30, 40, 50)}}}
+AGE = {
+    "0-100": {
+        "0-19": [str(a) for a in range(20)],
+        "20-59": {f"{d}-{d + 9}": [str(a) for a in range(d, d + 10)] for d in (20, 30, 40, 50)},
+    }
+}
 TREE = {
     "version": 1,
     "columns": {

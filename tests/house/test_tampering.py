@@ -50,7 +50,9 @@ def release(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 Row = dict[str, str]
 
 
-def rewrite(release: Path, target: Path, change: Callable[[list[Row]], list[Row]], *, certificate: dict[str, int] | None = None) -> Path:
+def rewrite(
+    release: Path, target: Path, change: Callable[[list[Row]], list[Row]], *, certificate: dict[str, int] | None = None
+) -> Path:
     """A copy with changed rows and a manifest that fits them, as a forger would leave it."""
     shutil.copytree(release, target)
     with (target / "data.csv").open(newline="") as file:
@@ -191,7 +193,7 @@ def test_more_suppressed_than_the_policy_allows(release: Path, tmp_path: Path) -
         kept_labels.add((rows[0]["age"], rows[0]["sex"]))
         return [row for row in rows if (row["age"], row["sex"]) in kept_labels]
 
-    rows = [row for row in csv.DictReader((release / "data.csv").open(newline=""))]
+    rows = list(csv.DictReader((release / "data.csv").open(newline="")))
     kept = len(change(rows))
     folder = rewrite(release, tmp_path / "out", change, certificate={"published": kept, "suppressed": 400 - kept})
     assert broken(folder) == {"suppression"}

@@ -18,6 +18,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
+from sfumato.io.frames import from_frame
 
 _SEPARATORS = ",;\t|"
 
@@ -111,4 +112,4 @@ def _read_parquet(path: Path) -> pa.Table:
         raise DataError(f"{path.name} is no readable Parquet file", where=str(path)) from None
     if table.num_rows == 0:
         raise DataError(f"{path.name} has no rows", where=str(path), hint="give a table with at least one record")
-    return table
+    return from_frame(table)

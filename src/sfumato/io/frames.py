@@ -19,7 +19,14 @@ def from_frame(data: Any) -> pa.Table:
         raise DataError("two columns of the frame have the same name", hint="rename one of them")
     if table.num_rows == 0:
         raise DataError("the frame has no rows", hint="give a table with at least one record")
-    return table
+    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """One type of text for all the ways in which frames keep it."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    return pa.string() if pa.types.is_string_view(kind) or pa.types.is_large_string(kind) else kind
 
 
 def _convert(data: Any) -> pa.Table | None:

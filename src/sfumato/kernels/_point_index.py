@@ -7,14 +7,15 @@ Notation
              points are left in a twig
     box      the smallest publishable interval around a group, one per column, with its price; `rest` sums prices from there on
     price    integer cost of a box in a column; the price of a box never falls when the box grows
-    wish     what a point must offer: ANYTHING, a combo of a `mask`, or as many unseen values as possible
+    wish     what a point must offer: anything, or a combo of a `mask`
+    fold     combos share the bits of a few words per twig and point; where combos are few enough, each has its own
 
 Invariants
-    I1  `nearest` returns the point with the highest level, among these the lowest price, among these the lowest number: what a
-        scan over all points would return.
+    I1  `nearest` returns, of the points that offer what is wished for, the one with the lowest price, among these the one with
+        the lowest number: what a scan over all points would return.
     I2  Prices grow with the distance of a code from the box, in either direction, so a walk away from the box may stop at the
         first twig that is too dear; the price paid so far plus `rest` is a lower bound for everything in a twig.
-    I3  `bits` of a twig are exactly the combos that are left in it; twigs without records are unlinked.
+    I3  `bits` of a twig are the folded combos that are left in it; twigs without records are unlinked.
 
 Cost: memory is O(points × (1 + columns / LEAF)) twigs; a search visits the prefixes that are cheaper than the answer.
 """
@@ -35,7 +36,8 @@ Records = Any
 LEAF = 8
 """A twig with at most this many points is not split further."""
 FAR = 1 << 62
-ANYTHING, MASKED, UNSEEN = 0, 1, 2
+FOLD = 16
+"""Words of bits that a twig or a point has at most; a power of two."""
 
 
 def record(*names: str) -> np.dtype[np.void]:
@@ -70,10 +72,11 @@ class Table(NamedTuple):
     cells: Records
     values: Ints
     """Sensitive values of each combo, numbered through over all columns: combos × columns."""
+    holder_start: Ints
+    """The combos that hold value i are ``holders[holder_start[i]:holder_start[i + 1]]``."""
     holders: Ints
-    """Which combos hold a value, as bits: values × words; no words when combos are too many for bits."""
     bits: Ints
-    """Which combos are left at a point."""
+    """Which combos are left at a point, folded."""
 
 
 class Index(NamedTuple):
@@ -85,13 +88,12 @@ class Index(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What the next record should bring; `control` holds [kind, stamp, highest level]."""
+    """What the next record should bring."""
 
-    control: Ints
+    picky: Ints
+    """[1] when only combos of the mask will do, [0] when anything will."""
     mask: Ints
-    seen: Ints
-    """The stamp under which each sensitive value was last seen."""
-    weight: Ints
+    folded: Ints
 
 
 @jit
@@ -198,7 +200,7 @@ def _fill(table: Table, index: Index) -> None:
         for cell in range(table.points[point].start, table.points[point].end):
             table.points[point].left += table.cells[cell].count
             if words:
-                table.bits[point, table.cells[cell].combo >> 6] |= 1 << (table.cells[cell].combo & 63)
+                table.bits[point, (table.cells[cell].combo >> 6) & (words - 1)] |= 1 << (table.cells[cell].combo & 63)
         leaf = table.points[point].leaf
         index.twigs[leaf].left += table.points[point].left
         for word in range(words):
@@ -229,10 +231,11 @@ def take(table: Table, index: Index, point: int, cell: int, many: int) -> None:
 
 @jit
 def _forget(table: Table, index: Index, point: int, combo: int) -> None:
+    fold = index.bits.shape[1] * 64 - 1
     for cell in range(table.points[point].start, table.points[point].end):
-        if table.cells[cell].count > 0 and table.cells[cell].combo == combo:
+        if table.cells[cell].count > 0 and table.cells[cell].combo & fold == combo & fold:
             return
-    word, bit = combo >> 6, 1 << (combo & 63)
+    word, bit = (combo & fold) >> 6, 1 << (combo & 63)
     table.bits[point, word] &= ~bit
     twig = table.points[point].leaf
     while twig >= 0 and not _holds(table, index, twig, word, bit):
@@ -276,95 +279,70 @@ def _preceding(links: Records, twig: int) -> int:
 
 
 @jit
-def _level(table: Table, wish: Wish, cell: int) -> int:
-    """How much a cell brings: −1 for nothing that was asked for."""
-    combo, kind = table.cells[cell].combo, wish.control[0]
-    if table.cells[cell].count == 0:
-        return -1
-    if kind == ANYTHING:
-        return 0
-    if kind == MASKED:
-        return 0 if wish.mask[combo >> 6] & (1 << (combo & 63)) else -1
-    level = 0
-    for column in range(len(wish.weight)):
-        if wish.seen[table.values[combo, column]] != wish.control[1]:
-            level += wish.weight[column]
-    return level
-
-
-@jit
-def best_cell(table: Table, wish: Wish, point: int) -> tuple[int, int]:
-    """The first of the cells of a point that bring most, and what it brings."""
-    best, found = -1, -1
+def best_cell(table: Table, wish: Wish, point: int) -> int:
+    """The first cell of a point that offers what is wished for; −1 when none does."""
     for cell in range(table.points[point].start, table.points[point].end):
-        level = _level(table, wish, cell)
-        if level > best:
-            best, found = level, cell
-            if level == wish.control[2]:
-                break
-    return found, best
+        combo = table.cells[cell].combo
+        if table.cells[cell].count > 0 and (wish.picky[0] == 0 or wish.mask[combo >> 6] & (1 << (combo & 63))):
+            return cell
+    return -1
 
 
 @jit
 def _may_offer(bits: Ints, row: int, wish: Wish) -> bool:
-    if wish.control[0] != MASKED:
+    if wish.picky[0] == 0:
         return True
     for word in range(bits.shape[1]):
-        if bits[row, word] & wish.mask[word]:
+        if bits[row, word] & wish.folded[word]:
             return True
     return False
 
 
 @jit
 def _scan(
-    twig: int, paid: int, table: Table, columns: Columns, index: Index, box: Records, wish: Wish, best: tuple[int, int, int]
-) -> tuple[int, int, int]:
-    """The best of `best` and the points of a twig that is not split further."""
-    level, price, found = best
+    twig: int, paid: int, table: Table, columns: Columns, index: Index, box: Records, wish: Wish, price: int, found: int
+) -> tuple[int, int]:
+    """The best of what was found and the points of a twig that is not split further."""
     for point in range(index.twigs[twig].begin, index.twigs[twig].end):
         if table.points[point].left == 0 or not _may_offer(table.bits, point, wish):
-            continue
-        mine = best_cell(table, wish, point)[1] if wish.control[0] == UNSEEN else 0
-        if mine < level:
             continue
         asked = paid
         for j in range(index.twigs[twig].depth, table.codes.shape[1]):
             asked += widened(columns, j, box, table.codes[point, j])
-        if mine > level or asked < price or (asked == price and point < found):
-            level, price, found = mine, asked, point
-    return level, price, found
+        if (asked < price or (asked == price and point < found)) and best_cell(table, wish, point) >= 0:
+            price, found = asked, point
+    return price, found
 
 
 @jit
 def nearest(root: int, table: Table, columns: Columns, index: Index, box: Records, wish: Wish, steps: Records) -> int:
-    """The point below `root` that offers most for the least price; −1 when none offers anything. (I1)"""
+    """The point below `root` that offers what is wished for at the least price; −1 when none does. (I1)"""
     twigs, links = index.twigs, index.links
-    best, depth = (-1, FAR, -1), 0
+    price, found, depth = FAR, -1, 0
     if twigs[root].kids == twigs[root].kids_end:
-        return _scan(root, 0, table, columns, index, box, wish, best)[2]
+        return _scan(root, 0, table, columns, index, box, wish, price, found)[1]
     _enter(steps, depth, root, 0, index, box)
     while depth >= 0:
-        level, price, found = best
         twig, child, rightwards = steps[depth].twig, steps[depth].cursor, steps[depth].rightwards
         over = child < twigs[twig].kids or child >= twigs[twig].kids_end
-        paid, bound, late, settled = 0, 0, False, level == wish.control[2]
+        paid, bound, late = 0, 0, False
         if not over:
             paid = steps[depth].paid + widened(columns, depth, box, twigs[child].code)
             bound = paid + box[depth + 1].rest
             late = twigs[child].begin > found
-            over = settled and (bound > price or (bound == price and late and rightwards == 1))  # I2
+            over = bound > price or (bound == price and late and rightwards == 1)  # I2
         if over:
             depth = _turn(steps, depth, links)
             continue
         steps[depth].cursor = following(links, child + 1) if rightwards else _preceding(links, child - 1)
-        if (settled and bound == price and late) or not _may_offer(index.bits, child, wish):
+        if (bound == price and late) or not _may_offer(index.bits, child, wish):
             continue
         if twigs[child].kids == twigs[child].kids_end:
-            best = _scan(child, paid, table, columns, index, box, wish, best)
+            price, found = _scan(child, paid, table, columns, index, box, wish, price, found)
         else:
             depth += 1
             _enter(steps, depth, child, paid, index, box)
-    return best[2]
+    return found
 
 
 @jit

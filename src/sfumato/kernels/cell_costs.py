@@ -2,6 +2,7 @@
 
 Notation
     lo, last    smallest and largest leaf of a group in a column (both included)
+    tables      the first so many columns are tables, which the inner loops read without asking
     TABLE       ``values[start + lo · size + last]``
     SPAN        ``weight · (values[start + last] − values[start + lo])``: numbers in a row
     LOG         ``weight · log₂(values[start + last + 1] − values[start + lo])``: records below, counted cumulatively
@@ -17,12 +18,17 @@ from numpy.typing import NDArray
 
 from sfumato.kernels import jit
 
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+CodeArray = NDArray[np.int32]
+
 TABLE, SPAN, LOG, CLIMB = 0, 1, 2, 3
 
 
 class CellCosts(NamedTuple):
     """The columns' costs as flat arrays; `parent` and `reach` are parallel to `values` where a column climbs."""
 
+    tables: int
     rule: NDArray[np.int64]
     size: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -32,7 +38,7 @@ class CellCosts(NamedTuple):
     reach: NDArray[np.int64]
 
 
-@jit(inline="always")
+@jit
 def cell_cost(costs: CellCosts, column: int, lo: int, last: int) -> float:
     """What publishing the closed interval around ``lo … last`` costs one record."""
     start = costs.start[column]
@@ -43,14 +49,29 @@ def cell_cost(costs: CellCosts, column: int, lo: int, last: int) -> float:
         return costs.weight[column] * (costs.values[start + last] - costs.values[start + lo])
     if rule == LOG:
         return costs.weight[column] * np.log2(max(costs.values[start + last + 1] - costs.values[start + lo], 1.0))
-    node = lo
+    node = np.int64(lo)
     while costs.reach[start + node] <= last:
         node = costs.parent[start + node]
     return costs.values[start + node]
 
 
 @jit
-def cell_costs_of(costs: CellCosts, column: int, lo: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.float64]:
+def beyond_tables(
+    costs: CellCosts, lo: CodeArray, last: CodeArray, i: int, other_lo: CodeArray, other_last: CodeArray, j: int
+) -> float:
+    """The cost, in the columns that are no tables, of one record of the box around boxes i and j.
+
+    Inner loops read the tables themselves, from arrays bound to names of their own: reading them from the tuple, or in a
+    function, costs ten times as much.
+    """
+    total = 0.0
+    for c in range(costs.tables, lo.shape[1]):
+        total += cell_cost(costs, c, min(lo[i, c], other_lo[j, c]), max(last[i, c], other_last[j, c]))
+    return total
+
+
+@jit
+def cell_costs_of(costs: CellCosts, column: int, lo: IntArray, last: IntArray) -> FloatArray:
     """`cell_cost` for many intervals of one column."""
     each = np.empty(len(lo))
     for i in range(len(lo)):

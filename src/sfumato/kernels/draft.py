@@ -73,21 +73,6 @@ def new_draft(groups: int, units: int, columns: int) -> Draft:
 
 
 @jit
-def joined_cost(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, bound: float) -> float:
-    """The cost of one record of group g once unit v is in it; some number above `bound` when it is above."""
-    total = 0.0
-    for c in range(pool.code.shape[1]):
-        code = pool.code[v, c]
-        if draft.size[g] == 0:
-            total += cell_cost(costs, c, code, code)
-        else:
-            total += cell_cost(costs, c, min(draft.lo[g, c], code), max(draft.last[g, c], code))
-        if total > bound:
-            break
-    return total
-
-
-@jit
 def cost_without(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, units: int) -> float:
     """The cost of one record of group g once unit v has left it; 0 when nobody remains."""
     total = 0.0

@@ -6,6 +6,7 @@ Notation
     k, distinct   fewest records of a group, and fewest different values of each sensitive column (p)
     level         diversity of a cell and a group (Def. 12, 13): the summed weights of the columns where the cell's value is new
     fresh         per sensitive column, the combos whose value is not in the group yet, as bits
+    present       the combos that are left in the root, as bits
     growth        what joining adds to the loss of a group, ``(size + 1) · price' − size · price``
     total         the loss of a group after joining, ``(size + 1) · price'``
 
@@ -33,36 +34,15 @@ import numpy as np
 
 from sfumato.kernels import jit
 from sfumato.kernels._point_index import (
-    ANYTHING,
-    BOX,
-    FAR,
-    MASKED,
-    STEP,
-    UNSEEN,
-    Columns,
-    Index,
-    Ints,
-    Records,
-    Table,
-    Wish,
-    best_cell,
-    build,
-    enclose,
-    free,
-    nearest,
-    record,
-    take,
-    widen,
-    widened,
+    BOX, FAR, STEP, Columns, Index, Ints, Records, Table, Wish,
+    best_cell, build, enclose, free, nearest, record, take, widen, widened,
 )  # fmt: skip
 
-WORDS = 16
-"""Combos are kept as bits up to this many words of 64."""
 PATTERNS = 6
-"""With more sensitive columns than this, diversity is computed cell by cell."""
+"""With more sensitive columns than this, diversity is computed combo by combo instead of word by word."""
 
 ENTRY = record("cell", "group", "count")
-KIND = record("demanded", "met", "left")
+KIND = record("demanded", "weight", "met", "left")
 
 
 class Draft(NamedTuple):
@@ -71,10 +51,14 @@ class Draft(NamedTuple):
     box: Records
     wish: Wish
     fresh: Ints
+    present: Ints
     kinds: Records
-    """Per sensitive column the different values that are demanded, that the group has, and that the root has left."""
+    """Per sensitive column the different values that are demanded, their weight, those the group has, those the root has left."""
     value_left: Ints
     """Records of the root that are left with each sensitive value."""
+    combo_left: Ints
+    met: Ints
+    """The values of the group, as value × columns + column; the first entry counts them."""
     patterns: Ints
     """Sets of columns from the most diverse to the least, and their rank; equal ranks are ties."""
     steps: Records
@@ -101,14 +85,16 @@ class Work(NamedTuple):
 
 def prepare(table: Table, columns: Columns, root_start: Ints, k: int, distinct: Ints, weight: Ints) -> Work:
     """Index the points and make room for the result; `weight` are the integer weights of the sensitive columns."""
-    width, (values, words) = table.codes.shape[1], table.holders.shape
+    width, words = table.codes.shape[1], -(-len(table.values) // 64)
     records, roots = int(table.cells["count"].sum()), len(root_start) - 1
     kinds = np.zeros(len(weight), dtype=KIND)
-    kinds["demanded"] = distinct
-    wish = Wish(np.zeros(3, np.int64), np.zeros(words, np.int64), np.zeros(values, np.int64), weight)
-    patterns = _patterns(weight) if words else np.zeros((2, 0), np.int64)
-    fresh, value_left = np.zeros((len(weight), words), np.int64), np.zeros(values, np.int64)
-    draft = Draft(np.zeros(width + 1, BOX), wish, fresh, kinds, value_left, patterns, np.zeros(width + 1, STEP))
+    kinds["demanded"], kinds["weight"] = distinct, weight
+    draft = Draft(
+        np.zeros(width + 1, BOX), Wish(np.zeros(1, np.int64), np.zeros(words, np.int64), np.zeros(table.bits.shape[1], np.int64)),
+        np.full((len(weight), words), -1, np.int64), np.zeros(words, np.int64), kinds,
+        np.zeros(len(table.holder_start), np.int64), np.zeros(len(table.values), np.int64),
+        np.zeros(len(table.holder_start) + 1, np.int64), _patterns(weight), np.zeros(width + 1, STEP),
+    )  # fmt: skip
     most = records // max(k, int(distinct.max(initial=1)), 2) + roots
     result = Result(np.zeros((most, width + 1), BOX), np.zeros(most, np.int64), np.zeros(records, ENTRY), np.zeros(2, np.int64))
     return Work(table, columns, build(table, root_start), draft, result)
@@ -116,6 +102,8 @@ def prepare(table: Table, columns: Columns, root_start: Ints, k: int, distinct: 
 
 def _patterns(weight: Ints) -> Ints:
     """Sets of columns as bits, by falling summed weight; sets of equal weight share a rank."""
+    if len(weight) > PATTERNS:
+        return np.zeros((2, 0), np.int64)
     bits = np.arange(1 << len(weight))
     level = sum(((bits >> column & 1) * weight[column] for column in range(len(weight))), np.zeros(len(bits), np.int64))
     order = np.argsort(-level, kind="stable")
@@ -138,17 +126,23 @@ def gather(first: int, last: int, work: Work, k: int, by_growth: bool) -> None:
 
 @jit
 def _open(root: int, work: Work) -> None:
-    """Count the sensitive values of a root."""
+    """Count the sensitive values and the combos of a root."""
     table, draft = work.table, work.draft
     first, last = table.points[work.index.twigs[root].begin].start, table.points[work.index.twigs[root].end - 1].end
-    for column in range(len(draft.kinds)):
-        draft.kinds[column].left = 0
-        for cell in range(first, last):
-            draft.value_left[table.values[table.cells[cell].combo, column]] = 0
-        for cell in range(first, last):
-            value = table.values[table.cells[cell].combo, column]
+    draft.present[:] = 0
+    for cell in range(first, last):
+        combo = table.cells[cell].combo
+        draft.combo_left[combo] = 0
+        for column in range(len(draft.kinds)):
+            draft.kinds[column].left = draft.value_left[table.values[combo, column]] = 0
+    for cell in range(first, last):
+        combo, count = table.cells[cell].combo, table.cells[cell].count
+        draft.present[combo >> 6] |= 1 << (combo & 63)
+        draft.combo_left[combo] += count
+        for column in range(len(draft.kinds)):
+            value = table.values[combo, column]
             draft.kinds[column].left += draft.value_left[value] == 0
-            draft.value_left[value] += table.cells[cell].count
+            draft.value_left[value] += count
 
 
 @jit
@@ -164,13 +158,13 @@ def _suffices(root: int, work: Work, k: int) -> bool:
 def _sow(root: int, work: Work, old: int) -> int:
     """Start a group with the first of the records that are most diverse from the old seed; the combo of the new one."""
     draft, table = work.draft, work.table
-    _forget_group(draft)
+    _forget_group(draft, table)
     _meet(draft, table, old)
-    _ask_for_diversity(root, work)
+    _ask_for_diversity(draft)
     free(draft.box)
     point = nearest(root, table, work.columns, work.index, draft.box, draft.wish, draft.steps)
-    cell = best_cell(table, draft.wish, point)[0]
-    _forget_group(draft)
+    cell = best_cell(table, draft.wish, point)
+    _forget_group(draft, table)
     enclose(draft.box, table.codes[point])
     _hand_out(work, point, cell, 1)
     return table.cells[cell].combo
@@ -181,9 +175,9 @@ def _diversify(root: int, work: Work) -> int:
     """Add the cheapest of the most diverse records until the group shows enough different values; at least one is added."""
     draft, table, size, lacking = work.draft, work.table, 1, True
     while lacking and work.index.twigs[root].left > 0:
-        _ask_for_diversity(root, work)
+        _ask_for_diversity(draft)
         point = nearest(root, table, work.columns, work.index, draft.box, draft.wish, draft.steps)
-        cell = best_cell(table, draft.wish, point)[0]
+        cell = best_cell(table, draft.wish, point)
         widen(work.columns, draft.box, table.codes[point])
         _hand_out(work, point, cell, 1)
         size, lacking = size + 1, False
@@ -196,14 +190,14 @@ def _diversify(root: int, work: Work) -> int:
 def _fill_up(root: int, work: Work, size: int, k: int) -> int:
     """Add the cheapest records until the group has k of them."""
     draft, table = work.draft, work.table
-    draft.wish.control[0], draft.wish.control[2] = ANYTHING, 0
+    draft.wish.picky[0] = 0
     while size < k:
         point = nearest(root, table, work.columns, work.index, draft.box, draft.wish, draft.steps)
         missing = k - size
         if widen(work.columns, draft.box, table.codes[point]):
             missing = 1  # the box has grown, so another point may now come first
         while missing > 0 and table.points[point].left > 0:
-            cell = best_cell(table, draft.wish, point)[0]
+            cell = best_cell(table, draft.wish, point)
             many = min(missing, table.cells[cell].count)
             _hand_out(work, point, cell, many)
             missing, size = missing - many, size + many
@@ -211,30 +205,45 @@ def _fill_up(root: int, work: Work, size: int, k: int) -> int:
 
 
 @jit
-def _forget_group(draft: Draft) -> None:
-    draft.wish.control[1] += 1
+def _forget_group(draft: Draft, table: Table) -> None:
+    """No value is present any more."""
+    for at in range(1, draft.met[0] + 1):
+        _mark(draft, table, draft.met[at] // len(draft.kinds), draft.met[at] % len(draft.kinds), True)
+    draft.met[0] = 0
     for column in range(len(draft.kinds)):
         draft.kinds[column].met = 0
-        for word in range(draft.fresh.shape[1]):
-            draft.fresh[column, word] = -1
+
+
+@jit
+def _mark(draft: Draft, table: Table, value: int, column: int, fresh: bool) -> None:
+    """Note of all combos that hold a value of a column whether it is fresh."""
+    for at in range(table.holder_start[value], table.holder_start[value + 1]):
+        combo = table.holders[at]
+        if fresh:
+            draft.fresh[column, combo >> 6] |= 1 << (combo & 63)
+        else:
+            draft.fresh[column, combo >> 6] &= ~(1 << (combo & 63))
 
 
 @jit
 def _meet(draft: Draft, table: Table, combo: int) -> None:
     """Note the sensitive values of a combo as present."""
     for column in range(len(draft.kinds)):
-        value = table.values[combo, column]
-        if draft.wish.seen[value] != draft.wish.control[1]:
-            draft.wish.seen[value] = draft.wish.control[1]
+        if draft.fresh[column, combo >> 6] & (1 << (combo & 63)):
+            value = table.values[combo, column]
             draft.kinds[column].met += 1
-            for word in range(draft.fresh.shape[1]):
-                draft.fresh[column, word] &= ~table.holders[value, word]
+            draft.met[0] += 1
+            draft.met[draft.met[0]] = value * len(draft.kinds) + column
+            _mark(draft, table, value, column, False)
 
 
 @jit
 def _hand_out(work: Work, point: int, cell: int, many: int) -> None:
     draft, combo = work.draft, work.table.cells[cell].combo
     _meet(draft, work.table, combo)
+    draft.combo_left[combo] -= many
+    if draft.combo_left[combo] == 0:
+        draft.present[combo >> 6] &= ~(1 << (combo & 63))
     for column in range(len(draft.kinds)):
         value = work.table.values[combo, column]
         draft.value_left[value] -= many
@@ -254,34 +263,50 @@ def _enter_result(result: Result, cell: int, group: int, many: int) -> None:
 
 
 @jit
-def _ask_for_diversity(root: int, work: Work) -> None:
-    """Wish for the highest level that is left below the root."""
-    draft, control = work.draft, work.draft.wish.control
-    control[2] = 0
+def _ask_for_diversity(draft: Draft) -> None:
+    """Wish for the highest level that is left in the root."""
     if len(draft.kinds) == 0:
-        control[0] = ANYTHING
-    elif draft.fresh.shape[1]:
-        control[0] = MASKED
-        _mask(work.index.bits, root, draft)
+        draft.wish.picky[0] = 0
+        return
+    draft.wish.picky[0] = 1
+    if draft.patterns.shape[1]:
+        _mask(draft)
     else:
-        control[0] = UNSEEN
-        for column in range(len(draft.kinds)):
-            control[2] += draft.wish.weight[column]
+        _mask_by_combo(draft)
+    draft.wish.folded[:] = 0
+    for word in range(len(draft.wish.mask)):
+        draft.wish.folded[word & (len(draft.wish.folded) - 1)] |= draft.wish.mask[word]
 
 
 @jit
-def _mask(bits: Ints, root: int, draft: Draft) -> None:
-    """The combos of the highest level that are present."""
+def _mask(draft: Draft) -> None:
+    """The combos of the highest level that are present: word by word, one set of fresh columns after the other."""
     mask, at, some = draft.wish.mask, 0, False
     while not some:
         rank = draft.patterns[1, at]
-        for word in range(len(mask)):
-            mask[word] = 0
+        mask[:] = 0
         while at < draft.patterns.shape[1] and draft.patterns[1, at] == rank:
             for word in range(len(mask)):
-                mask[word] |= _matching(bits[root, word], draft.fresh, word, draft.patterns[0, at])
+                mask[word] |= _matching(draft.present[word], draft.fresh, word, draft.patterns[0, at])
                 some |= mask[word] != 0
             at += 1
+
+
+@jit
+def _mask_by_combo(draft: Draft) -> None:
+    """The same, combo by combo."""
+    mask, highest = draft.wish.mask, -1
+    for combo in range(len(draft.combo_left)):
+        word, bit, level = combo >> 6, 1 << (combo & 63), 0
+        if draft.present[word] & bit == 0:
+            continue
+        for column in range(len(draft.kinds)):
+            level += draft.kinds[column].weight if draft.fresh[column, word] & bit else 0
+        if level > highest:
+            mask[:] = 0
+            highest = level
+        if level == highest:
+            mask[word] |= bit
 
 
 @jit

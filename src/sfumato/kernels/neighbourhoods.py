@@ -23,12 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import jit
-from sfumato.kernels.cell_costs import CellCosts, cell_cost
+from sfumato.kernels.cell_costs import CellCosts, beyond_tables, cell_cost
 from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, put, total_cost
 from sfumato.kernels.rebuild import TINY, construct, polish, random_below, sound
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+
+LIMIT = 1.15
+"""An arrangement grown anew is worth polishing up to this many times the present cost."""
 
 
 class State(NamedTuple):
@@ -80,38 +84,36 @@ def extents(state: State, costs: CellCosts) -> None:
 
 
 @jit
-def union_cost(state: State, costs: CellCosts, a: int, b: int, bound: float) -> float:
-    """The cost of one record if groups a and b were one; some number above `bound` when it is above."""
-    total = 0.0
-    for c in range(state.code.shape[1]):
-        total += cell_cost(costs, c, min(state.lo[a, c], state.lo[b, c]), max(state.last[a, c], state.last[b, c]))
-        if total > bound:
-            break
-    return total
-
-
-@jit
 def nearest_groups(
-    state: State, costs: CellCosts, gone: IntArray, seed: int, window: int, lean: float, chosen: IntArray, far: FloatArray
+    state: State, costs: CellCosts, gone: IntArray, seed: int, window: int, lean: float, near: IntArray, far: FloatArray
 ) -> int:
-    """Fill `chosen` with the seed and its nearest free groups: a cheap union, and by `lean` much to save in the neighbour."""
-    chosen[0], found = seed, 1
-    far[0] = -1.0
+    """Fill `near` with the seed and its nearest free groups: a cheap union, and by `lean` much to save in the neighbour."""
+    tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
+    lo, last, cost, region, order = state.lo, state.last, state.cost, state.region, state.order
+    near[0], found, most = seed, 1, len(near)
+    far[0] = -np.inf
     begin = max(0, state.place[seed] - window // 2)
-    for i in range(begin, min(len(state.order), begin + window)):
-        g = state.order[i]
-        if g == seed or gone[g] >= 0 or state.region[g] != state.region[seed]:
+    for i in range(begin, min(len(order), begin + window)):
+        g = order[i]
+        if g == seed or gone[g] >= 0 or region[g] != region[seed]:
             continue
-        bound = (far[found - 1] if found == len(chosen) else np.inf) + lean * state.cost[g]
-        distance = union_cost(state, costs, seed, g, bound) - lean * state.cost[g]
-        if found == len(chosen) and distance >= far[found - 1]:
+        bound = (far[found - 1] if found == most else np.inf) + lean * cost[g]
+        each = 0.0
+        for c in range(tables):
+            each += values[start[c] + min(lo[seed, c], lo[g, c]) * size[c] + max(last[seed, c], last[g, c])]
+            if each > bound:
+                break
+        if tables < lo.shape[1]:
+            each += beyond_tables(costs, lo, last, seed, lo, last, g)
+        distance = each - lean * cost[g]
+        if found == most and distance >= far[found - 1]:
             continue
-        at = found if found < len(chosen) else found - 1
-        while at > 1 and far[at - 1] > distance:
-            chosen[at], far[at] = chosen[at - 1], far[at - 1]
+        found = min(found + 1, most)
+        at = found - 1
+        while far[at - 1] > distance:
+            near[at], far[at] = near[at - 1], far[at - 1]
             at -= 1
-        chosen[at], far[at] = g, distance
-        found = min(found + 1, len(chosen))
+        near[at], far[at] = g, distance
     return found
 
 
@@ -171,39 +173,68 @@ def emit(out: Proposals, pool: Pool, draft: Draft, chosen: IntArray, found: int,
 
 
 @jit
+def some_of(near: IntArray, found: int, wanted: int, chosen: IntArray, dice: NDArray[np.uint64]) -> int:
+    """Choose the first of `near` and random others, the nearer the likelier; how many."""
+    chosen[0], number = near[0], 1
+    for _ in range(2 * wanted):
+        if number >= min(wanted, found):
+            break
+        g = near[1 + min(random_below(dice, found - 1), random_below(dice, found - 1))]
+        fresh = True
+        for i in range(number):
+            fresh = fresh and chosen[i] != g
+        if fresh:
+            chosen[number] = g
+            number += 1
+    return number
+
+
+@jit
+def improve(
+    state: State, costs: CellCosts, wanted: Wanted, chosen: IntArray, found: int, pool: Pool, drafts: tuple[Draft, Draft, Draft],
+    left: IntArray, dice: NDArray[np.uint64],
+) -> tuple[float, int, int]:  # fmt: skip
+    """Leave in the first draft the best arrangement found of the chosen groups; the gain, the groups and units it is about."""
+    best, trial, spare = drafts
+    clear(trial, len(left))
+    clear(spare, len(left))
+    found, units = gather(state, costs, chosen, found, pool, best)
+    if found == 0:
+        return 0.0, 0, 0
+    before = total_cost(best)
+    room_for_one(best)
+    polish(costs, pool, best, spare, wanted, units)
+    greed = 0.25 * random_below(dice, 5)
+    limit = LIMIT * total_cost(best)
+    if construct(costs, pool, trial, wanted, left, units, greed, limit, dice) and sound(pool, trial, wanted, units):
+        room_for_one(trial)
+        polish(costs, pool, trial, spare, wanted, units)
+        if total_cost(trial) < total_cost(best) - TINY:
+            copy(trial, best, units)
+    return before - total_cost(best), found, units
+
+
+@jit
 def propose(
     state: State, costs: CellCosts, wanted: Wanted, seeds: IntArray, window: int, tries: int, out: Proposals, pool: Pool,
-    drafts: tuple[Draft, Draft, Draft], chosen: IntArray, dice: NDArray[np.uint64],
+    drafts: tuple[Draft, Draft, Draft], near: IntArray, reach: int, dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
     """Work on the neighbourhoods of the seeds; what all proposals save together."""
-    best, trial, spare = drafts
     left = np.zeros(len(pool.count), dtype=np.int64)
-    far = np.zeros(len(chosen))
+    far = np.zeros(len(near))
+    chosen = np.zeros(reach, dtype=np.int64)
     saved = 0.0
     for seed in seeds:
         if out.gone[seed] >= 0:
             continue
-        reach = 2 + random_below(dice, len(chosen) - 1)
         lean = 0.5 * random_below(dice, 3)
-        found = nearest_groups(state, costs, out.gone, seed, window, lean, chosen[:reach], far[:reach])
-        clear(trial, len(left))
-        clear(spare, len(left))
-        found, units = gather(state, costs, chosen, found, pool, best)
-        if found == 0:
-            continue
-        before = total_cost(best)
-        room_for_one(best)
-        polish(costs, pool, best, spare, wanted, units)
+        close = nearest_groups(state, costs, out.gone, seed, window, lean, near, far)
         for _ in range(tries):
-            greed = 0.25 * random_below(dice, 5)
-            if construct(costs, pool, trial, wanted, left, units, greed, dice) and sound(pool, trial, wanted, units):
-                room_for_one(trial)
-                polish(costs, pool, trial, spare, wanted, units)
-                if total_cost(trial) < total_cost(best) - TINY:
-                    copy(trial, best, units)
-        gain = before - total_cost(best)
-        if gain > 1e-7:  # I1
-            if not emit(out, pool, best, chosen, found, units):
+            found = some_of(near, close, 2 + random_below(dice, reach - 1), chosen, dice)
+            gain, found, units = improve(state, costs, wanted, chosen, found, pool, drafts, left, dice)
+            if gain > 1e-7:  # I1
+                if not emit(out, pool, drafts[0], chosen, found, units):
+                    return saved
+                saved += gain
                 break
-            saved += gain
     return saved

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import jit
-from sfumato.kernels.cell_costs import CellCosts
-from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, cost_without, joined_cost, lacking, put, take, total_cost
+from sfumato.kernels.cell_costs import CellCosts, beyond_tables
+from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, cost_without, lacking, put, take, total_cost
 
 TINY = 1e-9
 
@@ -31,13 +31,24 @@ def random_below(dice: NDArray[np.uint64], n: int) -> int:
 @jit
 def best_home(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, v: int, records: int, apart: int) -> tuple[int, float]:
     """The group, other than `apart`, whose total grows least by these records; an empty one only when they suffice."""
+    tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
+    lo, last, members, cost, code = draft.lo, draft.last, draft.size, draft.cost, pool.code
     home, least = -1, np.inf
     for g in range(draft.number[0]):
-        if g == apart or (draft.size[g] == 0 and records < wanted.fewest):
+        if g == apart or (members[g] == 0 and records < wanted.fewest):
             continue
-        already = draft.size[g] * draft.cost[g]
-        bound = (least + already) / (draft.size[g] + records)
-        growth = (draft.size[g] + records) * joined_cost(costs, pool, draft, g, v, bound) - already
+        already = members[g] * cost[g]
+        bound = (least + already) / (members[g] + records)
+        each = 0.0
+        for c in range(tables):
+            x = code[v, c]
+            low, high = (x, x) if members[g] == 0 else (min(lo[g, c], x), max(last[g, c], x))
+            each += values[start[c] + low * size[c] + high]
+            if each > bound:
+                break
+        if tables < code.shape[1]:
+            each += beyond_tables(costs, lo, last, g, code, code, v) if members[g] else beyond_tables(costs, code, code, v, code, code, v)
+        growth = (members[g] + records) * each - already
         if growth < least:
             home, least = g, growth
     return home, least
@@ -86,11 +97,23 @@ def empty_out(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, a: int
 
 
 @jit
+def worth_a_try(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, a: int, units: int) -> bool:
+    """Whether emptying group a could save: its units, sent away one by one, would not cost half as much again as now."""
+    allowed = 1.5 * draft.size[a] * draft.cost[a]
+    for v in range(units):
+        if draft.held[a, v] > 0:
+            allowed -= best_home(costs, pool, draft, wanted, v, draft.held[a, v], a)[1]
+            if allowed < 0.0:
+                return False
+    return True
+
+
+@jit
 def dissolve(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Wanted, units: int) -> bool:
     """Empty groups out where that saves; whether any was."""
     moved = False
     for a in range(draft.number[0]):
-        if draft.size[a] == 0 or draft.cost[a] <= TINY:
+        if draft.size[a] == 0 or draft.cost[a] <= TINY or not worth_a_try(costs, pool, draft, wanted, a, units):
             continue
         before = total_cost(draft)
         copy(draft, spare, units)
@@ -154,21 +177,30 @@ def grow(
     costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], g: int, units: int, greed: float
 ) -> bool:
     """Add to group g the records that raise the cost least, each worth `greed` times its present price, until it offers enough."""
+    tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
+    lo, last, code, price, fewest = draft.lo, draft.last, pool.code, pool.price, wanted.fewest
     while lacking(pool, draft, wanted, g, units):
-        size, already = draft.size[g], draft.size[g] * draft.cost[g]
+        members, already = draft.size[g], draft.size[g] * draft.cost[g]
         chosen, least = -1, np.inf
         for v in range(units):
             if left[v] <= 0:
                 continue
-            records = helping(left[v], size, wanted.fewest)
-            worth = greed * pool.price[v]
-            bound = ((least + worth) * records + already) / (size + records)
-            score = ((size + records) * joined_cost(costs, pool, draft, g, v, bound) - already) / records - worth
+            records = helping(left[v], members, fewest)
+            worth = greed * price[v]
+            bound = ((least + worth) * records + already) / (members + records)
+            each = 0.0
+            for c in range(tables):
+                each += values[start[c] + min(lo[g, c], code[v, c]) * size[c] + max(last[g, c], code[v, c])]
+                if each > bound:
+                    break
+            if tables < code.shape[1]:
+                each += beyond_tables(costs, lo, last, g, code, code, v)
+            score = ((members + records) * each - already) / records - worth
             if score < least and welcome(pool, draft, wanted, g, v, records, units):
                 chosen, least = v, score
         if chosen < 0:
             return False
-        records = helping(left[chosen], size, wanted.fewest)
+        records = helping(left[chosen], members, fewest)
         put(costs, pool, draft, g, chosen, records)
         left[chosen] -= records
     return True
@@ -177,9 +209,10 @@ def grow(
 @jit
 def construct(
     costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], units: int, greed: float,
-    dice: NDArray[np.uint64],
+    limit: float, dice: NDArray[np.uint64],
 ) -> bool:  # fmt: skip
-    """Group the whole pool anew; whether that succeeded."""
+    """Group the whole pool anew; whether that succeeded at a cost within the limit."""
+    spent = 0.0
     clear(draft, units)
     left[:units] = pool.count[:units]
     below = wanted.fewest if len(wanted.kinds) == 0 else np.int64(1 << 60)
@@ -193,7 +226,10 @@ def construct(
         left[seed] = 0
         if not grow(costs, pool, draft, wanted, left, g, units, greed):
             return settle(costs, pool, draft, wanted, left, units) and empty_out(costs, pool, draft, wanted, g, units)
-    return settle(costs, pool, draft, wanted, left, units)
+        spent += draft.size[g] * draft.cost[g]
+        if spent > limit:
+            return False
+    return settle(costs, pool, draft, wanted, left, units) and total_cost(draft) <= limit
 
 
 @jit

@@ -30,6 +30,7 @@ def cell_costs(problem: Problem, objective: str) -> CellCosts:
     pieces = [_piece(problem, costs, column, objective) for column in range(len(problem.domains))]
     length = [max(len(values), len(parent)) for _, values, parent, _ in pieces]
     return CellCosts(
+        0,
         np.array([rule for rule, *_ in pieces], dtype=np.int64),
         np.array([domain.size for domain in problem.domains], dtype=np.int64),
         np.cumsum([0, *length[:-1]]).astype(np.int64),

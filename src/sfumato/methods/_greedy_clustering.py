@@ -138,35 +138,30 @@ class Layout:
         return prepare(table, ordered, self.root_start, self.k, self.distinct, self.weight)
 
     def _table(self, problem: Problem) -> Table:
-        from sfumato.kernels._point_index import CELL, POINT, Table
+        from sfumato.kernels._point_index import CELL, FOLD, POINT, Table
 
         codes = problem.points[np.ix_(self.points, self.tie_order)].astype(np.int64)
         owner = problem.cell_point[self.cells]
         start = np.flatnonzero(np.append(True, np.diff(owner) != 0))
         points, cells = np.zeros(len(self.points), dtype=POINT), np.zeros(len(self.cells), dtype=CELL)
         points["start"], points["end"] = start, np.append(start[1:], len(owner))
-        cells["combo"], values, holders = self._combos(problem)
         cells["count"] = problem.row_cell.counts[self.cells]
-        return Table(codes, points, cells, values, holders, np.zeros((len(points), holders.shape[1]), dtype=np.int64))
+        cells["combo"], values = self._combos(problem)
+        words = min(FOLD, 1 << (-(-len(values) // 64) - 1).bit_length()) if self.diverse else 0
+        held = values.ravel()
+        holders = np.argsort(held, kind="stable") // max(values.shape[1], 1)
+        holder_start = np.searchsorted(np.sort(held), np.arange(int(held.max(initial=-1)) + 2))
+        return Table(codes, points, cells, values, holder_start, holders, np.zeros((len(points), words), dtype=np.int64))
 
-    def _combos(self, problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
-        """Combo of each cell, sensitive values of each combo, and who holds each value."""
-        from sfumato.kernels.greedy_clustering import PATTERNS, WORDS
-
+    def _combos(self, problem: Problem) -> tuple[IntArray, IntArray]:
+        """Combo of each cell, and the sensitive values of each combo, numbered through over all columns."""
         seen = [problem.cell_values[name][self.cells].astype(np.int64) for name in self.diverse]
         combos = classes_of(seen, rows=len(self.cells))
-        width = [int(column.max()) + 1 for column in seen]
-        offset = np.cumsum([0, *width])
+        offset = np.cumsum([0, *(int(column.max()) + 1 for column in seen)])
         values = np.zeros((len(combos), len(seen)), dtype=np.int64)
         for j, column in enumerate(seen):
             values[:, j] = column[combos.first] + offset[j]
-        words = -(-len(combos) // 64)
-        fits = 0 < len(seen) <= PATTERNS and words <= WORDS
-        holders = np.zeros((int(offset[-1]), words if fits else 0), dtype=np.int64)
-        number = np.arange(len(combos), dtype=np.int64)
-        for j in range(len(seen) if fits else 0):
-            np.bitwise_or.at(holders, (values[:, j], number >> 6), np.left_shift(np.int64(1), number & 63))
-        return combos.of, values, holders
+        return combos.of, values
 
 
 def implied(problem: Problem) -> tuple[int, dict[str, int]]:

@@ -39,9 +39,13 @@ Progress = Callable[[float], None]
 
 WINDOW = 4096
 """How many groups are searched for neighbours."""
-REACH = 7
+REACH = 9
 """The largest neighbourhood, in groups."""
-POOL = 128
+NEAR = 16
+"""How many of the nearest groups neighbourhoods are chosen from."""
+TRIES = 6
+"""Neighbourhoods that are tried around each group."""
+POOL = 80
 """The largest neighbourhood, in units."""
 PATIENCE = 3
 """Rounds in a row that may bring next to nothing."""
@@ -80,14 +84,30 @@ class _Search:
 
     def __init__(self, problem: Problem, objective: str, start: Grouping) -> None:
         self.problem = problem
+        self.draw = np.random.default_rng(1)
         self.claims = Claims(problem)
         self.units = Units(problem, self.claims)
         self.costs = cell_costs(problem, objective)
+        self._sort_columns()
         self.entries = self.units.entries(start)
-        self.draw = np.random.default_rng(1)
         self.dice = np.array([88172645463325252], dtype=np.uint64)
         self.wanted = _wanted(problem, self.claims)
+        self.tired = np.ones(start.groups)
+        """How often each group was looked at in vain; fresh groups are looked at first."""
         self.state = self._state()
+
+    def _sort_columns(self) -> None:
+        """Tables first, and columns that tell units apart most, so that hopeless comparisons end early."""
+        from sfumato.kernels.cell_costs import TABLE, cell_costs_of
+
+        codes = self.units.codes.astype(np.int64)
+        one, other = codes[self.draw.integers(0, len(codes), (2, 1000))]
+        pairs = list(zip(np.minimum(one, other).T, np.maximum(one, other).T, strict=True))
+        apart = [cell_costs_of(self.costs, column, lo, last).mean() for column, (lo, last) in enumerate(pairs)]
+        self.columns = np.lexsort((-np.array(apart), self.costs.rule))
+        self.codes = np.ascontiguousarray(self.units.codes[:, self.columns])
+        kept = {name: getattr(self.costs, name)[self.columns] for name in ("rule", "size", "start", "weight")}
+        self.costs = self.costs._replace(tables=int((kept["rule"] == TABLE).sum()), **kept)
 
     @property
     def cost(self) -> float:
@@ -101,7 +121,7 @@ class _Search:
         lo, last = (np.zeros((groups, columns), dtype=np.int32) for _ in range(2))
         region = self.units.region[self.entries.unit[first[:-1]]]
         state = State(
-            self.units.codes, self.units.tags, self.entries.unit, self.entries.count, first,
+            self.codes, self.units.tags, self.entries.unit, self.entries.count, first,
             np.zeros(groups, dtype=np.int64), lo, last, np.zeros(groups), region, *self._order(region, first),
         )  # fmt: skip
         extents(state, self.costs)
@@ -111,7 +131,7 @@ class _Search:
         """Groups by region and by the codes of a member, in a new order of columns every time, so that windows differ."""
         if len(region) <= WINDOW:
             return np.arange(len(region)), np.arange(len(region))
-        member = self.units.codes[self.entries.unit[first[:-1]]]
+        member = self.codes[self.entries.unit[first[:-1]]]
         keys = [member[:, column] for column in self.draw.permutation(member.shape[1])]
         order = np.lexsort((*keys, region))
         place = np.empty(len(order), dtype=np.int64)
@@ -120,13 +140,12 @@ class _Search:
 
     def round(self, end: float) -> None:
         """Once over all groups that cost something, in pieces between which proposals are accepted."""
-        costly = np.flatnonzero(self.state.cost > 1e-12)
-        point = self.units.cell[:0]
-        del point
-        pieces = max(1, min(16, len(costly) // 64))
+        pieces = max(1, min(16, len(self.state.size) // 64))
         for piece in range(pieces):
             costly = np.flatnonzero(self.state.cost > 1e-12)
-            seeds = self.draw.permutation(costly)[: max(1, len(costly) // pieces)]
+            weary = self.tired[costly] * self.draw.random(len(costly))
+            seeds = costly[np.argsort(weary)[: max(1, len(costly) // pieces)]]
+            self.tired[seeds] += 1
             self._accept(self._propose(seeds))
             if time.thread_time() > end:
                 break
@@ -141,8 +160,8 @@ class _Search:
         out = Proposals(*blank, np.full(groups, -1, dtype=np.int64), np.zeros(3, dtype=np.int64))
         pool = new_pool(POOL, columns, self.units.tags.shape[1])
         drafts = tuple(new_draft(6 * REACH, POOL, columns) for _ in range(3))
-        chosen = np.zeros(REACH, dtype=np.int64)
-        propose(self.state, self.costs, self.wanted, seeds, WINDOW, 2, out, pool, drafts, chosen, self.dice)
+        near = np.zeros(NEAR, dtype=np.int64)
+        propose(self.state, self.costs, self.wanted, seeds, WINDOW, TRIES, out, pool, drafts, near, REACH, self.dice)
         return out
 
     def _accept(self, out: Proposals) -> None:
@@ -159,9 +178,11 @@ class _Search:
             np.concatenate([self.entries.unit[kept], unit[new]]),
             np.concatenate([self.entries.group[kept], len(gone) + owner[new]]),
             np.concatenate([self.entries.count[kept], count[new]]),
+            np.concatenate([self.tired, np.ones(groups)]),
         )
 
-    def _become(self, unit: IntArray, owner: IntArray, count: IntArray) -> None:
+    def _become(self, unit: IntArray, owner: IntArray, count: IntArray, tired: FloatArray) -> None:
+        self.tired = tired[np.unique(owner)]
         self.entries = Entries.tidy(unit, owner, count)
         self.state = self._state()
 
@@ -170,14 +191,17 @@ class _Search:
         if not all(requirement.model.monotone for requirement in self.problem.requirements):
             return
         published = [self.state.region]
-        for column, domain in enumerate(self.problem.domains):
+        for column, source in enumerate(self.columns):
+            domain = self.problem.domains[source]
             lo, last = self.state.lo[:, column].astype(np.int64), self.state.last[:, column].astype(np.int64)
             published += domain.close(lo, last + 1)
         alike = group(published)
         entries = np.bincount(alike.of, weights=np.diff(self.state.first), minlength=len(alike))
         alone = entries[alike.of] > POOL // 4
         number = np.where(alone, len(alike) + np.arange(len(alone)), alike.of)
-        self._become(self.entries.unit, number[self.entries.group], self.entries.count)
+        tired = np.ones(len(alike) + len(alone))
+        tired[number] = self.tired
+        self._become(self.entries.unit, number[self.entries.group], self.entries.count, tired)
 
 
 def _wanted(problem: Problem, claims: Claims) -> Wanted:

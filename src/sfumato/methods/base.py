@@ -51,6 +51,11 @@ class Method(BaseModel):
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     """The kinds of data it works on."""
 
+    keeps_rules: ClassVar[bool] = False
+    """Whether it makes the rules under ``keep:`` true in what it publishes."""
+    uses_history: ClassVar[bool] = False
+    """Whether it makes a release that is judged together with the earlier ones of a ledger."""
+
     @abstractmethod
     def refusal(self, policy: Policy) -> str:
         """Why this method cannot serve the policy, told before any data is read; empty when it can."""

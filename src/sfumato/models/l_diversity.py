@@ -45,10 +45,10 @@ class LDiversity(Model):
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [float(self._level(spread).min()) for spread in linkage.spread.values() if spread.kinds]
-        return {"l": rounded(min(levels, default=0.0)), "kind": self.kind, **self._factor()}
+        return {"l": _whole(rounded(min(levels, default=0.0))), "kind": self.kind, **self._factor()}
 
     def required(self) -> dict[str, Any]:
-        return {"l": self.l if self.l % 1 else int(self.l), "kind": self.kind, **self._factor()}
+        return {"l": _whole(self.l), "kind": self.kind, **self._factor()}
 
     def _factor(self) -> dict[str, Any]:
         return {"c": self.c} if self.kind == "recursive" else {}
@@ -63,6 +63,11 @@ class LDiversity(Model):
         if self.kind == "entropy":
             return _entropy_level(spread)
         return _recursive_level(spread, self.c)
+
+
+def _whole(level: float) -> float:
+    """2 rather than 2.0."""
+    return int(level) if level == int(level) else level
 
 
 def _entropy_level(spread: Spread) -> FloatArray:

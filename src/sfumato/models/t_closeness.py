@@ -62,12 +62,13 @@ def _equal(spread: Spread) -> FloatArray:
 
 def _ordered(spread: Spread) -> FloatArray:
     """Mean absolute difference of the cumulative distributions, in pieces of bounded memory."""
-    order = _numeric_order(spread.labels)
-    overall = np.cumsum(spread.overall()[order])
+    shares = spread.overall()
+    order = np.array([i for i in _numeric_order(spread.labels) if shares[i] > 0], dtype=np.int64)  # values nobody has do not count
+    overall = np.cumsum(shares[order])
     width = len(order)
     if width < 2:
         return np.zeros(spread.kinds)
-    rank = np.empty(width, dtype=np.int64)
+    rank = np.zeros(len(spread.labels), dtype=np.int64)
     rank[order] = np.arange(width)
     step = max(1, _CHUNK // width)
     distances = [_dense_ordered(spread, rank, overall, i, min(i + step, spread.kinds)) for i in range(0, spread.kinds, step)]
@@ -77,10 +78,10 @@ def _ordered(spread: Spread) -> FloatArray:
 def _dense_ordered(spread: Spread, rank: IntArray, overall: FloatArray, first: int, last: int) -> FloatArray:
     piece = slice(spread.start[first], spread.start[last])
     kind = np.repeat(np.arange(last - first), spread.distinct()[first:last])
-    dense = np.zeros((last - first, len(rank)))
+    dense = np.zeros((last - first, len(overall)))
     dense[kind, rank[spread.value[piece]]] = spread.weight[piece]
     dense /= dense.sum(axis=1, keepdims=True)
-    distances: FloatArray = np.abs(np.cumsum(dense, axis=1) - overall)[:, :-1].sum(axis=1) / (len(rank) - 1)
+    distances: FloatArray = np.abs(np.cumsum(dense, axis=1) - overall)[:, :-1].sum(axis=1) / (len(overall) - 1)
     return distances
 
 

@@ -1,0 +1,100 @@
+"""The generated pages of the documentation: what there is, and every command's help. ``python -m sfumato.catalogue`` writes them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sfumato.attacks.base import Attack
+from sfumato.demos.base import Scenario
+from sfumato.io.base import Source
+from sfumato.methods.base import Method
+from sfumato.metrics.base import Metric
+from sfumato.models.base import Model
+from sfumato.registry import catalogue
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def catalogue_page() -> str:
+    """Models, methods, metrics, kinds of data, attacks and scenarios, from their own declarations."""
+    lines = ["# Catalogue", "", "Made from the code by `python -m sfumato.catalogue`; a test fails when it lags.", ""]
+    for title, room, base in (
+        ("Privacy models", "models", Model),
+        ("Methods", "methods", Method),
+        ("Kinds of data", "io", Source),
+        ("Attacks", "attacks", Attack),
+    ):
+        lines += [f"## {title}", "", *_declared(room, base)]
+    lines += ["## Metrics", "", "| name | goal | range | what it says |", "| --- | --- | --- | --- |"]
+    lines += [f"| `{name}` | {cls.goal} | {cls.range} | {_first(cls)} |" for name, cls in catalogue("metrics", Metric).items()]
+    lines += ["", "## Demo scenarios", ""]
+    lines += [f"- `sfumato demo --scenario {name}`: {_first(cls)}" for name, cls in catalogue("demos", Scenario).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _declared(room: str, base: Any) -> Iterator[str]:
+    for name, cls in catalogue(room, base).items():
+        yield f"### `{name}`"
+        yield ""
+        yield _first(cls) + (f" [{cls.paper}]" if getattr(cls, "paper", "") else "")
+        yield ""
+        shown = {key: field for key, field in cls.model_fields.items() if not field.exclude}
+        if shown:
+            yield "| parameter | default | meaning |"
+            yield "| --- | --- | --- |"
+            for key, field in shown.items():
+                default = "required" if field.is_required() else _default(field)
+                yield f"| `{key}` | {default} | {field.description} |"
+            yield ""
+
+
+def _default(field: Any) -> str:
+    value = field.get_default(call_default_factory=True)
+    return f"`{value}`" if value not in (None, "", {}, ()) else "—"
+
+
+def _first(cls: Any) -> str:
+    return (inspect.getdoc(cls) or "").splitlines()[0].strip()
+
+
+def cli_page() -> str:
+    """The help of every command."""
+    import click
+
+    from sfumato.cli import root
+
+    lines = ["# Commands", "", "Made from the code by `python -m sfumato.catalogue`; a test fails when it lags.", ""]
+    with click.Context(root, info_name="sfumato", max_content_width=110) as top:
+        lines += _help("sfumato", root.get_help(top))
+        for name in root.list_commands(top):
+            command = root.get_command(top, name)
+            assert command is not None
+            with click.Context(command, info_name=f"sfumato {name}", max_content_width=110) as ctx:
+                lines += _help(f"sfumato {name}", command.get_help(ctx))
+                if isinstance(command, click.Group):
+                    for sub in command.list_commands(ctx):
+                        child = command.get_command(ctx, sub)
+                        assert child is not None
+                        with click.Context(child, info_name=f"sfumato {name} {sub}", max_content_width=110) as inner:
+                            lines += _help(f"sfumato {name} {sub}", child.get_help(inner))
+    return "\n".join(lines) + "\n"
+
+
+def _help(title: str, text: str) -> list[str]:
+    return [f"## `{title}`", "", "```", *(line.rstrip() for line in text.splitlines()), "```", ""]
+
+
+PAGES = {"catalogue.md": catalogue_page, "cli.md": cli_page}
+
+
+def main() -> None:
+    """Write the generated pages."""
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Random small tables, hierarchies, boundaries and claims."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+MODELS = ("k-anonymity", "p-sensitivity", "alpha-k-anonymity", "distinct", "frequency", "entropy", "recursive", "equal", "ordered")
+
+
+def random_tree(rng: random.Random, leaves: list[str], name: str) -> Any:
+    """An unbalanced tree with only children here and there; leaves in random order."""
+    rng.shuffle(leaves)
+
+    def grow(some: list[str], label: str, depth: int) -> Any:
+        if depth == 0 or len(some) == 1 or rng.random() < 0.3:
+            if rng.random() < 0.15:
+                return {f"{label}.only": list(some)}
+            return list(some)
+        cut = rng.randint(1, len(some) - 1)
+        left, right = grow(some[:cut], f"{label}a", depth - 1), grow(some[cut:], f"{label}b", depth - 1)
+        return {f"{label}a": left, f"{label}b": right}
+
+    return {name: grow(leaves, name, 3)}
+
+
+def nodes(tree: Any) -> list[str]:
+    if isinstance(tree, dict):
+        return [label for key, below in tree.items() for label in (key, *nodes(below))]
+    return list(tree)
+
+
+def random_claims(rng: random.Random, models: list[str]) -> list[dict[str, Any]]:
+    claims: list[dict[str, Any]] = []
+    for model in models:
+        if model == "k-anonymity":
+            claims.append({model: {"k": rng.randint(1, 4)}})
+        elif model == "p-sensitivity":
+            claims.append({model: {"p": rng.randint(1, 3)}})
+        elif model == "alpha-k-anonymity":
+            claims.append({model: {"alpha": rng.choice([0.5, 0.6, 0.75]), "k": rng.randint(1, 3)}})
+        elif model in ("equal", "ordered"):
+            claims.append({"t-closeness": {"t": rng.choice([0.2, 0.35, 0.5]), "distance": model}})
+        else:
+            level: dict[str, Any] = {"l": rng.randint(1, 3), "kind": model}
+            claims.append({"l-diversity": level | ({"c": rng.choice([1.0, 2.0, 3.0])} if model == "recursive" else {})})
+    return claims
+
+
+def random_case(seed: int, models: list[str] | None = None) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """A policy (without method) and records."""
+    rng = random.Random(seed)
+    columns: dict[str, Any] = {"id": "identifier"}
+    values: dict[str, list[str]] = {}
+    for i in range(rng.randint(1, 3)):
+        name = f"q{i}"
+        values[name] = [f"{name}v{j}" for j in range(rng.randint(1, 6))]
+        columns[name] = {"role": "quasi-identifier"}
+        if rng.random() < 0.8:
+            columns[name]["hierarchy"] = random_tree(rng, list(values[name]), f"{name}")
+            if rng.random() < 0.5:
+                inner = nodes(columns[name]["hierarchy"])
+                columns[name]["boundary"] = rng.sample(inner, rng.randint(1, min(3, len(inner))))
+    for i in range(rng.randint(1, 2)):
+        columns[f"s{i}"] = "sensitive"
+        values[f"s{i}"] = [str(j) for j in range(rng.randint(1, 4))]
+    if rng.random() < 0.3:
+        columns["note"] = "other"
+        values["note"] = ["x", "y"]
+    records = [
+        {"id": str(i), **{name: rng.choice(options[: rng.randint(1, len(options))]) for name, options in values.items()}}
+        for i in range(rng.randint(1, 14))
+    ]
+    chosen = models if models is not None else rng.sample(MODELS, rng.randint(1, 2))
+    return {"version": 1, "columns": columns, "protect": random_claims(rng, chosen)}, records
