@@ -63,6 +63,7 @@ class PatternWalk(Method):
     name: ClassVar[str] = "pattern-walk"
     form: ClassVar[str] = "replaced table"
     paper: ClassVar[str] = "multitype ch. 5"
+    keeps_rules: ClassVar[bool] = True
 
     steps: int | None = Field(default=None, ge=1, description="most steps of a walk; without it a walk goes on until it has mixed")
     walks: int = Field(default=4, ge=2, le=32, description="walks through every part, compared to see whether they have mixed")
