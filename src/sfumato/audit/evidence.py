@@ -14,6 +14,7 @@ from sfumato.data.table import Table
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Records
 from sfumato.release.release import Part
+from sfumato.schema.published import Tables, read_tables
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class Evidence:
     @cached_property
     def tables(self) -> dict[str, Table]:
         return {name: Table(part.table) for name, part in self.parts.items()}
+
+    @cached_property
+    def sub_tables(self) -> Tables:
+        """The parts of a release of several tables, in common codes."""
+        return read_tables(self.tables)
 
     @property
     def data(self) -> Table:

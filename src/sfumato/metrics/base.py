@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.data.classes import Classes, group
 from sfumato.data.domain import Domain, IntArray
 from sfumato.data.table import Table
+from sfumato.schema.published import Tables, aligned, read_tables
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,13 @@ class Comparison:
     @property
     def suppressed(self) -> int:
         return self.inputs - self.data.rows
+
+    @cached_property
+    def sub_tables(self) -> tuple[Tables, dict[str, IntArray]] | None:
+        """Several published tables and the original in the same codes; None when a table is generalized, not exact."""
+        tables = read_tables(self.parts)
+        columns = aligned(tables, self.original)
+        return None if columns is None else (tables, columns)
 
     @cached_property
     def classes(self) -> Classes:

@@ -46,6 +46,14 @@ class Model(BaseModel):
         """The level asked for."""
         return self.model_dump(exclude_none=True)
 
+    def covers(self, other: Any) -> bool:
+        """Whether everything that satisfies this model also satisfies `other`; equality unless a model knows better."""
+        return bool(self == other)
+
+    def __str__(self) -> str:
+        level = ", ".join(f"{key}: {value}" for key, value in self.required().items())
+        return f"{self.name} {{{level}}}"
+
     def suggestion(self, linkage: Linkage) -> str:
         """What to try when the model cannot be reached; `linkage` is the best that can be offered."""
         reached = ", ".join(f"{key}: {value}" for key, value in self.achieved(linkage).items())

@@ -38,10 +38,11 @@ class Claim:
     given: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
     where: str = ""
+    composite: bool = False
+    """Whether only the combination of the hidden columns is protected (written as one right side), not each of them."""
 
     def __str__(self) -> str:
-        level = ", ".join(f"{key}: {value}" for key, value in self.model.required().items())
-        return f"{self.model.name} {{{level}}}"
+        return str(self.model)
 
 
 def read_claims(entries: Any, document: Document, given: Sequence[str], hide: Sequence[str]) -> tuple[Claim, ...]:
@@ -78,7 +79,8 @@ def _explicit(entry: dict[str, Any], i: int, document: Document, given: tuple[st
     ((name, parameters),) = by.items()
     model = _model(name, parameters, document, "protect", i, "by", name)
     where = document.where("protect", i)
-    return Claim(model, _names(entry.get("given"), given), _names(entry.get("hide"), hide), where)
+    hidden = _names(entry.get("hide"), hide)
+    return Claim(model, _names(entry.get("given"), given), hidden, where, composite="hide" in entry and len(hidden) > 1)
 
 
 def _short(text: str, document: Document, where: str, i: int) -> Claim:
@@ -88,7 +90,8 @@ def _short(text: str, document: Document, where: str, i: int) -> Claim:
         raise PolicyError("the claim is not understood", where=where, hint=hint)
     name, parameter, fixed = _WORDS[match["word"]]
     model = _model(name, {parameter: match["level"], **fixed}, document, "protect", i)
-    return Claim(model, _split(match["given"]), _split(match["hide"]), where)
+    hidden = _split(match["hide"])
+    return Claim(model, _split(match["given"]), hidden, where, composite=len(hidden) > 1)
 
 
 def _split(text: str) -> tuple[str, ...]:
