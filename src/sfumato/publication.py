@@ -18,6 +18,7 @@ from typing import Any
 from sfumato import __version__
 from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.evidence import Evidence
+from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
 from sfumato.ledger import Ledger
@@ -43,7 +44,8 @@ from sfumato.release.folder import (
     write_part,
 )
 from sfumato.release.history import History, new_chapter
-from sfumato.release.release import Part, Release
+from sfumato.release.release import Part, Release, Trace
+from sfumato.release.trace_file import read_trace, save_trace, trace_path
 from sfumato.report.view import View
 
 Data = Any
@@ -75,6 +77,8 @@ class Publication:
             from sfumato.report.write import private_path, save_private
 
             save_private(self._view(self.policy, self.original), private_path(target))
+        if self.release.trace.lasting:
+            save_trace(self.release.trace, trace_path(target))
         return target
 
     def _write_and_enter(self, ledger: Ledger, target: Path, format: Format, report: bool) -> None:
@@ -221,7 +225,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any, 
     return Certificate(
         findings,
         records,
-        utility=measure_release(policy, release.form, release.parts, original, release.public),
+        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows),
         assumptions=assumptions(policy, release.notes),
         limits=(LIMITS,),
         method=chosen.method.name,
@@ -245,9 +249,11 @@ def measure_release(
     original: Any,
     public: Mapping[str, Any],
     parameters: Mapping[str, Any] | None = None,
+    *,
+    behind: Mapping[str, IntArray] | None = None,
 ) -> dict[str, Any]:
-    """Every metric that applies, under its name."""
-    comparison = compare(policy, form, parts, original, public, parameters)
+    """Every metric that applies, under its name; `behind` are the rows of the private trace, when it is at hand."""
+    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=(behind or {}).get("data"))
     figures = {}
     for cls in catalogue("metrics", Metric).values():
         metric = cls()
@@ -269,7 +275,7 @@ def compare(
     if isinstance(original, Table) and form in ("recoded table", "anatomy"):
         recoded = {name: domain_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
     tables = {name: Table(part.table) for name, part in parts.items()}
-    return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {})
+    return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {}, policy.with_role("replaced"))
 
 
 def _rounded(value: Any) -> Any:
@@ -296,6 +302,7 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
     """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules, with the
     ledger also together with all releases before it."""
     read, policy = open_release(folder)
+    trace = _trace_of(folder) if original is not None else Trace()
     evidence = Evidence(
         read.form,
         read.parts,
@@ -305,6 +312,8 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
         damage=read.damage,
         original=None if original is None else policy.data.read(original),
         history=None if ledger is None else Ledger(ledger).history_until(Path(folder)),
+        behind=trace.rows or None,
+        private=trace.extra,
     )
     return Verdict(certify(evidence))
 
@@ -312,7 +321,13 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
 def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The utility of a release folder, by all metrics that apply."""
     read, policy = open_release(folder)
-    return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters)
+    behind = _trace_of(folder).rows
+    return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters, behind=behind)
+
+
+def _trace_of(folder: str | Path) -> Trace:
+    """The private trace beside a folder; an empty one when there is none."""
+    return read_trace(trace_path(Path(folder))) or Trace()
 
 
 def open_release(folder: str | Path) -> tuple[Folder, Policy]:

@@ -31,6 +31,10 @@ class Comparison:
     sensitive: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    replaced: tuple[str, ...] = ()
+    """Columns published with new values."""
+    behind: IntArray | None = None
+    """The original record behind each published row, when the private trace is at hand."""
 
     @property
     def data(self) -> Table:

@@ -7,7 +7,9 @@ uniformity assumption). Reported is the median of |estimate − truth| / max(tru
 records so that tiny truths do not dominate. Sub-tables are asked about random sets of values and answer with their
 maximum-likelihood estimate.
 
-Paper: the workloads of [versatile §6].
+A table with replaced numbers is asked the threshold queries of `range_query_error` instead; the figure is the mean over the forms.
+
+Paper: the workloads of [versatile §6], [multitype §5.7.3].
 Cost: queries × (classes of the original + classes of the release).
 """
 
@@ -22,7 +24,9 @@ import numpy as np
 from sfumato.data.classes import Classes, group
 from sfumato.data.domain import FloatArray, IntArray
 from sfumato.data.table import Table, Text
+from sfumato.metrics._replaced import numeric
 from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.range_query_error import by_form
 from sfumato.schema.estimate import Estimate
 from sfumato.schema.utility import random_queries, relative_errors
 
@@ -32,13 +36,17 @@ class QueryError(Metric):
 
     name: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy", "sub-tables")
-    paper: ClassVar[str] = "versatile §6"
+    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy", "sub-tables", "replaced table")
+    paper: ClassVar[str] = "versatile §6, multitype §5.7.3"
 
     def applies(self, comparison: Comparison) -> bool:
+        if comparison.form == "replaced table":
+            return bool(numeric(comparison))
         return super().applies(comparison) and (comparison.form != "sub-tables" or comparison.sub_tables is not None)
 
     def measure(self, comparison: Comparison) -> float:
+        if comparison.form == "replaced table":
+            return float(np.mean(list(by_form(comparison).values())))
         asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
         if comparison.form == "sub-tables":
             return float(np.median(_from_sub_tables(comparison, asked)))
