@@ -60,6 +60,10 @@ class Baskets:
     def __len__(self) -> int:
         return len(self.sets)
 
+    @property
+    def rows(self) -> int:
+        return len(self.sets)
+
     def set_of(self, record: int) -> frozenset[str]:
         return frozenset(self.names[item] for item in self.sets.row(record))
 

@@ -19,8 +19,9 @@ import struct
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels import jit
 
 _CONSTANTS = struct.unpack("<4I", b"expand 32-byte k")
 _USED = 32
@@ -36,7 +37,7 @@ def open_stream(key: bytes) -> NDArray[np.uint32]:
     return stream
 
 
-@njit(cache=True)
+@jit
 def _quarter(x: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
     x[a] += x[b]
     x[d] ^= x[a]
@@ -52,7 +53,7 @@ def _quarter(x: NDArray[np.uint32], a: int, b: int, c: int, d: int) -> None:
     x[b] = (x[b] << np.uint32(7)) | (x[b] >> np.uint32(25))
 
 
-@njit(cache=True)
+@jit
 def _refill(stream: NDArray[np.uint32]) -> None:
     x = stream[16:32]
     x[:] = stream[0:16]
@@ -73,7 +74,7 @@ def _refill(stream: NDArray[np.uint32]) -> None:
     stream[32] = 0
 
 
-@njit(cache=True)
+@jit
 def word(stream: NDArray[np.uint32]) -> np.uint64:
     """The next 32 random bits."""
     if stream[32] == 16:
@@ -82,7 +83,7 @@ def word(stream: NDArray[np.uint32]) -> np.uint64:
     return np.uint64(stream[15 + stream[32]])
 
 
-@njit(cache=True)
+@jit
 def below(stream: NDArray[np.uint32], bound: int) -> int:
     """Uniform on 0 … bound − 1, bound ≤ 2³¹."""
     size = np.uint64(bound)

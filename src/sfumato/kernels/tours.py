@@ -12,13 +12,14 @@ Cost
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels import jit
 
 Path = NDArray[np.int64]
 
 
-@njit(cache=True)
+@jit
 def _reversals(far: NDArray[np.int32], path: Path) -> int:
     """Reverse inner stretches whenever that shortens the path; returns what was saved."""
     saved = 0
@@ -32,7 +33,7 @@ def _reversals(far: NDArray[np.int32], path: Path) -> int:
     return saved
 
 
-@njit(cache=True)
+@jit
 def _relocations(far: NDArray[np.int32], path: Path, block: int) -> int:
     """Move inner blocks of `block` records, either way round, whenever that shortens the path; returns what was saved."""
     saved, size = 0, len(path)
@@ -65,7 +66,7 @@ def _relocations(far: NDArray[np.int32], path: Path, block: int) -> int:
     return saved
 
 
-@njit(cache=True)
+@jit
 def shorten(far: NDArray[np.int32], path: Path) -> int:
     """Improve `path` in place, ends fixed; returns how much shorter it became."""
     total = 0

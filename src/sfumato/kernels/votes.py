@@ -13,14 +13,15 @@ Cost
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels import jit
 
 
 Flat = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 
-@njit(cache=True)
+@jit
 def _tally(starts: NDArray[np.int64], items: NDArray[np.int32], group: NDArray[np.int32], count: NDArray[np.int32],
            touched: NDArray[np.int32]) -> int:
     """Count the items of one group; lists the items seen in `touched` and returns how many there are."""
@@ -35,7 +36,7 @@ def _tally(starts: NDArray[np.int64], items: NDArray[np.int32], group: NDArray[n
     return kinds
 
 
-@njit(cache=True)
+@jit
 def vote(starts: NDArray[np.int64], items: NDArray[np.int32], members: NDArray[np.int32], width: int) -> Flat:
     """Boundaries and items of base and doubt, the thresholds, and each group's distance to each member."""
     n, k = members.shape

@@ -21,22 +21,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels import jit
 from sfumato.kernels.chacha import below, plain_below
 
 Targets = NDArray[np.int32]
 Stream = NDArray[np.uint32]
 
 
-@njit(cache=True)
+@jit
 def _rest(targets: Targets, u: int, slot: int, last: int) -> None:
     """Swap the edge in `slot` into the slot `last` of row u (I2)."""
     targets[u, slot], targets[u, last] = targets[u, last], targets[u, slot]
 
 
-@njit(cache=True)
+@jit
 def truncated_walk(targets: Targets, degree: int, stream: Stream) -> tuple[NDArray[np.int32], int]:
     """One round: each record walks along unused edges until it meets any free published record; returns owner, steps."""
     n = targets.shape[0]
@@ -60,7 +60,7 @@ def truncated_walk(targets: Targets, degree: int, stream: Stream) -> tuple[NDArr
     return owner, steps
 
 
-@njit(cache=True)
+@jit
 def _step(
     targets: Targets, u: int, free: int, seen: NDArray[np.int64], walk: int, stream: Stream, revisit: bool
 ) -> int:
@@ -79,7 +79,7 @@ def _step(
     return -1
 
 
-@njit(cache=True)
+@jit
 def _close(targets: Targets, degree: int, begin: int, home: int, onward: NDArray[np.int32],
            owner: NDArray[np.int32], matched: NDArray[np.bool_]) -> None:
     """Enter the cycle from `begin` back to `home` into the matching; detours were overwritten in `onward` on the way."""
@@ -94,7 +94,7 @@ def _close(targets: Targets, degree: int, begin: int, home: int, onward: NDArray
         u, owner[v] = owner[v], u  # I3
 
 
-@njit(cache=True)
+@jit
 def closed_walk(targets: Targets, degree: int, starts: NDArray[np.int64], stream: Stream) -> tuple[NDArray[np.int32], int]:
     """One round: from each record not yet matched, walk along unused edges until the walk closes; returns owner, steps."""
     n = targets.shape[0]
@@ -124,7 +124,7 @@ def closed_walk(targets: Targets, degree: int, starts: NDArray[np.int64], stream
     return owner, steps
 
 
-@njit(cache=True)
+@jit
 def backtracking_walk(
     targets: Targets, degree: int, starts: NDArray[np.int64], stream: Stream
 ) -> tuple[NDArray[np.int32], int]:

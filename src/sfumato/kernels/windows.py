@@ -16,14 +16,15 @@ Cost
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels import jit
 
 Distances = NDArray[np.float32]
 Sequence = NDArray[np.int64]
 
 
-@njit(cache=True)
+@jit
 def _strain(far: Distances, seq: Sequence, size: int, k: int, block: int, gap: int) -> float:
     """How much the cost falls when a block is put into the gap before position `gap`: pairs across it move apart."""
     saved = 0.0
@@ -34,7 +35,7 @@ def _strain(far: Distances, seq: Sequence, size: int, k: int, block: int, gap: i
     return saved
 
 
-@njit(cache=True)
+@jit
 def _add_pull(value: NDArray[np.float64], size: int, reach: int, lo: int, hi: int, left: bool,
               cost: NDArray[np.float64]) -> None:
     """Add to cost[g], for each gap g in lo … hi, the triangular sum of `value` over the `reach` − 1 places to one side."""
@@ -65,7 +66,7 @@ def _add_pull(value: NDArray[np.float64], size: int, reach: int, lo: int, hi: in
         cost[g] += total
 
 
-@njit(cache=True)
+@jit
 def _insertion_costs(far: Distances, rest: Sequence, size: int, moved: Sequence, k: int, lo: int, hi: int,
                      value: NDArray[np.float64], cost: NDArray[np.float64]) -> None:
     """cost[g], g in lo … hi: weighted distances between the block `moved`, put into gap g, and its neighbours."""
@@ -78,7 +79,7 @@ def _insertion_costs(far: Distances, rest: Sequence, size: int, moved: Sequence,
         _add_pull(value, size, k - (block - 1 - e), lo, hi, False, cost)
 
 
-@njit(cache=True)
+@jit
 def _strain_without(far: Distances, rest: Sequence, size: int, k: int, block: int, lo: int, hi: int, p: int,
                     strain: NDArray[np.float64], near: NDArray[np.float64]) -> None:
     """The strain of every gap once the block at p is gone: copied where it cannot have changed, counted again around p."""
@@ -91,7 +92,7 @@ def _strain_without(far: Distances, rest: Sequence, size: int, k: int, block: in
             near[g] = _strain(far, rest, size, k, block, g)
 
 
-@njit(cache=True)
+@jit
 def _strain_with(far: Distances, seq: Sequence, k: int, block: int, lo: int, hi: int, p: int,
                  near: NDArray[np.float64], strain: NDArray[np.float64]) -> None:
     """The strain of every gap once the block stands at p."""
@@ -104,7 +105,7 @@ def _strain_with(far: Distances, seq: Sequence, k: int, block: int, lo: int, hi:
             strain[g] = _strain(far, seq, len(seq), k, block, g)
 
 
-@njit(cache=True)
+@jit
 def _least(cost: NDArray[np.float64], near: NDArray[np.float64], lo: int, hi: int) -> int:
     best = lo
     for g in range(lo + 1, hi + 1):
@@ -113,7 +114,7 @@ def _least(cost: NDArray[np.float64], near: NDArray[np.float64], lo: int, hi: in
     return best
 
 
-@njit(cache=True)
+@jit
 def relocate(far: Distances, seq: Sequence, k: int, lo: int, hi: int, block: int, active: NDArray[np.bool_]) -> int:
     """One pass: take each block of `block` records out and put it back, either way round, where it costs least.
 
@@ -162,7 +163,7 @@ def relocate(far: Distances, seq: Sequence, k: int, lo: int, hi: int, block: int
     return moves
 
 
-@njit(cache=True)
+@jit
 def _seam(far: Distances, seq: Sequence, k: int, first: int, last: int) -> float:
     """How much the cost falls when seq[first … last] is reversed: only pairs across its two ends change their distance."""
     saved = 0.0
@@ -179,7 +180,7 @@ def _seam(far: Distances, seq: Sequence, k: int, first: int, last: int) -> float
     return saved
 
 
-@njit(cache=True)
+@jit
 def _trim(far: Distances, seq: Sequence, k: int, first: int, last: int) -> float:
     """`_seam`, visiting only the places within k of an end of a long stretch."""
     if last - first < 2 * k:
@@ -196,7 +197,7 @@ def _trim(far: Distances, seq: Sequence, k: int, first: int, last: int) -> float
     return saved
 
 
-@njit(cache=True)
+@jit
 def reverse(far: Distances, seq: Sequence, k: int, lo: int, hi: int, close: NDArray[np.int64]) -> int:
     """One pass: reverse stretches that bring a record next to one of its nearest, `close`, when that lowers the cost."""
     place = np.full(far.shape[0], -1, np.int64)

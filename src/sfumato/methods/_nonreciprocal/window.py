@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from sfumato.data.sets import Sets
 from sfumato.methods._nonreciprocal.distances import relative_matrix
 from sfumato.methods._nonreciprocal.gray import Order, entropy_columns, gray_order
+from sfumato.methods._nonreciprocal.rings import members
 from sfumato.methods._nonreciprocal.segments import gray_tsp_order
+from sfumato.methods._nonreciprocal.voting import expected_error_rate, vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +47,42 @@ class Effort:
 
 
 def window_order(sets: Sets, k: int, effort: Effort | None = None) -> Order:
-    """The records in an order whose k-windows are alike."""
+    """The records in an order whose k-windows are alike; never worse than the Gray orders it starts from."""
     chosen = effort or Effort.for_size(len(sets))
-    order = start_order(sets, k)
-    edge = k - 1
-    size = min(chosen.piece, len(sets) - 2 * edge)
+    start = start_order(sets, k)
+    size = min(chosen.piece, len(sets) - 2 * (k - 1))
     if k < 2 or size < 2:
-        return order
-    for sweep in range(chosen.sweeps):
-        offset = sweep * size // 2
-        for begin in range(offset, offset + len(sets), size):
-            inner = min(size, offset + len(sets) - begin)
-            places = np.arange(begin - edge, begin + inner + edge) % len(sets)
-            order[places] = _improved(sets, order[places], k, chosen)
-    return order
+        return start
+    return min((_searched(sets, start.copy(), k, size, chosen), start), key=lambda order: window_error(sets, order, k))
 
 
 def start_order(sets: Sets, k: int) -> Order:
-    """The Gray order with columns as they come or by entropy, or a short tour on the latter: the one with the best windows."""
+    """The Gray order with columns as they come or by entropy, or a short tour on the latter: the one with the least error."""
     by_entropy = entropy_columns(sets)
     orders = [gray_order(sets), gray_order(sets, by_entropy)]
     if len(sets) <= 10_000:
         orders.append(gray_tsp_order(sets, columns=by_entropy))
-    return min(orders, key=lambda order: _sampled_cost(sets, order, k))
+    return min(orders, key=lambda order: window_error(sets, order, k))
 
 
-def _sampled_cost(sets: Sets, order: Order, k: int) -> float:
-    """The window cost along up to forty stretches spread evenly over the ring."""
-    from sfumato.kernels.windows import plain_cost
+def window_error(sets: Sets, order: Order, k: int) -> float:
+    """The bit error rate to expect from the ring of degree k over this order."""
+    if len(sets) < k:
+        return 0.0
+    preimages = order[members(len(sets), k)].astype(np.int32)
+    return expected_error_rate(sets, preimages, vote(sets, preimages))
 
-    length = min(250, len(order))
-    begins = np.unique(np.linspace(0, len(order) - length, 40).astype(np.int64))
-    path = np.arange(length, dtype=np.int64)
-    return sum(plain_cost(relative_matrix(sets.take(order[begin : begin + length])), path, k) for begin in begins)
+
+def _searched(sets: Sets, order: Order, k: int, size: int, effort: Effort) -> Order:
+    """Sweeps over the ring in pieces; each sweep begins half a piece further, so that no seam stays a seam."""
+    edge = k - 1
+    for sweep in range(effort.sweeps):
+        offset = sweep * size // 2
+        for begin in range(offset, offset + len(sets), size):
+            inner = min(size, offset + len(sets) - begin)
+            places = np.arange(begin - edge, begin + inner + edge) % len(sets)
+            order[places] = _improved(sets, order[places], k, effort)
+    return order
 
 
 def _improved(sets: Sets, rows: Order, k: int, effort: Effort) -> Order:
