@@ -144,7 +144,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any) 
     return Certificate(
         findings,
         records,
-        utility=measure_release(policy, release.form, release.parts, original, release.public),
+        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows or None),
         assumptions=assumptions(policy, release.notes),
         limits=(LIMITS,),
         method=chosen.method.name,
@@ -168,9 +168,10 @@ def measure_release(
     original: Any,
     public: Mapping[str, Any],
     parameters: Mapping[str, Any] | None = None,
+    behind: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Every metric that applies, under its name."""
-    comparison = compare(policy, form, parts, original, public, parameters)
+    """Every metric that applies, under its name; `behind` is the private trace where there is one."""
+    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=behind)
     figures = {}
     for cls in catalogue("metrics", Metric).values():
         metric = cls()

@@ -140,8 +140,9 @@ def _pairs(sets: Sets, worlds: Worlds) -> Any:
         open_rows = np.flatnonzero((rows.sure == 0) & (rows.kept <= rows.threshold))
         person = np.concatenate([person, np.repeat(empty, len(open_rows))])
         row = np.concatenate([row, np.tile(open_rows, len(empty))])
-        blocks.append(csr_matrix((np.ones(len(row), dtype=np.int64), (person, row)), shape=(last - first, len(worlds))))
-    return vstack(blocks).tocsr() if blocks else csr_matrix((0, len(worlds)), dtype=np.int64)
+        ones = np.ones(len(row), dtype=np.int64)
+        blocks.append(csr_matrix((ones, (person, row)), shape=(last - first, len(worlds))))
+    return vstack(blocks).tocsr()
 
 
 def _blocks(sets: Sets, worlds: Worlds) -> Iterator[tuple[int, int]]:

@@ -92,7 +92,7 @@ def below(stream: NDArray[np.uint32], bound: int) -> int:
         unfair = (np.uint64(1 << 32) - size) % size
         while (product & np.uint64(0xFFFFFFFF)) < unfair:  # I1
             product = word(stream) * size
-    return np.int64(product >> np.uint64(32))
+    return int(np.int64(product >> np.uint64(32)))
 
 
 def plain_words(key: bytes) -> Iterator[int]:

@@ -30,7 +30,7 @@ def _distance(starts: NDArray[np.int64], items: Ints, a: int, b: int) -> int:
         step = items[i] <= items[j]
         j += items[j] <= items[i]
         i += step
-    return starts[a + 1] - starts[a] + starts[b + 1] - starts[b] - 2 * common
+    return int(starts[a + 1] - starts[a] + starts[b + 1] - starts[b] - 2 * common)
 
 
 @jit

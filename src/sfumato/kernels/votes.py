@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from sfumato.kernels import jit
 
-
 Flat = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 

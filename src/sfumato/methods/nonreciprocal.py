@@ -57,7 +57,8 @@ class Drawn:
 
     @property
     def behind(self) -> NDArray[np.int64]:
-        return self.graph[self.true]
+        record: NDArray[np.int64] = self.graph[self.true]
+        return record
 
 
 class Nonreciprocal(Method):

@@ -30,6 +30,8 @@ class Comparison:
     sensitive: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    behind: Mapping[str, IntArray] | None = None
+    """Per part the original record behind each row, where the private trace is at hand."""
 
     @property
     def data(self) -> Table:

@@ -65,7 +65,9 @@ def _columns(sets: Sets, names: tuple[str, ...], items: Sequence[str]) -> NDArra
     return bits
 
 
-def workload_error(original: Baskets, published: Worlds, queries: int, sizes: tuple[int, int], seed: int = 0) -> tuple[float, float]:
+def workload_error(
+    original: Baskets, published: Worlds, queries: int, sizes: tuple[int, int], seed: int = 0
+) -> tuple[float, float]:
     """The mean query error of random type I and type II queries with |In|, |Ex| = sizes."""
     rng = np.random.default_rng(seed)
     before, after = _index(original.sets), _index(_aligned(published, original.names))

@@ -23,8 +23,8 @@ import numpy as np
 
 from sfumato.data.classes import Classes, group
 from sfumato.data.domain import FloatArray, IntArray
-from sfumato.data.table import Table, Text
 from sfumato.data.published import from_table
+from sfumato.data.table import Table, Text
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.metrics.basket_queries import workload_error
 

@@ -73,7 +73,8 @@ def _unmatched(evidence: Evidence, published: Worlds) -> tuple[int, str]:
 
 
 def _once(people: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.bincount(people, minlength=int(people.max()) + 1)[people] == 1
+    once: NDArray[np.bool_] = np.bincount(people, minlength=int(people.max()) + 1)[people] == 1
+    return once
 
 
 def _agree(

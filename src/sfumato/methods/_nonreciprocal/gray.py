@@ -67,7 +67,8 @@ def _refine(group: NDArray[np.int64], places: Order, key: NDArray[np.int64], goe
     first = places[np.maximum.accumulate(np.where(new, np.arange(len(places)), 0))]
     group[places] = first
     alone = new & np.append(new[1:], True)
-    return places[~alone & goes_on]
+    still: Order = places[~alone & goes_on]
+    return still
 
 
 def entropy_columns(sets: Sets) -> NDArray[np.int64]:
