@@ -25,42 +25,38 @@ from sfumato.methods._nonreciprocal.gray import gray_order
 
 def cahd_groups(sets: Sets, labels: NDArray[np.int64], diversity: int, reach: int = 3) -> list[NDArray[np.int64]]:
     """Groups of record numbers, each l-diverse."""
-    order = gray_order(sets).tolist()
+    order = gray_order(sets)
     left = Counter(labels.tolist())
     if max(left.values()) * diversity > len(order):
         raise Infeasible("a label is too frequent for groups of this diversity", where="protect", hint="lower l")
     groups: list[NDArray[np.int64]] = []
     skipped: list[int] = []
-    bits = sets.dense() if sets.width <= 4096 else None
-    while order:
-        group = _group(order, labels, diversity, reach, sets, bits)
-        rest = len(order) + len(skipped) - len(group)
-        if len(group) < diversity or not _eligible(left, labels[group], rest, diversity):
-            skipped.append(order.pop(0))
+    free, rest = np.ones(len(order), dtype=bool), len(order)
+    for place in range(len(order)):
+        if not free[place]:
             continue
-        taken = set(group)
-        order = [row for row in order[: reach * diversity + 1] if row not in taken] + order[reach * diversity + 1 :]
-        left.subtract(labels[group].tolist())
-        groups.append(np.array(group, dtype=np.int64))
+        near = place + np.flatnonzero(free[place : place + 4 * reach * diversity])[: reach * diversity + 1]
+        group = near[_group(order[near], labels, diversity, sets)]
+        if len(group) < diversity or not _eligible(left, labels[order[group]], rest - len(group), diversity):
+            free[place] = False
+            skipped.append(int(order[place]))
+            continue
+        free[group] = False
+        rest -= len(group)
+        left.subtract(labels[order[group]].tolist())
+        groups.append(order[group])
     return _placed(groups, skipped, labels, diversity)
 
 
-def _group(order: list[int], labels: NDArray[np.int64], diversity: int, reach: int, sets: Sets,
-           bits: NDArray[np.bool_] | None) -> list[int]:
-    """The first record with the nearest of the next ones whose labels all differ."""
-    first, near = order[0], order[1 : reach * diversity + 1]
-    if not near:
-        return [first]
-    if bits is not None:
-        distance = (bits[near] != bits[first]).sum(axis=1)
-    else:
-        distance = sets.take(near).hamming(sets.take([first] * len(near)))
-    group, used = [first], {int(labels[first])}
-    for index in np.argsort(distance, kind="stable"):
-        row = near[int(index)]
-        if len(group) < diversity and int(labels[row]) not in used:
-            group.append(row)
-            used.add(int(labels[row]))
+def _group(rows: NDArray[np.int64], labels: NDArray[np.int64], diversity: int, sets: Sets) -> list[int]:
+    """Places of the first record and of the nearest others whose labels all differ."""
+    distance = sets.take(rows).hamming(sets.take(np.full(len(rows), rows[0])))
+    group, used = [0], {int(labels[rows[0]])}
+    for index in np.argsort(distance[1:], kind="stable") + 1:
+        label = int(labels[rows[index]])
+        if len(group) < diversity and label not in used:
+            group.append(int(index))
+            used.add(label)
     return group
 
 

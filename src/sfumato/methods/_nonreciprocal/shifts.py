@@ -62,20 +62,32 @@ def spaced(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int) -
     """The rows on a ring, near their order, any `different` in a row with different labels; ``None`` where that fails."""
     if len(rows) < different:
         return None
+    placed, late = _in_line(rows, labels, different)
+    while placed and not _may_stand(placed[:-1], len(placed) - 1, int(labels[placed[-1]]), labels, different):
+        late.append(placed.pop())  # the ring closes: the end must also differ from the beginning
+    for row in late:
+        gaps = (gap for gap in range(len(placed), -1, -1) if _may_stand(placed, gap, int(labels[row]), labels, different))
+        gap = next(gaps, None)
+        if gap is None:
+            return None
+        placed.insert(gap, row)
+    return np.array(placed, dtype=np.int64) if len(placed) >= different else None
+
+
+def _in_line(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int) -> tuple[list[int], list[int]]:
+    """Rows one after another, each the first that differs from the last few; and those for which no place is left."""
     left = Counter(labels[rows].tolist())
     waiting: deque[int] = deque(rows.tolist())
     placed: list[int] = []
     while waiting:
         recent = {int(labels[row]) for row in placed[-(different - 1) :]} if different > 1 else set()
-        if len(waiting) < different:  # the ring closes: the end must also differ from the beginning
-            recent |= {int(labels[row]) for row in placed[: different - len(waiting)]}
         pick = _next(waiting, labels, recent, left, different)
         if pick is None:
-            return None
+            break
         waiting.remove(pick)
         left[int(labels[pick])] -= 1
         placed.append(pick)
-    return np.array(placed, dtype=np.int64)
+    return placed, list(waiting)
 
 
 def _next(
@@ -87,6 +99,13 @@ def _next(
         if int(labels[row]) in (pressing or set(left) - recent):
             return row
     return None
+
+
+def _may_stand(placed: list[int], gap: int, label: int, labels: NDArray[np.int64], different: int) -> bool:
+    """Whether a row with this label may be put before place `gap` of the ring; putting it there only moves others apart."""
+    reach = min(different - 1, len(placed))
+    around = [placed[(gap + step) % len(placed)] for step in range(-reach, reach)]
+    return all(int(labels[row]) != label for row in around)
 
 
 def turn(rings: Rings, shifts: NDArray[np.int64]) -> NDArray[np.int64]:
