@@ -31,8 +31,9 @@ def walks() -> None:
     rows = []
     for walk in ("truncated", "closed", "backtracking"):
         assignments(targets(200, K), walk, Randomness(0))
-    for count, names in ((3_196, None), (50_000, None), (200_000, ("truncated", "closed", "backtracking")), (1_000_000, ("truncated",))):
-        for walk in names or ("truncated", "closed", "backtracking"):
+    every = ("truncated", "closed", "backtracking")
+    for count, names in ((3_196, every), (50_000, every), (200_000, every), (1_000_000, ("truncated",))):
+        for walk in names:
             began = time.process_time()
             _, steps = assignments_and_steps(targets(count, K), walk, Randomness(1))
             rows.append([walk, count, K, f"{time.process_time() - began:.2f}", f"{steps / count / K:.2f}"])

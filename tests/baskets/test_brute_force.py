@@ -60,7 +60,10 @@ def test_few_items_by_listing_all_item_sets(
         assert least[i] == min(fits)
 
 
-@given(small_sets, small_sets, st.integers(0, 3), st.sets(st.sampled_from(NAMES), max_size=2), st.sets(st.sampled_from(NAMES), max_size=2))
+few_items = st.sets(st.sampled_from(NAMES), max_size=2)
+
+
+@given(small_sets, small_sets, st.integers(0, 3), few_items, few_items)
 @settings(max_examples=100, deadline=None)
 def test_bounds_of_counts_by_listing_worlds(
     bases: list[set[str]], doubts: list[set[str]], threshold: int, present: set[str], absent: set[str]

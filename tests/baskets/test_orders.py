@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,7 @@ def _all_cuts(count: int, smallest: int, largest: int) -> list[tuple[int, ...]]:
     for pieces in range(1, count // smallest + 1):
         for inner in combinations(range(1, count), pieces - 1):
             bounds = (0, *inner, count)
-            if all(smallest <= b - a <= largest for a, b in zip(bounds[:-1], bounds[1:], strict=True)):
+            if all(smallest <= b - a <= largest for a, b in pairwise(bounds)):
                 found.append(bounds)
     return found
 
@@ -68,7 +68,7 @@ def test_cuts_are_the_cheapest_there_are(seed: int) -> None:
     chosen = cut_points(near, count, 2, 4)
     cost = lambda bounds: sum(near[b - 1] for b in bounds[1:-1])  # noqa: E731
     assert cost(chosen) == min(cost(bounds) for bounds in _all_cuts(count, 2, 4))
-    assert all(2 <= b - a <= 4 for a, b in zip(chosen[:-1], chosen[1:], strict=True))
+    assert all(2 <= b - a <= 4 for a, b in pairwise(chosen))
 
 
 def test_where_no_cut_exists_pieces_are_even() -> None:
@@ -104,4 +104,5 @@ def test_window_order_looks_at_items_only_and_repeats_itself() -> None:
 def test_chess_reaches_the_figures_of_the_plan(shared: Path) -> None:
     sets = read_fimi(shared / "data" / "set_valued" / "chess.dat.gz").sets
     order = window_order(sets, 4, Effort(piece=1200))
-    assert window_error(sets, order, 4) < 0.066 < window_error(sets, gray_tsp_order(sets), 4) < window_error(sets, gray_order(sets), 4)
+    tour, gray = (window_error(sets, other, 4) for other in (gray_tsp_order(sets), gray_order(sets)))
+    assert window_error(sets, order, 4) < 0.066 < tour < gray

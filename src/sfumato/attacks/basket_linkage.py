@@ -37,7 +37,7 @@ class BasketLinkage(Attack):
     original: str = Field(description="the original records, which play the outsider's knowledge and score the guesses")
 
     def run(self) -> dict[str, Any]:
-        folder, policy, published = open_baskets(self.target)
+        _, policy, published = open_baskets(self.target)
         return play(policy.data.read(self.original), published)
 
 
@@ -67,5 +67,6 @@ def play(original: Baskets, published: Worlds) -> dict[str, Any]:
         best = np.asarray(spread.argmax(axis=1)).reshape(-1)
         guess = np.array([*values, ""], dtype=object)[best[known.person]]
         result[f"guesses_right:{name}"] = float((guess == original.labels[name]).mean())
-        result[f"most_frequent_label:{name}"] = float(np.unique(original.labels[name].astype(str), return_counts=True)[1].max() / len(original))
+        counts = np.unique(original.labels[name].astype(str), return_counts=True)[1]
+        result[f"most_frequent_label:{name}"] = float(counts.max() / len(original))
     return result

@@ -32,6 +32,7 @@ from sfumato.data.worlds import Worlds
 
 _BITS = 20
 _ENTRIES = 20_000_000
+_PAIRS = 500_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,5 +162,9 @@ def edge_fits(original: Baskets, published: Worlds, people: NDArray[np.int64], r
     """For given pairs of a record and a published row: compatible or not; without looking at any other pair."""
     sets, worlds = on_one_universe(original, published)
     known = _weighed(worlds)
-    total = np.asarray(sets.matrix().astype(np.int64)[people].multiply(known.weights[rows]).sum(axis=1)).reshape(-1)
-    return fits(total.astype(np.int64), sets.sizes[people], known.sure[rows], known.kept[rows], known.threshold[rows])
+    matrix, verdict = sets.matrix().astype(np.int64), np.empty(len(people), dtype=bool)
+    for first in range(0, len(people), _PAIRS):
+        who, row = people[first : first + _PAIRS], rows[first : first + _PAIRS]
+        total = np.asarray(matrix[who].multiply(known.weights[row]).sum(axis=1), dtype=np.int64).reshape(-1)
+        verdict[first : first + _PAIRS] = fits(total, sets.sizes[who], known.sure[row], known.kept[row], known.threshold[row])
+    return verdict

@@ -12,6 +12,8 @@ Items of a cell stand in reading order (by number or alphabet), separated by `se
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -47,7 +49,7 @@ def _written(sets: Sets, rank: NDArray[np.int64], names: tuple[str, ...], separa
     ranked = Sets.from_flat(sets.owners, rank[sets.items], len(sets), max(len(names), 1))
     words = np.array([*names, ""], dtype=object)[ranked.items].tolist()
     bounds = ranked.starts.tolist()
-    return [separator.join(words[begin:end]) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [separator.join(words[begin:end]) for begin, end in pairwise(bounds)]
 
 
 def from_table(table: Table, separator: str = " ") -> Worlds:

@@ -11,7 +11,8 @@ import numpy as np
 
 from sfumato.attacks.basket_linkage import BasketLinkage
 from sfumato.attacks.re_execution import ReExecution
-from sfumato.demos.base import Progress, Say, Scenario, silent
+from sfumato.demos.base import Say, Scenario
+from sfumato.methods.base import Progress, silent
 
 POLICY = """\
 # A pharmacy chain shares baskets: nobody's basket may be found, no diagnosis guessed with a chance above one in three.

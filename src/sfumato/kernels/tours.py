@@ -11,6 +11,8 @@ Cost
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -82,4 +84,4 @@ def shorten(far: NDArray[np.int32], path: Path) -> int:
 
 def plain_length(far: NDArray[np.int32], path: Path) -> int:
     """The length of a path, step by step."""
-    return int(sum(far[a, b] for a, b in zip(path[:-1], path[1:], strict=True)))
+    return int(sum(far[a, b] for a, b in pairwise(path.tolist())))

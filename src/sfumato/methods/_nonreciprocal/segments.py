@@ -19,6 +19,7 @@ Cost
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def gray_tsp_order(
     sorted_sets = sets.take(order)
     near = sorted_sets.take(np.arange(len(sets) - 1)).hamming(sorted_sets.take(np.arange(1, len(sets))))
     bounds = cut_points(near, len(sets), smallest, largest)
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds):
         path = np.arange(end - begin, dtype=np.int64)
         shorten(hamming_matrix(sorted_sets.take(np.arange(begin, end))), path)
         order[begin:end] = order[begin:end][path]

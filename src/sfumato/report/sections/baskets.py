@@ -30,9 +30,9 @@ class BasketSection(Section):
     def render(self, view: View) -> Markup:
         published = from_table(view.data, str(view.public.get("separator", " ")))
         words = (
-            f"Each of the {len(published):,} rows is a vote of {view.public.get('degree', '?')} records: the items most of them have. "
-            f"On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are in doubt; the "
-            f"record behind a row differs from it in at most {int(published.threshold.max())} items, half of the rows in at most "
+            f"Each of the {len(published):,} rows is a vote of {view.public.get('degree', '?')} records: the items most of "
+            f"them have. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
+            f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of the rows in at most "
             f"{int(np.median(published.threshold))}."
         )
         parts = [paragraph(words), columns(_binned(published.threshold), title="Rows by how many items may differ")]
