@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from curves import write_csv, write_svg
+from curves import merged, panels_of, write_csv, write_svg
 
 from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
@@ -45,7 +45,6 @@ def query_errors(baskets: Baskets, votes: Votes) -> tuple[float, float]:
 def orders(names: Sequence[str]) -> None:
     """Error by order and degree."""
     rows: list[list[object]] = []
-    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name in names:
         baskets = read_fimi(DATA / f"{name}.dat.gz")
         for k in LEVELS:
@@ -59,9 +58,10 @@ def orders(names: Sequence[str]) -> None:
                 errors = query_errors(baskets, votes)
                 rows.append([name, len(baskets), k, order_name, f"{rate:.4f}", *(f"{e:.5f}" for e in errors), f"{seconds:.2f}"])
                 print(*rows[-1], flush=True)
-                panels.setdefault(name, {}).setdefault(order_name, []).append((k, rate))
-        write_csv("baskets-orders", ("data", "records", "k", "order", "bit_error_rate", "query_I", "query_II", "cpu_s"), rows)
-        write_svg("baskets-orders", panels, "k")
+        together = merged("baskets-orders", rows)
+        header = ("data", "records", "k", "order", "bit_error_rate", "query_I", "query_II", "cpu_s")
+        write_csv("baskets-orders", header, together)
+        write_svg("baskets-orders", panels_of(together, 2, 3, 4), "k")
 
 
 def occupations(count: int, seed: int = 5) -> np.ndarray:
@@ -93,10 +93,9 @@ def _stacked(parts: list[Sets]) -> Sets:
 def diversity(names: Sequence[str]) -> None:
     """Error by l: ours, CAHD, and the greedy extraction as printed with the people it leaves below l."""
     rows: list[list[object]] = []
-    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name in names:
         baskets = read_fimi(DATA / f"{name}.dat.gz")
-        sets, labels = baskets.sets, occupations(len(baskets))
+        labels = occupations(len(baskets))
         for level in DIVERSITIES:
             found = [ours(baskets, labels, level), cahd(baskets, labels, level)]
             if len(baskets) < 5000:
@@ -104,11 +103,10 @@ def diversity(names: Sequence[str]) -> None:
             for method, rate, errors, extra, seconds in found:
                 rows.append([name, level, method, f"{rate:.4f}", *(f"{e:.5f}" for e in errors), f"{extra:.4f}", f"{seconds:.2f}"])
                 print(*rows[-1], flush=True)
-                panels.setdefault(name, {}).setdefault(method, []).append((level, rate))
         header = ("data", "l", "method", "bit_error_rate", "query_I", "query_II", "withheld_or_below_l", "cpu_s")
-        write_csv("baskets-diversity", header, rows)
-        write_svg("baskets-diversity", panels, "l")
-        del sets
+        together = merged("baskets-diversity", rows)
+        write_csv("baskets-diversity", header, together)
+        write_svg("baskets-diversity", panels_of(together, 1, 2, 3), "l")
 
 
 Found = tuple[str, float, tuple[float, float], float, float]

@@ -20,6 +20,24 @@ def write_csv(name: str, header: Sequence[str], rows: Sequence[Sequence[object]]
         writer.writerows(rows)
 
 
+def merged(name: str, rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    """The rows of an earlier run about other data (first column), then these."""
+    fresh, file = [[str(cell) for cell in row] for row in rows], RESULTS / f"{name}.csv"
+    kept: list[list[str]] = []
+    if file.is_file():
+        with file.open(newline="") as text:
+            kept = [row for row in list(csv.reader(text))[1:] if row[0] not in {row[0] for row in fresh}]
+    return kept + fresh
+
+
+def panels_of(rows: Sequence[Sequence[str]], x: int, line: int, y: int) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """One panel per value of the first column, one line per value of column `line`."""
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in rows:
+        panels.setdefault(row[0], {}).setdefault(row[line], []).append((float(row[x]), float(row[y])))
+    return panels
+
+
 def write_svg(name: str, panels: Panels, axis: str) -> None:
     width, height = 260, 200
     drawn = [_panel(title, lines, axis, index * width, width, height) for index, (title, lines) in enumerate(panels.items())]

@@ -63,8 +63,8 @@ def spaced(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int) -
     if len(rows) < different:
         return None
     placed, late = _in_line(rows, labels, different)
-    while placed and not _may_stand(placed[:-1], len(placed) - 1, int(labels[placed[-1]]), labels, different):
-        late.append(placed.pop())  # the ring closes: the end must also differ from the beginning
+    while placed and _clash(placed, labels, different):
+        late.append(placed.pop())
     for row in late:
         gaps = (gap for gap in range(len(placed), -1, -1) if _may_stand(placed, gap, int(labels[row]), labels, different))
         gap = next(gaps, None)
@@ -72,6 +72,13 @@ def spaced(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int) -
             return None
         placed.insert(gap, row)
     return np.array(placed, dtype=np.int64) if len(placed) >= different else None
+
+
+def _clash(placed: list[int], labels: NDArray[np.int64], different: int) -> bool:
+    """Whether the end of the ring, where it closes, repeats a label of the beginning within reach."""
+    seam = [*placed[-(different - 1) :], *placed[: different - 1]] if different > 1 else []
+    near = [int(labels[row]) for row in seam]
+    return any(len(set(near[i : i + different])) < different for i in range(len(near) - different + 1))
 
 
 def _in_line(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int) -> tuple[list[int], list[int]]:
