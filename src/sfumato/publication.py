@@ -225,7 +225,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any, 
     return Certificate(
         findings,
         records,
-        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows),
+        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows or None),
         assumptions=assumptions(policy, release.notes),
         limits=(LIMITS,),
         method=chosen.method.name,
@@ -253,12 +253,12 @@ def measure_release(
     behind: Mapping[str, IntArray] | None = None,
 ) -> dict[str, Any]:
     """Every metric that applies, under its name; `behind` are the rows of the private trace, when it is at hand."""
-    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=(behind or {}).get("data"))
+    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=behind)
     figures = {}
     for cls in catalogue("metrics", Metric).values():
         metric = cls()
         if metric.applies(comparison):
-            figures[metric.name] = _rounded(metric.measure(comparison))
+            figures[metric.figure or metric.name] = _rounded(metric.measure(comparison))
     return figures
 
 
