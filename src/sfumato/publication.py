@@ -321,7 +321,7 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
 def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The utility of a release folder, by all metrics that apply."""
     read, policy = open_release(folder)
-    behind = _trace_of(folder).rows
+    behind = _trace_of(folder).rows or None
     return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters, behind=behind)
 
 

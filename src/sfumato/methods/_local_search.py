@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
+from sfumato.data.domain import FloatArray, IntArray
 from sfumato.errors import Infeasible
 from sfumato.methods._cell_costs import cell_costs
 from sfumato.methods._claims import Claims
