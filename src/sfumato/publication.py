@@ -18,6 +18,7 @@ from typing import Any
 from sfumato import __version__
 from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.evidence import Evidence
+from sfumato.audit.original import in_original
 from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
@@ -136,6 +137,8 @@ def publish(
     dataset = policy.data.read(data)
     check_columns(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
+    if policy.keep and not chosen.method.keeps_rules:
+        _check_rules(policy, dataset)
     book = ledger_of(policy, ledger)
     earlier = book.history() if book is not None else None
     task = Task(policy, dataset, Randomness(seed), jobs, engine, progress, earlier)
@@ -196,6 +199,14 @@ def _certified(history: History | None, certificate: Certificate) -> History | N
     if history is None:
         return None
     return History((*history.chapters[:-1], replace(history.chapters[-1], certificate=certificate)))
+
+
+def _check_rules(policy: Policy, dataset: Any) -> None:
+    """A method that leaves records as they are cannot make a rule true that is broken already."""
+    broken = [sentence for sentence in in_original(policy, dataset) if "is broken" in sentence]
+    if broken:
+        hint = "clean the data, drop the rule, or replace its columns with a method that keeps rules"
+        raise DataError("; ".join(broken), where=policy.document.where("keep"), hint=hint)
 
 
 def check_columns(policy: Policy, dataset: Any) -> None:
