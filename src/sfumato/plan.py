@@ -64,6 +64,8 @@ def _unfit(method: Method, policy: Policy) -> str:
         return f"it works on {' and '.join(method.kinds)} data, not on {policy.data.name}"
     if policy.keep and not method.keeps_rules:
         return "it does not keep the rules under 'keep'"
+    if policy.ledger and not method.remembers and any(claim.model.joint for claim in policy.claims):
+        return "it does not look at earlier releases, and the claim is about all of them together"
     return method.refusal(policy)
 
 

@@ -137,7 +137,7 @@ def publish(
     check_columns(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
     book = ledger_of(policy, ledger)
-    earlier = book.history() if book is not None else None
+    earlier = _remembered(book, chosen, policy)
     task = Task(policy, dataset, Randomness(seed), jobs, engine, progress, earlier)
     release = chosen.method.run(task)
     release = replace(release, trace=replace(release.trace, seed=seed))
@@ -178,6 +178,16 @@ def constraints(policy: Policy, ledger: str | Path | None = None) -> list[str]:
         if claim.model.joint:
             sentences += foresight(history, claim, policy)
     return sentences
+
+
+def _remembered(book: Ledger | None, chosen: Plan, policy: Policy) -> History | None:
+    """The earlier releases; refused when the method would not look at them although a claim is about all of them."""
+    if book is None:
+        return None
+    if not chosen.method.remembers and any(claim.model.joint for claim in policy.claims):
+        hint = "write 'method: {sequential: {}}'"
+        raise PolicyError(f"{chosen.method.name} does not look at earlier releases", where=policy.document.where("method"), hint=hint)
+    return book.history()
 
 
 def _continued(earlier: History | None, policy: Policy, release: Release, dataset: Any) -> History | None:

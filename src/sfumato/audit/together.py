@@ -218,7 +218,7 @@ class Step:
     undecided: int
 
 
-def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 10.0) -> list[Step]:
+def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 5.0) -> list[Step]:
     """After each release (or one of them) the links by the match, the kernel and the full join.
 
     The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own level.

@@ -50,6 +50,7 @@ class Sequential(Method):
     name: ClassVar[str] = "sequential"
     form: ClassVar[str] = "recoded table"
     paper: ClassVar[str] = "sequential Alg. 3, §6"
+    remembers: ClassVar[bool] = True
 
     growth: Literal["unifying", "separative"] = Field(
         default="unifying", description="mix old and new records, or treat them apart"
