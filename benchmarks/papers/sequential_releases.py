@@ -2,8 +2,8 @@
 
     python benchmarks/papers/sequential_releases.py [CONFIGURATION:RECORDS:K …]
 
-Writes ``benchmarks/results/sequential_releases.csv`` and an SVG of the losses. Times are CPU seconds of one thread after the records are
-grouped into classes, kernels compiled; *exact* is the audit's proof that every link counted lies on a perfect matching.
+Writes ``benchmarks/results/sequential_releases.csv`` and an SVG of the losses. Times are CPU seconds of one thread after the
+records are grouped into classes, kernels compiled; *exact* is the audit's proof that every link counted lies on a perfect matching.
     cut level    test (a): the level that the best cut really has, against the k asked for
     match level  test (b): the true level of a release that was tuned to the match join
 """
@@ -74,7 +74,10 @@ class Run:
         row |= {"seconds": round(seconds, 2), "grouping": round(grouping, 2)}
         row |= self._proof(published, k)
         loose = specialize(self._task(published[:-1], self.releases[-1]), Claim(k, join="match"), Randomness(seed))
-        row |= {"match_loss": round(loose.loss, 3), "match_level": self._proof([*published[:-1], (loose.lo, loose.hi)], k)["proven_level"]}
+        row |= {
+            "match_loss": round(loose.loss, 3),
+            "match_level": self._proof([*published[:-1], (loose.lo, loose.hi)], k)["proven_level"],
+        }
         return row
 
     def _task(self, published: list[tuple[np.ndarray, np.ndarray]], columns: tuple[str, ...]) -> Task:
@@ -114,7 +117,9 @@ PLANS = ["CENSUS-1:100000:5", "CENSUS-2:100000:5", "R=3:100000:5", "R=4:100000:5
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("plans", nargs="*", default=PLANS, help="configuration:records:k; their lines replace older ones in the results")
+    parser.add_argument(
+        "plans", nargs="*", default=PLANS, help="configuration:records:k; their lines replace older ones in the results"
+    )
     plans = [plan.split(":") for plan in parser.parse_args().plans]
     RESULTS.mkdir(exist_ok=True)
     table = RESULTS / "sequential_releases.csv"

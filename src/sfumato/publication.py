@@ -21,6 +21,7 @@ from sfumato.audit.evidence import Evidence
 from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
+from sfumato.history.chapters import History, new_chapter
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
@@ -43,7 +44,6 @@ from sfumato.release.folder import (
     write_manifest,
     write_part,
 )
-from sfumato.release.history import History, new_chapter
 from sfumato.release.release import Part, Release, Trace
 from sfumato.release.trace_file import read_trace, save_trace, trace_path
 from sfumato.report.view import View
@@ -185,8 +185,8 @@ def _remembered(book: Ledger | None, chosen: Plan, policy: Policy) -> History | 
     if book is None:
         return None
     if not chosen.method.remembers and any(claim.model.joint for claim in policy.claims):
-        hint = "write 'method: {sequential: {}}'"
-        raise PolicyError(f"{chosen.method.name} does not look at earlier releases", where=policy.document.where("method"), hint=hint)
+        where, hint = policy.document.where("method"), "write 'method: {sequential: {}}'"
+        raise PolicyError(f"{chosen.method.name} does not look at earlier releases", where=where, hint=hint)
     return book.history()
 
 

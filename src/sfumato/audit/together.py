@@ -24,12 +24,12 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Attribute, ReleaseSequence
 from sfumato.data.table import Table
 from sfumato.errors import DataError, SfumatoError
+from sfumato.history.chapters import Chapter, History
+from sfumato.history.weave import sequence_of
 from sfumato.policy.claims import Claim
 from sfumato.policy.domains import domain_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
-from sfumato.release.history import Chapter, History
-from sfumato.release.weave import sequence_of
 
 BUDGET = 120.0
 """CPU seconds for one exact decision."""
