@@ -22,6 +22,7 @@ from sfumato.audit.original import in_original
 from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
+from sfumato.history.chapters import History, new_chapter
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
@@ -44,7 +45,6 @@ from sfumato.release.folder import (
     write_manifest,
     write_part,
 )
-from sfumato.release.history import History, new_chapter
 from sfumato.release.release import Part, Release, Trace
 from sfumato.release.trace_file import read_trace, save_trace, trace_path
 from sfumato.report.view import View
@@ -140,7 +140,7 @@ def publish(
     if policy.keep and not chosen.method.keeps_rules:
         _check_rules(policy, dataset)
     book = ledger_of(policy, ledger)
-    earlier = book.history() if book is not None else None
+    earlier = _remembered(book, chosen, policy)
     task = Task(policy, dataset, Randomness(seed), jobs, engine, progress, earlier)
     release = chosen.method.run(task)
     release = replace(release, trace=replace(release.trace, seed=seed))
@@ -181,6 +181,16 @@ def constraints(policy: Policy, ledger: str | Path | None = None) -> list[str]:
         if claim.model.joint:
             sentences += foresight(history, claim, policy)
     return sentences
+
+
+def _remembered(book: Ledger | None, chosen: Plan, policy: Policy) -> History | None:
+    """The earlier releases; refused when the method would not look at them although a claim is about all of them."""
+    if book is None:
+        return None
+    if not chosen.method.remembers and any(claim.model.joint for claim in policy.claims):
+        where, hint = policy.document.where("method"), "write 'method: {sequential: {}}'"
+        raise PolicyError(f"{chosen.method.name} does not look at earlier releases", where=where, hint=hint)
+    return book.history()
 
 
 def _continued(earlier: History | None, policy: Policy, release: Release, dataset: Any) -> History | None:

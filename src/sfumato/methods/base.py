@@ -56,6 +56,9 @@ class Method(BaseModel):
     uses_history: ClassVar[bool] = False
     """Whether it makes a release that is judged together with the earlier ones of a ledger."""
 
+    remembers: ClassVar[bool] = False
+    """Whether it takes earlier releases into account, as claims about all releases together need once there is a ledger."""
+
     @abstractmethod
     def refusal(self, policy: Policy) -> str:
         """Why this method cannot serve the policy, told before any data is read; empty when it can."""
