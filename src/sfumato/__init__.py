@@ -16,6 +16,9 @@ _HOMES = {
     "verify": "sfumato.publication",
     "measure": "sfumato.publication",
     "Publication": "sfumato.publication",
+    "recover": "sfumato.metrics.recovery",
+    "Graph": "sfumato.data.graph",
+    "estimate": "sfumato.estimation",
     "Hierarchy": "sfumato.data.hierarchy",
     "SfumatoError": "sfumato.errors",
     "PolicyError": "sfumato.errors",
@@ -25,22 +28,28 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from sfumato.data.graph import Graph
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
+    from sfumato.estimation import estimate
+    from sfumato.metrics.recovery import recover
     from sfumato.policy.policy import Policy
     from sfumato.publication import Publication, measure, publish, verify
 
 __all__ = [
     "AuditRefused",
     "DataError",
+    "Graph",
     "Hierarchy",
     "Infeasible",
     "Policy",
     "PolicyError",
     "Publication",
     "SfumatoError",
+    "estimate",
     "measure",
     "publish",
+    "recover",
     "verify",
 ]
 

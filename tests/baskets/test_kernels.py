@@ -22,12 +22,12 @@ def test_the_stream_is_chacha20() -> None:
 
 def test_kernel_and_plain_stream_agree_over_many_blocks() -> None:
     key = bytes(range(32))
-    stream, words = chacha.open_stream(key), chacha.plain_words(key)
-    assert [int(chacha.word(stream)) for _ in range(100)] == [next(words) for _ in range(100)]
+    stream, words = chacha.open_stream(chacha.key_words(key), 0), chacha.plain_words(key)
+    assert [int(chacha.next_word(stream)) for _ in range(100)] == [next(words) for _ in range(100)]
 
 
 def test_choices_are_uniform() -> None:
-    stream = chacha.open_stream(Randomness(seed=1).bytes(32))
+    stream = chacha.open_stream(chacha.key_words(Randomness(seed=1).bytes(32)), 0)
     counts = np.bincount([int(chacha.below(stream, 7)) for _ in range(7000)], minlength=7)
     assert ((counts - 1000) ** 2 / 1000).sum() < 27.9  # chi-square, 6 degrees of freedom, 1e-4
 
@@ -36,7 +36,7 @@ def test_choices_are_uniform() -> None:
 def test_truncated_walk_equals_its_twin(seed: int) -> None:
     key, n, k = Randomness(seed=seed).bytes(32), 23, 4
     edges, rows = targets(n, k), targets(n, k).tolist()
-    stream, words = chacha.open_stream(key), chacha.plain_words(key)
+    stream, words = chacha.open_stream(chacha.key_words(key), 0), chacha.plain_words(key)
     for turn in range(k):
         owner, _ = walks.truncated_walk(edges, k - turn, stream)
         assert owner.tolist() == walks.plain_truncated_walk(rows, words)

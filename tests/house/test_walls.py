@@ -15,14 +15,16 @@ LINES = [
     {"errors", "randomness"},
     {"registry", "kernels"},
     {"data"},
+    {"schema"},
     {"models", "metrics", "engines", "io"},
     {"policy", "release"},
     {"methods", "audit"},
     {"ledger"},
-    {"plan", "report", "attacks"},
+    {"plan", "report", "attacks", "estimation"},
     {"publication"},
     {"demos", "discover"},
-    {"cli", "studio", "catalogue"},
+    {"cli", "studio"},
+    {"catalogue"},
     {"__main__"},
 ]
 LINE = {room: number for number, rooms in enumerate(LINES) for room in rooms}

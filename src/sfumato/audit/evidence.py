@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sfumato.data.table import Table
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Records
+from sfumato.release.history import History
 from sfumato.release.release import Part
+from sfumato.schema.published import Tables, read_tables
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,17 @@ class Evidence:
     """Per part the original record behind each row, when the private trace is at hand."""
     private: Mapping[str, Any] = field(default_factory=dict)
     """What else of the private trace a check may use."""
+    history: History | None = None
+    """Every release so far, this one last, when a ledger (or the private trace) is at hand."""
 
     @cached_property
     def tables(self) -> dict[str, Table]:
         return {name: Table(part.table) for name, part in self.parts.items()}
+
+    @cached_property
+    def sub_tables(self) -> Tables:
+        """The parts of a release of several tables, in common codes."""
+        return read_tables(self.tables)
 
     @property
     def data(self) -> Table:

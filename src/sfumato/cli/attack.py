@@ -28,7 +28,13 @@ def _subcommand(attack: Any) -> click.Command:
     parameters: list[click.Parameter] = [
         click.Argument([name], required=field.is_required())
         if name == "target"
-        else click.Option([f"--{name.replace('_', '-')}", name], required=field.is_required(), help=field.description)
+        else click.Option(
+            [f"--{name.replace('_', '-')}", name],
+            required=field.is_required(),
+            help=field.description,
+            is_flag=field.annotation is bool,
+            default=None,
+        )
         for name, field in attack.model_fields.items()
     ]
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))

@@ -11,12 +11,15 @@ import click
 @click.option("--queries", type=click.IntRange(1), default=200, show_default=True, help="COUNT queries in the workload.")
 @click.option("--dimension", type=click.IntRange(1), default=2, show_default=True, help="Columns each query asks about.")
 @click.option("--selectivity", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share that qualifies.")
+@click.option("--percentage", type=click.FloatRange(0, 1), help="Share of each column's values a query accepts (sub-tables).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(folder: str, original: str, queries: int, dimension: int, selectivity: float, as_json: bool) -> None:
+def command(
+    folder: str, original: str, queries: int, dimension: int, selectivity: float, percentage: float | None, as_json: bool
+) -> None:
     """Measure the utility of the release in DIR against the original, by all metrics that apply."""
     from sfumato.cli._show import print_figures, print_json
     from sfumato.publication import measure
 
-    asked = {"queries": queries, "dimension": dimension, "selectivity": selectivity}
+    asked = {"queries": queries, "dimension": dimension, "selectivity": selectivity, "percentage": percentage}
     figures = measure(folder, original=original, parameters=asked)
     (print_json if as_json else print_figures)(figures)

@@ -57,7 +57,7 @@ def largest_l(codes: Codes) -> int:
     return int(codes.size // np.bincount(codes).max()) if codes.size else 0
 
 
-def check_eligible(codes: Codes, l: int, *, what: str = "the hidden column", where: str = "") -> None:  # noqa: E741
+def check_eligible(codes: Codes, l: int, *, what: str = "the hidden column", where: str = "") -> None:
     """Raise `Infeasible`, with the largest level that would work, unless max c(v) ≤ n / l."""
     most = largest_l(codes)
     if most >= l:
@@ -67,7 +67,7 @@ def check_eligible(codes: Codes, l: int, *, what: str = "the hidden column", whe
     raise Infeasible(too_frequent, where=where, hint=hint)
 
 
-def bucketize(codes: Codes, l: int, randomness: Randomness, *, what: str = "the hidden column") -> Buckets:  # noqa: E741
+def bucketize(codes: Codes, l: int, randomness: Randomness, *, what: str = "the hidden column") -> Buckets:
     """A bucket number 0 … B − 1 for each row, B = ⌊n/l⌋, such that no bucket holds a value twice."""
     if l < 1:
         raise ValueError("l must be at least 1")

@@ -72,6 +72,10 @@ class Method(BaseModel):
         """What this method would do, in sentences for ``sfumato check``."""
         return []
 
+    def examine(self, policy: Policy, data: Any) -> list[str]:
+        """What can be said only with the data at hand, for ``sfumato check`` of policies with rules under ``keep``."""
+        return []
+
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         """Whether the method can make this claim true; the contract suite holds it to that."""
         return False

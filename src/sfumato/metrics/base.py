@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.data.classes import Classes, group
 from sfumato.data.domain import Domain, IntArray
 from sfumato.data.table import Table
+from sfumato.schema.published import Tables, aligned, read_tables
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,10 @@ class Comparison:
     sensitive: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    replaced: tuple[str, ...] = ()
+    """Columns published with new values."""
     behind: Mapping[str, IntArray] | None = None
-    """Per part the original record behind each row, where the private trace is at hand."""
+    """Per part the original record behind each row, when the private trace is at hand."""
 
     @property
     def data(self) -> Table:
@@ -44,6 +47,13 @@ class Comparison:
     @property
     def suppressed(self) -> int:
         return self.inputs - self.data.rows
+
+    @cached_property
+    def sub_tables(self) -> tuple[Tables, dict[str, IntArray]] | None:
+        """Several published tables and the original in the same codes; None when a table is generalized, not exact."""
+        tables = read_tables(self.parts)
+        columns = aligned(tables, self.original)
+        return None if columns is None else (tables, columns)
 
     @cached_property
     def classes(self) -> Classes:
@@ -61,6 +71,8 @@ class Metric(ABC):
     """One measure of utility."""
 
     name: ClassVar[str]
+    figure: ClassVar[str] = ""
+    """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the name."""
     goal: ClassVar[Literal["lower", "higher"]] = "lower"
     range: ClassVar[str]
     forms: ClassVar[tuple[str, ...]] = ("recoded table",)

@@ -4,12 +4,9 @@ A workload of random queries, each a conjunction of `dimension` conditions "colu
 that about a share `selectivity` of all combinations qualifies; quasi-identifiers and sensitive columns are asked alike. A
 generalized cell counts with the share of its leaves that the condition accepts, a bucket with the share of its values (the usual
 uniformity assumption). Reported is the median of |estimate − truth| / max(truth, floor), with a floor of one per mille of the
-records so that tiny truths do not dominate.
+records so that tiny truths do not dominate. Other forms of release have workloads of their own under the same figure.
 
-Over baskets the queries ask for items present or absent, sizes as in [multitype 3.7.2], and the mean error over the number of
-records is reported.
-
-Paper: the workloads of [versatile §6]; [multitype 3.7.2].
+Paper: the workloads of [versatile §6].
 Cost: queries × (classes of the original + classes of the release).
 """
 
@@ -23,10 +20,8 @@ import numpy as np
 
 from sfumato.data.classes import Classes, group
 from sfumato.data.domain import FloatArray, IntArray
-from sfumato.data.published import from_table
 from sfumato.data.table import Table, Text
 from sfumato.metrics.base import Comparison, Metric
-from sfumato.metrics.basket_queries import workload_error
 
 
 class QueryError(Metric):
@@ -34,25 +29,13 @@ class QueryError(Metric):
 
     name: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy", "baskets")
+    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy")
     paper: ClassVar[str] = "versatile §6"
 
     def measure(self, comparison: Comparison) -> float:
-        if comparison.form == "baskets":
-            return _over_baskets(comparison)
         asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
         found = errors(comparison, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]))
         return float(np.median(found))
-
-
-def _over_baskets(comparison: Comparison) -> float:
-    """The mean error of type I (items present) and type II (items absent) queries, over the number of records."""
-    published = from_table(comparison.data, str(comparison.public.get("separator", " ")))
-    sets = comparison.original.sets
-    dense = len(sets.items) > 0.2 * len(sets) * max(sets.width, 1)
-    asked = {"queries": 200, "present": 3 if dense else 1, "absent": 4 if dense else 5} | dict(comparison.parameters)
-    sizes = (int(asked["present"]), int(asked["absent"]))
-    return sum(workload_error(comparison.original, published, int(asked["queries"]), sizes)) / 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ class AlphaK(Model):
         limited = [spread.largest() <= self.alpha * spread.total() + 1e-9 for spread in spreads]
         return everywhere(linkage, [linkage.candidates >= self.k, *limited])
 
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, AlphaK) and self.alpha <= other.alpha and self.k >= other.k
+
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         shares = [float((spread.largest() / spread.total()).max()) for spread in linkage.spread.values() if spread.kinds]
         fewest = int(linkage.candidates.min()) if len(linkage.candidates) else 0

@@ -31,6 +31,8 @@ class Model(BaseModel):
     """Whether the model speaks about sensitive values (else only about the number of candidates)."""
     bounds_candidates: ClassVar[bool] = False
     """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can give."""
+    joint: ClassVar[bool] = False
+    """Whether the model speaks about all releases of a table together, when a ledger remembers earlier ones."""
     kinds: ClassVar[tuple[str, ...]] = ("table", "baskets")
     """The kinds of data the model speaks about."""
 
@@ -45,6 +47,14 @@ class Model(BaseModel):
     def required(self) -> dict[str, Any]:
         """The level asked for."""
         return self.model_dump(exclude_none=True)
+
+    def covers(self, other: Any) -> bool:
+        """Whether everything that satisfies this model also satisfies `other`; equality unless a model knows better."""
+        return bool(self == other)
+
+    def __str__(self) -> str:
+        level = ", ".join(f"{key}: {value}" for key, value in self.required().items())
+        return f"{self.name} {{{level}}}"
 
     def suggestion(self, linkage: Linkage) -> str:
         """What to try when the model cannot be reached; `linkage` is the best that can be offered."""

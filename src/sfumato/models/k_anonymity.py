@@ -32,5 +32,8 @@ class KAnonymity(Model):
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k
 
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, KAnonymity) and self.k >= other.k
+
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0}

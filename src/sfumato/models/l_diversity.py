@@ -28,6 +28,12 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.base import BoolArray, Model, everywhere, rounded
 
 Kind = Literal["distinct", "frequency", "entropy", "recursive"]
+_WEAKER: dict[str, tuple[str, ...]] = {
+    "frequency": ("frequency", "entropy", "distinct"),
+    "entropy": ("entropy", "distinct"),
+    "distinct": ("distinct",),
+    "recursive": ("recursive",),
+}
 
 
 class LDiversity(Model):
@@ -36,7 +42,7 @@ class LDiversity(Model):
     name: ClassVar[str] = "l-diversity"
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
 
-    l: float = Field(ge=1, description="how many values must be well represented")  # noqa: E741 - the field's own letter
+    l: float = Field(ge=1, description="how many values must be well represented")
     kind: Kind = Field(default="distinct", description="what well represented means")
     c: float = Field(default=3.0, gt=0, description="the factor of recursive diversity")
 
@@ -46,6 +52,12 @@ class LDiversity(Model):
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [float(self._level(spread).min()) for spread in linkage.spread.values() if spread.kinds]
         return {"l": _whole(rounded(min(levels, default=0.0))), "kind": self.kind, **self._factor()}
+
+    def covers(self, other: Any) -> bool:
+        """Frequency is stronger than entropy (entropy ≥ −log of the largest share), and entropy than distinct."""
+        if not isinstance(other, LDiversity) or self.l < other.l:
+            return False
+        return other.kind in _WEAKER[self.kind] and (self.kind != "recursive" or self.c <= other.c)
 
     def required(self) -> dict[str, Any]:
         return {"l": _whole(self.l), "kind": self.kind, **self._factor()}

@@ -31,5 +31,8 @@ class PSensitivity(Model):
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return everywhere(linkage, [spread.distinct() >= self.p for spread in linkage.spread.values()])
 
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, PSensitivity) and self.p >= other.p
+
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         return {"p": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)}

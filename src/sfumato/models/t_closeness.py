@@ -42,6 +42,9 @@ class TCloseness(Model):
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return everywhere(linkage, [self._distance(spread) <= self.t + 1e-12 for spread in linkage.spread.values()])
 
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, TCloseness) and self.distance == other.distance and self.t <= other.t
+
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         farthest = [float(self._distance(spread).max()) for spread in linkage.spread.values() if spread.kinds]
         return {"t": rounded(max(farthest, default=0.0)), "distance": self.distance}

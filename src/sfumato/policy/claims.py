@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import PolicyError
@@ -38,19 +38,26 @@ class Claim:
     given: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
     where: str = ""
+    composite: bool = False
+    """Whether only the combination of the hidden columns is protected (written as one right side), not each of them."""
 
     def __str__(self) -> str:
-        level = ", ".join(f"{key}: {value}" for key, value in self.model.required().items())
-        return f"{self.model.name} {{{level}}}"
+        return str(self.model)
 
 
-def read_claims(entries: Any, document: Document, given: Sequence[str], hide: Sequence[str]) -> tuple[Claim, ...]:
-    """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say."""
+def read_claims(
+    entries: Any, document: Document, given: Sequence[str], hide: Sequence[str], secret: Sequence[str] = ()
+) -> tuple[Claim, ...]:
+    """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say.
+
+    A claim about all releases together hides every sensitive column (`secret`), also those this release leaves out.
+    """
     if entries is None:
         return ()
     if not isinstance(entries, list):
         raise PolicyError("'protect' is a list of claims", where=document.where("protect"), hint="write '- k-anonymity: {k: 5}'")
-    return tuple(_claim(entry, i, document, tuple(given), tuple(hide)) for i, entry in enumerate(entries))
+    claims = [_claim(entry, i, document, tuple(given), tuple(hide)) for i, entry in enumerate(entries)]
+    return tuple(replace(claim, hide=claim.hide or tuple(secret)) if claim.model.joint else claim for claim in claims)
 
 
 def _claim(entry: Any, i: int, document: Document, given: tuple[str, ...], hide: tuple[str, ...]) -> Claim:
@@ -78,7 +85,8 @@ def _explicit(entry: dict[str, Any], i: int, document: Document, given: tuple[st
     ((name, parameters),) = by.items()
     model = _model(name, parameters, document, "protect", i, "by", name)
     where = document.where("protect", i)
-    return Claim(model, _names(entry.get("given"), given), _names(entry.get("hide"), hide), where)
+    hidden = _names(entry.get("hide"), hide)
+    return Claim(model, _names(entry.get("given"), given), hidden, where, composite="hide" in entry and len(hidden) > 1)
 
 
 def _short(text: str, document: Document, where: str, i: int) -> Claim:
@@ -88,7 +96,8 @@ def _short(text: str, document: Document, where: str, i: int) -> Claim:
         raise PolicyError("the claim is not understood", where=where, hint=hint)
     name, parameter, fixed = _WORDS[match["word"]]
     model = _model(name, {parameter: match["level"], **fixed}, document, "protect", i)
-    return Claim(model, _split(match["given"]), _split(match["hide"]), where)
+    hidden = _split(match["hide"])
+    return Claim(model, _split(match["given"]), hidden, where, composite=len(hidden) > 1)
 
 
 def _split(text: str) -> tuple[str, ...]:

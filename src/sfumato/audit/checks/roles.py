@@ -13,11 +13,15 @@ class Roles(Check):
     """No identifier column, no column the policy does not publish."""
 
     name: ClassVar[str] = "roles"
-    made: ClassVar[dict[str, frozenset[str]]] = {"anatomy": frozenset({"bucket", "value", "count"})}
+    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy", "replaced table", "sub-tables")
+    made: ClassVar[dict[str, frozenset[str]]] = {
+        "anatomy": frozenset({"bucket", "value", "count"}),
+        "sub-tables": frozenset({"bucket", "value", "count", "column"}),
+    }
     """Columns that a form brings along itself."""
 
     def applies(self, evidence: Evidence) -> bool:
-        return evidence.policy.data.name == "table" and evidence.form in ("recoded table", "anatomy", "replaced table")
+        return evidence.policy.data.name == "table" and evidence.form in self.forms
 
     def examine(self, evidence: Evidence) -> Finding:
         policy = evidence.policy

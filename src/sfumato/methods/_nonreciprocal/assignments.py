@@ -38,11 +38,11 @@ def assignments_and_steps(
 ) -> tuple[NDArray[np.int32], int]:
     """The assignments with the number of steps all walks took together."""
     from sfumato.kernels import walks
-    from sfumato.kernels.chacha import open_stream
+    from sfumato.kernels.chacha import key_words, open_stream
 
     count, degree = targets.shape
     edges = targets.copy()
-    stream = open_stream(randomness.bytes(32))
+    stream = open_stream(key_words(randomness.bytes(32)), 0)
     rounds, steps = np.empty((degree, count), dtype=np.int32), 0
     for turn in range(degree):
         left = degree - turn

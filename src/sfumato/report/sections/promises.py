@@ -6,17 +6,16 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from sfumato.audit.base import Check
+from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding
 from sfumato.report.section import Section, level, paragraph, table
 from sfumato.report.view import View
 
-_WORDS = {
-    "truthfulness": "every published row covers a record of its own",
-    "boundaries": "no value is generalized beyond its boundary",
-    "roles": "no identifier and no unnamed column is published",
-    "suppression": "as many records are suppressed as stated, within the limit",
-    "files": "every file is there and unchanged",
-}
+
+def _checks() -> dict[str, str]:
+    """Name → meaning of everything the audit checks besides claims, from the checks themselves."""
+    return {name: (cls.__doc__ or "").splitlines()[0] for name, cls in catalogue("audit.checks", Check).items()}
 
 
 class Promises(Section):
@@ -30,13 +29,14 @@ class Promises(Section):
         return True
 
     def render(self, view: View) -> Markup:
-        claims = [finding for finding in view.certificate.findings if finding.model not in _WORDS]
-        checks = [finding for finding in view.certificate.findings if finding.model in _WORDS]
+        words = _checks()
+        claims = [finding for finding in view.certificate.findings if finding.model not in words]
+        checks = [finding for finding in view.certificate.findings if finding.model in words]
         header = ("", "claim", "known to outsiders", "hidden", "asked", "found", "grade")
         parts = [table(header, map(_claim, claims))] if claims else []
         if checks:
             parts.append(Markup("<h3>Also checked</h3>"))
-            parts.append(table(("", "check", "meaning"), [(_mark(f), f.model, f.reason or _WORDS[f.model]) for f in checks]))
+            parts.append(table(("", "check", "meaning"), [(_mark(f), f.model, f.reason or words[f.model]) for f in checks]))
         parts.append(paragraph("Every line was recomputed from what was published, with code that shares nothing with the method."))
         return Markup("").join(parts)
 

@@ -1,0 +1,183 @@
+"""The intersection attack: put all published tables together and see whose hidden value is the only one left.
+
+Guarantee
+    A value reported as compromised is certain in every world that agrees with the published tables. With `exact` the converse holds
+    too: whoever is not reported has at least two possible values.
+
+Paper
+    [versatile §1.3], Table 2.
+
+Notation
+    A cell is a combination of one row (and, behind buckets, one entry) of every table that agree on all shared columns: a person
+    who may exist. A world gives every cell a number of people such that every row and every entry is used as often as published.
+
+Departures
+    The paper's list of the four compromised tuples of Table 2 swaps two zip codes: (333333, black) lives in 71000 and
+    (333333, white) in 72000, in its own Table 1 and in every world that agrees with Table 2.
+
+Cost
+    Tables that no shared column connects are attacked one by one, in linear time. Connected ones are joined; up to `_EXACT`
+    cells by integer programs, beyond that by the join alone (values that no join of the tables supports are excluded).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import ReleaseError
+from sfumato.schema.estimate import Sheet
+from sfumato.schema.guardian import reach
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_EXACT = 4_000
+_JOIN_LIMIT = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compromised:
+    """Tuples (values of the given columns, the one hidden value left), in codes; and how it was found."""
+
+    given: tuple[str, ...]
+    hidden: str
+    tuples: list[tuple[int, ...]]
+    exact: bool
+    attacked: int
+    """How many different given tuples were attacked."""
+
+
+def intersect(sheets: Sequence[Sheet], given: Sequence[str], hidden: str) -> Compromised:
+    """Attack the rule given → hidden through all sheets."""
+    everything = [sheet.columns for sheet in sheets]
+    connected = [sheet for sheet in sheets if sheet.columns & reach({hidden}, everything)]
+    known = sorted(name for name in given if any(name in sheet.columns for sheet in connected))
+    if not connected or not known:
+        return Compromised(tuple(known), hidden, [], True, 0)
+    if len(connected) == 1:
+        return _certain(_candidates(connected[0], 0), known, hidden, exact=True)
+    cells = _joined(connected)
+    if cells is not None:
+        return _by_programs(cells, connected, known, hidden)
+    return _certain(_projected(connected, {*known, hidden}), known, hidden, exact=False)
+
+
+def _candidates(sheet: Sheet, place: int) -> pl.DataFrame:
+    """Rows of a sheet with every hidden value their bucket allows; `row·i` and `entry·i` number rows and entries."""
+    import polars as pl
+
+    rows = pl.DataFrame({**sheet.rows.columns, f"row·{place}": np.arange(len(sheet.rows.weight))})
+    if sheet.entries is None:
+        return rows
+    entries = pl.DataFrame({**sheet.entries.columns, f"entry·{place}": np.arange(len(sheet.entries.weight))})
+    return rows.join(entries, on=sheet.bucket, how="inner").drop(sheet.bucket)
+
+
+def _certain(cells: pl.DataFrame, known: list[str], hidden: str, *, exact: bool) -> Compromised:
+    import polars as pl
+
+    values = pl.col(hidden)
+    groups = cells.group_by(known).agg(values.n_unique().alias("#values"), values.first().alias("#value")).sort(known)
+    alone = groups.filter(pl.col("#values") == 1)
+    return Compromised(tuple(known), hidden, alone.select([*known, "#value"]).rows(), exact, len(groups))
+
+
+def _ordered(sheets: Sequence[Sheet]) -> list[int]:
+    """An order in which every sheet shares a column with an earlier one."""
+    order, seen = [0], sheets[0].columns
+    while len(order) < len(sheets):
+        following = max((i for i in range(len(sheets)) if i not in order), key=lambda i: len(sheets[i].columns & seen))
+        order.append(following)
+        seen |= sheets[following].columns
+    return order
+
+
+def _joined(sheets: Sequence[Sheet]) -> pl.DataFrame | None:
+    """All cells, or None when there are too many for integer programs."""
+    cells: pl.DataFrame | None = None
+    for place in _ordered(sheets):
+        part = _candidates(sheets[place], place)
+        if len(part) > _EXACT:
+            return None
+        if cells is None:
+            cells = part
+            continue
+        shared = [name for name in part.columns if name in cells.columns]
+        if _join_size(cells, part, shared) > 20 * _EXACT:
+            return None
+        cells = cells.join(part, on=shared, how="inner")
+    return cells if cells is not None and len(cells) <= _EXACT else None
+
+
+def _join_size(left: pl.DataFrame, right: pl.DataFrame, shared: list[str]) -> int:
+    counted = left.group_by(shared).len().join(right.group_by(shared).len(), on=shared, how="inner")
+    return int((counted["len"].cast(int) * counted["len_right"].cast(int)).sum())
+
+
+def _projected(sheets: Sequence[Sheet], wanted: set[str]) -> pl.DataFrame:
+    """Possible combinations of the wanted columns: the join of all sheets, keeping only what is still needed."""
+    order = _ordered(sheets)
+    table: pl.DataFrame | None = None
+    for step, place in enumerate(order):
+        later = frozenset().union(*(sheets[other].columns for other in order[step + 1 :]))
+        needed = later | wanted
+        if table is not None:
+            needed |= set(table.columns)
+        part = _candidates(sheets[place], place)
+        part = part.select([name for name in part.columns if name in needed]).unique()
+        if table is not None:
+            shared = [name for name in part.columns if name in table.columns]
+            if _join_size(table, part, shared) > _JOIN_LIMIT:
+                raise ReleaseError("the published tables are too large to be joined", hint="attack a smaller release")
+            part = table.join(part, on=shared, how="inner")
+        table = part.select([name for name in part.columns if name in later | wanted]).unique()
+    assert table is not None
+    return table
+
+
+def _by_programs(cells: pl.DataFrame, sheets: Sequence[Sheet], known: list[str], hidden: str) -> Compromised:
+    """Keep the pairs (given, hidden) that occur in some world, then look for given tuples with one value left."""
+    pairs = cells.select([*known, hidden]).unique(maintain_order=True).with_row_index("#pair")
+    pair = cells.join(pairs, on=[*known, hidden], how="left", maintain_order="left")["#pair"].to_numpy()
+    worlds = _Worlds(cells, sheets, pair, len(pairs))
+    possible = np.zeros(len(pairs), dtype=bool)
+    for place in range(len(pairs)):
+        if not possible[place]:
+            possible |= worlds.with_pair(place)
+    return _certain(pairs.filter(possible), known, hidden, exact=True)
+
+
+class _Worlds:
+    """The worlds behind the published tables as integer points of a polytope over the cells."""
+
+    def __init__(self, cells: pl.DataFrame, sheets: Sequence[Sheet], pair: Any, pairs: int) -> None:
+        from scipy import sparse
+
+        blocks, totals = [], []
+        for place, sheet in enumerate(sheets):
+            for part, name in zip(sheet.marginals(), (f"row·{place}", f"entry·{place}"), strict=False):
+                use = (cells[name].to_numpy(), np.arange(len(cells)))
+                blocks.append(sparse.csr_array((np.ones(len(cells)), use), shape=(len(part.weight), len(cells))))
+                totals.append(part.weight)
+        self._uses, self._totals = sparse.vstack(blocks).tocsr(), np.concatenate(totals)
+        self._of_pair = sparse.csr_array((np.ones(len(cells)), (pair, np.arange(len(cells)))), shape=(pairs, len(cells)))
+
+    def with_pair(self, place: int) -> Any:
+        """Which pairs occur in one world that has the pair `place`; nothing when no world has it."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        wanted = self._of_pair[[place], :]
+        size = self._uses.shape[1]
+        found = milp(
+            -np.asarray(wanted.todense()).ravel(),
+            constraints=[LinearConstraint(self._uses, self._totals, self._totals), LinearConstraint(wanted, 1, np.inf)],
+            integrality=np.ones(size, dtype=np.int64),
+            bounds=Bounds(0, np.inf),
+        )
+        if found.x is None:
+            return np.zeros(self._of_pair.shape[0], dtype=bool)
+        return self._of_pair @ np.round(found.x) > 0.5

@@ -1,0 +1,149 @@
+"""Agreement: the sub-tables of a release speak about the same people, show every column, and with the original say the truth.
+
+From the published files: columns that two tables share are distributed alike in both, and every column the policy publishes is
+in some table. With the original: every table is the original's own projection (values as they are, or generalized truthfully),
+and hidden values are the original's. With the private trace: every bucket holds its own rows' values, and no two tables stand
+in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.audit.base import Check
+from sfumato.audit.checks.truthfulness import cover
+from sfumato.audit.evidence import Evidence
+from sfumato.data.classes import group
+from sfumato.data.domain import IntArray
+from sfumato.data.table import Table
+from sfumato.release.certificate import Finding
+from sfumato.release.release import Part
+from sfumato.schema.published import BUCKET, Published, Tables
+
+_SAME_PLACE = 0.5
+
+
+class Agreement(Check):
+    """Sub-tables are complete, agree with each other, and with the original when it is at hand."""
+
+    name: ClassVar[str] = "agreement"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "sub-tables"
+
+    def examine(self, evidence: Evidence) -> Finding:
+        tables = evidence.sub_tables
+        wrong = [*_incomplete(evidence, tables), *_contradictions(tables)]
+        if isinstance(evidence.original, Table):
+            wrong += [f"{table.name} {what}" for table in tables.tables for what in _untrue(evidence, tables, table)]
+        if evidence.behind is not None:
+            wrong += _linked(evidence)
+        return Finding(self.name, not wrong, {"tables": 0}, {"tables": len(wrong)}, reason="; ".join(wrong))
+
+
+def _incomplete(evidence: Evidence, tables: Tables) -> list[str]:
+    shown = frozenset().union(*(table.columns for table in tables.tables))
+    lost = [f"no table shows column '{name}'" for name in evidence.policy.published if name not in shown]
+    return lost + [f"column '{name}' is published but not by the policy" for name in sorted(shown - set(evidence.policy.published))]
+
+
+def _contradictions(tables: Tables) -> list[str]:
+    """Shared visible columns must have the same joint distribution in both tables."""
+    wrong = []
+    for one, other in combinations(tables.tables, 2):
+        shared = sorted(set(one.visible) & set(other.visible))
+        if shared and not _same(one.visible, other.visible, shared):
+            wrong.append(f"{one.name} and {other.name} do not agree on the columns they share")
+    return wrong
+
+
+def _same(one: object, other: object, names: list[str]) -> bool:
+    left, right = [one[name] for name in names], [other[name] for name in names]  # type: ignore[index]
+    if len(left[0]) != len(right[0]):
+        return False
+    classes = group([np.concatenate(pair) for pair in zip(left, right, strict=True)])
+    half = len(left[0])
+    return bool((np.bincount(classes.of[:half], minlength=len(classes)) * 2 == classes.counts).all())
+
+
+def _untrue(evidence: Evidence, tables: Tables, table: Published) -> Iterator[str]:
+    original: Table = evidence.original
+    if original.rows != table.rows:
+        yield "does not have as many rows as the original"
+        return
+    if table.visible and not _exact(tables, table, original) and _uncovered(evidence, table):
+        yield "has rows that stand for no record of the original"
+    for name in table.hidden:
+        if not _hidden_values(tables, table, original, name):
+            yield f"lists values of '{name}' that are not the original's"
+    if table.bucket is not None and evidence.behind is not None and not _own_values(evidence, tables, table):
+        yield "has buckets that do not list the values of their own rows"
+
+
+def _recoded(tables: Tables, original: Table, name: str) -> IntArray:
+    """The original column in the codes of the published one; values never published get codes of their own."""
+    known = {label: code for code, label in enumerate(tables.labels[name])}
+    text = original.text(name)
+    codes = np.array([known.get(label, len(known) + place) for place, label in enumerate(text.labels)], dtype=np.int64)
+    return codes[text.codes]
+
+
+def _exact(tables: Tables, table: Published, original: Table) -> bool:
+    truth = {name: _recoded(tables, original, name) for name in table.visible}
+    return _same(table.visible, truth, sorted(table.visible))
+
+
+def _uncovered(evidence: Evidence, table: Published) -> bool:
+    """Generalized columns: some row covers no record of its own."""
+    if any(evidence.policy.columns[name].hierarchy is None and name not in evidence.original.names for name in table.visible):
+        return True
+    known = set(table.visible)
+    columns = {
+        name: column.model_copy(update={"role": "quasi-identifier" if name in known else "other", "publish": name in known})
+        for name, column in evidence.policy.columns.items()
+    }
+    part = evidence.parts[table.name].table
+    part = part.drop_columns([BUCKET]) if BUCKET in part.column_names else part
+    behind = None if evidence.behind is None else {"data": evidence.behind[table.name]}
+    policy = replace(evidence.policy, columns=columns)
+    inner = replace(evidence, form="recoded table", parts={"data": Part(part)}, policy=policy, behind=behind)
+    return bool(cover(inner, bounded=True).rows)
+
+
+def _hidden_values(tables: Tables, table: Published, original: Table, name: str) -> bool:
+    """Counts of a hidden column: as in the original, or fewer where values are withheld."""
+    assert table.entry_count is not None
+    truth = np.bincount(_recoded(tables, original, name), minlength=len(tables.labels[name]))
+    listed = np.bincount(table.hidden[name], weights=table.entry_count, minlength=len(truth))
+    return bool((listed <= truth).all()) if table.withheld else bool((listed == truth).all())
+
+
+def _own_values(evidence: Evidence, tables: Tables, table: Published) -> bool:
+    assert evidence.behind is not None
+    assert table.bucket is not None
+    assert table.entry_bucket is not None
+    assert table.entry_count is not None
+    shown = table.bucket >= 0
+    names = sorted(table.hidden)
+    truth = [_recoded(tables, evidence.original, name)[evidence.behind[table.name]][shown] for name in names]
+    own = [table.bucket[shown], *truth]
+    listed = [table.entry_bucket, *(table.hidden[name] for name in names)]
+    classes = group([np.concatenate(pair) for pair in zip(own, listed, strict=True)])
+    half, weight = int(shown.sum()), table.entry_count.astype(np.float64)
+    stated = np.bincount(classes.of[half:], weights=weight, minlength=len(classes))
+    return bool((np.bincount(classes.of[:half], minlength=len(classes)) == stated).all())
+
+
+def _linked(evidence: Evidence) -> list[str]:
+    """Two tables whose rows at the same place stand for the same person more often than not are linked by their order."""
+    assert evidence.behind is not None
+    wrong = []
+    for (one, left), (other, right) in combinations(evidence.behind.items(), 2):
+        if len(left) == len(right) and len(left) > 20 and float((left == right).mean()) > _SAME_PLACE:
+            wrong.append(f"{one} and {other} stand in the same order")
+    return wrong

@@ -1,0 +1,89 @@
+"""Perturbation: the published graph is what the declared flip would make of some graph, and of this one when it is at hand.
+
+From the published files alone: edges are a simple graph in ascending order, the recovered number of edges is possible, and degrees
+vary at least as much as the flip makes them vary. A graph published without flipping, or with a much smaller flip than declared,
+fails. With the original: the number of published edges is what this original leads to. With the private names: as many edges
+were lost and gained as the flip would.
+
+Every count is compared at six standard deviations, so an honest release fails once in a hundred million.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.base import Check
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.readings.graph import published_graph
+from sfumato.data.flip import Flip
+from sfumato.data.graph import Dropped, Graph
+from sfumato.release.certificate import Finding
+
+SIGMAS = 6.0
+
+
+class Perturbation(Check):
+    """The published graph fits the declared flip."""
+
+    name: ClassVar[str] = "perturbation"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "graph" and "delete" in evidence.public
+
+    def examine(self, evidence: Evidence) -> Finding:
+        flip, graph = Flip.from_public(evidence.public), published_graph(evidence)
+        wrong = [*_alone(evidence, graph, flip), *_with_original(evidence, graph, flip)]
+        return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
+
+
+def _alone(evidence: Evidence, graph: Graph, flip: Flip) -> Iterator[str]:
+    codes = _codes(evidence, graph.nodes)
+    if graph.dropped != Dropped() or bool((codes[1:] <= codes[:-1]).any()):
+        yield "the published edges are not a simple graph in ascending order"
+    recovered = (graph.size - graph.pairs * flip.add) / flip.slope
+    slack = SIGMAS * max(flip.edges_error(graph.pairs, 0), flip.edges_error(graph.pairs, graph.pairs)) + 1
+    if not -slack <= recovered <= graph.pairs + slack:
+        yield "no graph has the number of edges that the declared flip would lead back to"
+    noise = graph.nodes * min(flip.add * (1 - flip.add), flip.delete * (1 - flip.delete))
+    if graph.nodes > 1 and float(np.var(graph.degrees)) < noise * (1 - SIGMAS * math.sqrt(2 / (graph.nodes - 1))):
+        yield "degrees vary less than the declared flip makes them vary"
+
+
+def _codes(evidence: Evidence, nodes: int) -> NDArray[np.int64]:
+    table = evidence.parts["edges"].table
+    source, target = (table.column(name).cast("int64").to_numpy() for name in ("source", "target"))
+    return np.where(source < target, source * nodes + target, -1)
+
+
+def _with_original(evidence: Evidence, graph: Graph, flip: Flip) -> Iterator[str]:
+    original: Graph | None = evidence.original
+    if original is None:
+        return
+    if original.nodes != graph.nodes:
+        yield f"{graph.nodes} people are published, the original has {original.nodes}"
+        return
+    names = evidence.private.get("names")
+    if names is not None:
+        yield from _flips(original.relabelled(np.asarray(names)), graph, flip)
+    elif not _plausible(graph.size, [(original.size, 1 - flip.delete), (original.pairs - original.size, flip.add)]):
+        yield "the number of published edges is not what the declared flip makes of this original"
+
+
+def _flips(renamed: Graph, graph: Graph, flip: Flip) -> Iterator[str]:
+    kept = len(np.intersect1d(renamed.codes, graph.codes, assume_unique=True))
+    if not _plausible(renamed.size - kept, [(renamed.size, flip.delete)]):
+        yield "the number of lost edges is not what the declared flip leads to"
+    if not _plausible(graph.size - kept, [(renamed.pairs - renamed.size, flip.add)]):
+        yield "the number of gained edges is not what the declared flip leads to"
+
+
+def _plausible(count: int, trials: list[tuple[int, float]]) -> bool:
+    """Whether a sum of binomials may well be `count`."""
+    mean = sum(number * chance for number, chance in trials)
+    spread = math.sqrt(sum(number * chance * (1 - chance) for number, chance in trials))
+    return abs(count - mean) <= SIGMAS * spread + SIGMAS

@@ -1,0 +1,121 @@
+"""Replacements: new values lie in their domains, other columns are as they were, and nothing echoes the original.
+
+Without the original only the domains can be judged. With it, kept columns must have the same combinations of values; with the
+private trace also record by record, and replaced values may agree with the original ones no more often than chance allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.audit.base import Check
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.legal_records import part_of
+from sfumato.data.classes import group
+from sfumato.data.domain import IntArray
+from sfumato.data.table import Table, Text
+from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.policy.replacements import Domain, Like, Values
+from sfumato.release.certificate import Finding
+
+_SIGMA = 7.0
+
+
+class Domains(Check):
+    """Replaced values lie in their domains."""
+
+    name: ClassVar[str] = "domains"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "replaced table"
+
+    def examine(self, evidence: Evidence) -> Finding:
+        outside = {name: _outside(evidence, name, domain) for name, domain in replacements_of(evidence.policy).items()}
+        wrong = [f"{count} values of '{name}' are outside its domain" for name, count in outside.items() if count]
+        return Finding(self.name, not wrong, {"outside": 0}, {"outside": sum(outside.values())}, reason="; ".join(wrong))
+
+
+def _outside(evidence: Evidence, name: str, domain: Domain) -> int:
+    text = evidence.data.text(name)
+    if isinstance(domain, Like):
+        if evidence.original is None:
+            return 0
+        domain = Values(evidence.original.text(domain.column).labels)
+    return int(text.counts()[~domain.contains(text.labels)].sum())
+
+
+class Kept(Check):
+    """Columns that are not replaced are published as they were."""
+
+    name: ClassVar[str] = "kept columns"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "replaced table" and evidence.original is not None and bool(_kept(evidence))
+
+    def examine(self, evidence: Evidence) -> Finding:
+        names = _kept(evidence)
+        if evidence.behind is not None:
+            rows = evidence.behind["data"]
+            changed = sum(_different(evidence.data.text(n), evidence.original.text(n), rows) for n in names)
+        else:
+            now, before = _combinations(evidence.data, names), _combinations(evidence.original, names)
+            changed = sum((now - before).values())
+        reason = f"{changed} kept cells or rows differ from the original" if changed else ""
+        return Finding(self.name, not changed, {"changed": 0}, {"changed": changed}, reason=reason)
+
+
+def _kept(evidence: Evidence) -> list[str]:
+    return [name for name in evidence.policy.published if evidence.policy.columns[name].role != "replaced"]
+
+
+def _different(now: Text, before: Text, rows: IntArray) -> int:
+    place = {label: code for code, label in enumerate(before.labels)}
+    same = np.array([place.get(label, -1) for label in now.labels])[now.codes] == before.codes[rows]
+    return int((~same).sum())
+
+
+def _combinations(table: Table, names: list[str]) -> Counter[tuple[str, ...]]:
+    classes = group([table.text(name).codes for name in names], rows=table.rows)
+    first = np.zeros(len(classes), dtype=np.int64)
+    first[classes.of] = np.arange(table.rows)
+    texts = [np.array(table.text(name).labels, dtype=object)[table.text(name).codes[first]].tolist() for name in names]
+    return Counter(dict(zip(zip(*texts, strict=True), classes.counts.tolist(), strict=True)))
+
+
+class Echo(Check):
+    """Replaced values agree with the original ones no more often than chance allows."""
+
+    name: ClassVar[str] = "echo"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "replaced table" and evidence.original is not None and evidence.behind is not None
+
+    def examine(self, evidence: Evidence) -> Finding:
+        assert evidence.behind is not None
+        rows = evidence.behind["data"]
+        names = [name for name in replacements_of(evidence.policy) if not _bound(evidence, name)]
+        loud = [name for name in names if _echoes(evidence.data.text(name), evidence.original.text(name), rows)]
+        reason = "columns that repeat the original too often: " + ", ".join(loud) if loud else ""
+        return Finding(self.name, not loud, {"columns": 0}, {"columns": len(loud)}, reason=reason)
+
+
+def _bound(evidence: Evidence, name: str) -> bool:
+    """Whether rules bind the column to kept or original values of its record; then agreement may be wanted."""
+    replaced = tuple(replacements_of(evidence.policy))
+    part = part_of(name, replaced, rules_of(evidence.policy))
+    return bool(part.mentioned) or part.looks_back
+
+
+def _echoes(now: Text, before: Text, rows: IntArray) -> bool:
+    """More agreements than independent columns with these frequencies would have, by seven standard deviations."""
+    place = {label: code for code, label in enumerate(before.labels)}
+    code = np.array([place.get(label, -1) for label in now.labels])
+    agreements = int((code[now.codes] == before.codes[rows]).sum())
+    count = len(rows)
+    shared = [(n, before.counts()[c]) for n, c in zip(now.counts(), code, strict=True) if c >= 0]
+    expected = sum(float(n) * float(b) for n, b in shared) / count
+    return agreements > expected + _SIGMA * math.sqrt(expected + 1)

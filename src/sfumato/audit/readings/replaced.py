@@ -1,0 +1,254 @@
+"""A replaced table: what somebody who knows rules, domains and the way it was made believes about a person's original values.
+
+Guarantee
+    *Blind* parts (made without looking at the values they replace) tell nothing: the belief is the one before publication, uniform
+    over all tables that obey the rules [obfuscation Theorem 5.1; Def. 5.3]. It is computed exactly where legal records can be
+    listed, else estimated from the published rows, which are themselves draws from it. *Shuffled* parts leave the published
+    frequencies. Parts made by LM or LM* are reverse engineered [obfuscation §5.5.2].
+
+Notation
+    kind of person   people with the same given values that matter for the hidden column
+    grade            exact, or estimate ± d at 1 − α with d from the number of draws
+
+Departures
+    The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's rules
+    mention. How a part was made is the manifest's word; it cannot be read off the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.audit.base import Reading
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.legal_records import Joined, contributions, legal_records, part_of, shares
+from sfumato.audit.reverse import linked, linked_at_random
+from sfumato.audit.worlds import margin, repetitions
+from sfumato.data.classes import Classes, group
+from sfumato.data.domain import IntArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.table import Text
+from sfumato.errors import DataError
+from sfumato.policy.claims import Claim
+from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.policy.rules import columns_of
+from sfumato.release.certificate import Finding
+
+ALPHA = 0.05
+DEVIATION = 0.05
+_WORK = 4e8
+_WIDEST = 0.3
+_CONTEXTS = 2_000
+
+
+@dataclass(frozen=True)
+class Belief:
+    """People by kind, and the probability of every value for each."""
+
+    people: IntArray
+    spread: Spread
+    grade: str
+    how: str
+
+
+class ReplacedReading(Reading):
+    """Belief about original values, by possible worlds."""
+
+    name: ClassVar[str] = "replaced table"
+
+    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
+        return self._beliefs(evidence, claim)[0]
+
+    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
+        linkage, grade, how = self._beliefs(evidence, claim)
+        verdict = claim.model.satisfied(linkage)
+        below = int(linkage.people[~verdict].sum())
+        return Finding(
+            model=claim.model.name,
+            holds=not below,
+            required=claim.model.required(),
+            achieved=claim.model.achieved(linkage),
+            given=claim.given,
+            hide=claim.hide,
+            grade=grade,
+            reason=f"{below} people fall below" if below else how,
+        )
+
+    def _beliefs(self, evidence: Evidence, claim: Claim) -> tuple[Linkage, str, str]:
+        rows = evidence.data.rows
+        kept = [name for name in claim.given if evidence.policy.columns[name].role != "replaced"]
+        classes = group([evidence.data.text(name).codes for name in kept], rows=rows)
+        found = [believed(evidence, claim, name) for name in claim.hide]
+        if not found:
+            return Linkage(classes.counts, classes.counts), "exact", "rows with the same kept values"
+        people = found[0].people
+        candidates = classes.counts if len(classes) == len(people) else np.full(len(people), classes.counts.min())
+        spread = {name: belief.spread for name, belief in zip(claim.hide, found, strict=True)}
+        if any(len(belief.people) != len(people) for belief in found):
+            raise DataError("hidden columns of different parts need one claim each")
+        estimated = [belief.grade for belief in found if belief.grade != "exact"]
+        how = "; ".join(dict.fromkeys(belief.how for belief in found))
+        return Linkage(people, candidates, spread), (estimated or ["exact"])[0], how
+
+
+def believed(evidence: Evidence, claim: Claim, name: str) -> Belief:
+    """What an outsider with the claim's given columns believes about one hidden column."""
+    if evidence.policy.columns[name].role != "replaced":
+        kept = [g for g in claim.given if evidence.policy.columns[g].role != "replaced"]
+        return _counted(evidence, name, kept, "exact", "the column is published as it is")
+    part = part_of(name, _replaced(evidence), rules_of(evidence.policy))
+    made = _entry(evidence, name)
+    known = [g for g in claim.given if g in part.columns and g != name]
+    if made.get("engine") == "shuffle":
+        return _counted(evidence, name, [], "exact", "the published values are the original ones in another order")
+    if any(column.original for condition in part.conditions for column in columns_of(condition)):
+        raise DataError("rules bind new values to the original ones of the same record", hint="no claim can hide such a column")
+    if made.get("heuristic") in ("LM", "LM*"):
+        return _reversed(evidence, part, name, made)
+    return _blind(evidence, part, name, known)
+
+
+def _replaced(evidence: Evidence) -> tuple[str, ...]:
+    return tuple(name for name, column in evidence.policy.columns.items() if column.role == "replaced" and column.publish)
+
+
+def _entry(evidence: Evidence, name: str) -> Mapping[str, Any]:
+    for entry in evidence.public.get("parts", ()):
+        if name in entry.get("columns", ()):
+            found: Mapping[str, Any] = entry
+            return found
+    raise DataError(f"the manifest does not say how column '{name}' was made")
+
+
+def _counted(evidence: Evidence, name: str, by: list[str], grade: str, how: str) -> Belief:
+    """Frequencies in the published rows, per combination of the columns `by`."""
+    text = evidence.data.text(name)
+    classes = group([evidence.data.text(column).codes for column in by], rows=evidence.data.rows)
+    return Belief(classes.counts, Spread.count(classes.of, text.codes, len(classes), text.labels), grade, how)
+
+
+def _blind(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Belief:
+    exact = _enumerated(evidence, part, name, known)
+    if exact is not None:
+        return exact
+    if part.looks_back:
+        raise DataError("totals of the original leave a belief that cannot be computed here", hint="use smaller domains")
+    by = [column for column in (*part.mentioned, *known) if column in evidence.data.names]
+    estimate = _counted(evidence, name, by, "", "")
+    rows = int(estimate.people.min())
+    d = margin(rows, ALPHA)
+    if d > _WIDEST:
+        raise DataError(f"{rows} published rows are too few to estimate a belief", hint="publish more rows or use smaller domains")
+    how = "blind to the original (zero knowledge); the belief is estimated from the published rows"
+    return replace(estimate, grade=f"estimate ± {d:.3f} at {1 - ALPHA}", how=how)
+
+
+def _enumerated(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Belief | None:
+    """The exact belief by listing legal records in every context."""
+    split = (*part.mentioned, *part.groups)
+    if any(column not in evidence.data.names for column in split):
+        return None
+    contexts = group([evidence.data.text(column).codes for column in split], rows=evidence.data.rows)
+    if len(contexts) > _CONTEXTS:
+        return None
+    domains = replacements_of(evidence.policy)
+    tables: list[dict[str, Text]] = []
+    seen: dict[tuple[str, ...], dict[str, Text] | None] = {}
+    for first in _firsts(contexts.of, len(contexts)):
+        context = {c: evidence.data.text(c).labels[evidence.data.text(c).codes[first]] for c in part.mentioned}
+        key = tuple(context.values())
+        if key not in seen:
+            seen[key] = legal_records(part, domains, context)
+        listed = seen[key]
+        if listed is None or not len(listed[name].codes):
+            return None
+        tables.append(listed)
+    chances = _chances(evidence, part, tables, contexts, known)
+    return None if chances is None else _belief(name, known, tables, chances, contexts.counts)
+
+
+def _firsts(labels: IntArray, count: int) -> list[int]:
+    first = np.zeros(count, dtype=np.int64)
+    first[labels[::-1]] = np.arange(len(labels))[::-1]
+    return first.tolist()
+
+
+def _chances(
+    evidence: Evidence, part: Joined, tables: list[dict[str, Text]], contexts: Classes, known: list[str]
+) -> list[Any] | None:
+    """Per context the probability of every listed record; with a total, given that everybody's add up to it."""
+    if not part.whole:
+        return [np.full(len(next(iter(table.values())).codes), 1.0) for table in tables]
+    if len(part.whole) != 1 or known:
+        return None
+    published = {column: evidence.data.text(column) for column in evidence.data.names}
+    reached = contributions(part.whole, published)
+    own = [contributions(part.whole, table) for table in tables]
+    if reached is None or any(values is None for values in own):
+        return None
+    listed = [values[0] for values in own if values]
+    if not part.groups:
+        return shares(listed, contexts.counts.tolist(), int(reached[0].sum()))
+    totals = np.bincount(contexts.of, weights=reached[0]).astype(np.int64)
+    each = [shares([v], [n], int(s)) for v, n, s in zip(listed, contexts.counts.tolist(), totals, strict=True)]
+    return None if any(one is None for one in each) else [one[0] for one in each if one]
+
+
+def _belief(name: str, known: list[str], tables: list[dict[str, Text]], chances: list[Any], counts: IntArray) -> Belief:
+    """One kind of person per context and per value of the given columns inside the part."""
+    start, values, weights, people = [0], [], [], []
+    labels = tables[0][name].labels
+    for table, chance, count in zip(tables, chances, counts, strict=True):
+        cells = group([table[column].codes for column in known], rows=len(chance))
+        for cell in range(len(cells)):
+            inside = cells.of == cell
+            weight = np.bincount(table[name].codes[inside], weights=chance[inside], minlength=len(labels))
+            used = np.flatnonzero(weight > 0)
+            values.append(used)
+            weights.append(weight[used])
+            start.append(start[-1] + len(used))
+            people.append(int(count))
+    spread = Spread(np.array(start, dtype=np.int64), np.concatenate(values), np.concatenate(weights), labels)
+    how = "zero knowledge beyond the rules: all tables that obey them are equally likely"
+    return Belief(np.array(people, dtype=np.int64), spread, "exact", how)
+
+
+def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, Any]) -> Belief:
+    """LM and LM*: worlds drawn backwards from the published table."""
+    heuristic, size = made.get("heuristic"), int(made.get("block", 0))
+    listed = None if part.mentioned else legal_records(part, replacements_of(evidence.policy), {})
+    published = {column: evidence.data.text(column) for column in part.columns}
+    own = None if listed is None else contributions(part.whole, listed)
+    reached = contributions(part.whole, published)
+    if heuristic not in ("LM", "LM*") or listed is None or own is None or reached is None or len(own) != 1:
+        raise DataError("what the original left in this part cannot be estimated", hint="drop the claim or change its rules")
+    pairs = np.stack([own[0], listed[name].codes.astype(np.int64)], axis=1)
+    values, weights = np.unique(pairs, axis=0, return_counts=True)
+    totals, place = np.unique(values[:, 0], return_inverse=True)
+    mass = np.bincount(place, weights=weights).astype(float)
+    start = np.searchsorted(totals, reached[0])
+    t = repetitions(DEVIATION, ALPHA)
+    if t * len(start) * len(totals) > _WORK:
+        raise DataError("the table is too large for reverse engineering", hint="use a direct engine or publish fewer records")
+    random = np.random.default_rng()
+    if heuristic == "LM":
+        rows = evidence.behind["data"] if evidence.behind is not None else np.arange(len(start))
+        order = np.argsort(rows, kind="stable")
+        blocks = [order[i : i + size] for i in range(0, len(order), size)]
+        often = linked(start, totals, mass, blocks, t, random)
+    else:
+        often = linked_at_random(start, totals, mass, size, t, random)
+    share = np.zeros((len(totals), len(listed[name].labels)))
+    np.add.at(share, (place, values[:, 1]), weights)
+    chance = often @ (share / share.sum(axis=1, keepdims=True)) / t
+    used = chance > 0
+    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int64)
+    spread = Spread(starts, np.nonzero(used)[1].astype(np.int64), chance[used], listed[name].labels)
+    how = f"reverse engineering of {heuristic} with blocks of {size}, {t} worlds drawn"
+    return Belief(np.ones(len(start), dtype=np.int64), spread, f"estimate ± {DEVIATION} at {1 - ALPHA}", how)
+
+

@@ -1,0 +1,104 @@
+"""Flip every pair of a graph independently, in time that grows with what changes and not with N².
+
+Guarantee
+    Every edge is lost with probability q and every non-edge becomes an edge with probability a, all independently; nodes get
+    new names, a uniform permutation. The draws are cryptographic unless a seed is given.
+
+Paper
+    [multitype §4.2], the symmetric flip q = a = μ and naive anonymization before it.
+
+Invariants
+    I1  The gap to the next chosen pair is geometric, so every pair is chosen with the same probability, independently.
+    I2  Pairs are chosen among *all* pairs and then thrown away where an edge stood: what is left is a choice among non-edges.
+
+Cost
+    O(h + a·N²/2) draws, in blocks; memory for the published edges only.
+
+>>> from sfumato.data.graph import Graph
+>>> published = flipped(Graph.from_pairs([0, 1], [1, 2]), Flip.symmetric(0.0), Randomness(seed=1))
+>>> sorted(published.degrees.tolist())
+[1, 1, 2]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.flip import Flip
+from sfumato.data.graph import Graph, contains
+from sfumato.randomness import Randomness
+
+Integers = NDArray[np.int64]
+
+_BLOCK = 1 << 20
+
+
+def flipped(graph: Graph, flip: Flip, randomness: Randomness) -> Graph:
+    """The graph under new names, with every pair flipped."""
+    renamed = graph.relabelled(randomness.child("names").permutation(graph.nodes))
+    return reflipped(renamed, flip, randomness)
+
+
+def reflipped(graph: Graph, flip: Flip, randomness: Randomness) -> Graph:
+    """The graph under the same names, with every pair flipped."""
+    lost = chosen(graph.size, flip.delete, randomness.child("lost"))
+    kept = np.delete(graph.codes, lost)
+    gained = pair_codes(chosen(graph.pairs, flip.add, randomness.child("gained")), graph.nodes)
+    gained = gained[~contains(graph.codes, gained)]  # I2
+    return Graph.from_codes(merged(kept, gained), graph.nodes)
+
+
+def chosen(count: int, chance: float, randomness: Randomness) -> Integers:
+    """Each of 0 … count − 1 with probability `chance`, ascending, by skipping from one to the next.
+
+    >>> chosen(5, 1.0, Randomness(seed=1)).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    blocks = list(_chosen_blocks(count, chance, randomness))
+    return np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
+
+
+def _chosen_blocks(count: int, chance: float, randomness: Randomness) -> Iterator[Integers]:
+    if chance <= 0 or count == 0:
+        return
+    if chance >= 1:
+        yield np.arange(count, dtype=np.int64)
+        return
+    last, scale = -1, np.log1p(-chance)
+    while last < count:
+        draws = min(_BLOCK, int((count - last) * chance * 1.05) + 64)
+        gaps = np.floor(np.log1p(-randomness.uniform(draws)) / scale) + 1  # I1
+        places = last + np.cumsum(np.minimum(gaps, float(count) + 1).astype(np.int64))
+        last = int(places[-1])
+        yield places[: np.searchsorted(places, count)]
+
+
+def pair_codes(index: Integers, nodes: int) -> Integers:
+    """The code `low · nodes + high` of the index-th pair in the order (0,1), (0,2), …, (1,2), …
+
+    >>> [divmod(code, 4) for code in pair_codes(np.arange(6), 4).tolist()]
+    [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    """
+    twice = 2 * nodes - 1
+    low = np.floor((twice - np.sqrt(np.maximum(float(twice) ** 2 - 8.0 * index, 0.0))) / 2).astype(np.int64)
+    low -= _pairs_before(low, nodes) > index  # the square root may be off by one either way
+    low += _pairs_before(low + 1, nodes) <= index
+    codes: Integers = low * nodes + (index - _pairs_before(low, nodes) + low + 1)
+    return codes
+
+
+def _pairs_before(low: Integers, nodes: int) -> Integers:
+    before: Integers = low * (2 * nodes - low - 1) // 2
+    return before
+
+
+def merged(first: Integers, second: Integers) -> Integers:
+    """Two ascending arrays without common values as one ascending array."""
+    if len(second) * 8 < len(first):
+        return np.insert(first, np.searchsorted(first, second), second)
+    both = np.concatenate([first, second])
+    both.sort(kind="stable")  # timsort finds the two runs
+    return both

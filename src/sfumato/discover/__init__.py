@@ -1,0 +1,1 @@
+"""Discovery: what data suggests for its policy. One finder per file."""

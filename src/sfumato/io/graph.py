@@ -1,0 +1,140 @@
+"""``kind: graph``: who knows whom, from an edge list, a GraphML file, or a networkx or igraph object.
+
+An edge list has two names a line, separated by tab, comma, semicolon or blank; further columns, a header and lines that begin
+with ``#`` or ``%`` are passed over. Direction, loops and repeated edges are dropped and counted. Names stay in the data
+holder's memory and are never published.
+
+>>> parse_edges(b"# who votes for whom\\na\\tb\\nb\\ta\\nb\\tc\\n", "votes.tsv").size
+2
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from pydantic import Field
+
+from sfumato.data.graph import Graph
+from sfumato.errors import DataError
+from sfumato.io.base import Source
+from sfumato.io.files import read_file
+from sfumato.io.frames import from_frame
+
+_SEPARATORS = "\t,; "
+_COMMENT = (b"#", b"%")
+_HEADERS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "u", "v"}
+
+
+class GraphSource(Source):
+    """A social graph: an edge list (.tsv, .csv, .txt, .gz, .parquet), GraphML, or a networkx or igraph object."""
+
+    name: ClassVar[str] = "graph"
+    private: ClassVar[tuple[str, ...]] = ("source", "base", "isolated")
+
+    isolated: int = Field(default=0, ge=0, description="people without any tie, whom an edge list cannot name")
+
+    def read(self, data: Any = None) -> Graph:
+        if data is None:
+            if not self.source:
+                raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
+            data = self.path()
+        graph = read_graph(data)
+        return graph.joined(self.isolated, [], []) if self.isolated else graph
+
+
+def read_graph(data: Any) -> Graph:
+    """A graph from a path, a `Graph`, a networkx or igraph object, or a frame whose first two columns are edges."""
+    if isinstance(data, Graph):
+        return data
+    if isinstance(data, str | Path):
+        return _read_path(Path(data))
+    if hasattr(data, "vcount"):
+        return Graph.from_igraph(data)
+    if hasattr(data, "is_multigraph"):
+        return Graph.from_networkx(data)
+    return from_columns(from_frame(data), "the frame")
+
+
+def _read_path(path: Path) -> Graph:
+    if not path.is_file():
+        raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
+    ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    if ending in {"parquet", "pq"}:
+        return from_columns(read_file(path), path.name)
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.name.lower().endswith(".gz") else path.read_bytes()
+    except (OSError, EOFError) as error:
+        raise DataError(f"cannot read {path.name}: {type(error).__name__}", where=str(path)) from None
+    return parse_graphml(content, path.name) if ending in {"graphml", "xml"} else parse_edges(content, path.name)
+
+
+def parse_edges(content: bytes, name: str) -> Graph:
+    """The graph of an edge list."""
+    if b"\0" in content[:4096]:
+        raise DataError(f"{name} is not UTF-8 text", where=name, hint="save it as UTF-8")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    first = next((line for line in content.split(b"\n", 1000) if line.strip() and not line.startswith(_COMMENT)), b"")
+    if any(mark in content for mark in (b"\n#", b"\n%")) or content.startswith(_COMMENT):
+        content = b"\n".join(line for line in content.split(b"\n") if not line.startswith(_COMMENT))
+    text = first.decode("utf-8", errors="replace").strip()
+    separator = next((mark for mark in _SEPARATORS if mark in text), None)
+    if separator is None:
+        raise DataError(f"{name} is no edge list", where=name, hint="two names a line, separated by tab, comma or blank")
+    cells = [cell.strip('" ').lower() for cell in text.split(separator)]
+    return from_columns(_parsed(content, name, separator, len(cells), skip=set(cells[:2]) <= _HEADERS), name)
+
+
+def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool) -> pa.Table:
+    names = [f"c{number}" for number in range(width)]
+    try:
+        return pa_csv.read_csv(
+            io.BytesIO(content),
+            read_options=pa_csv.ReadOptions(column_names=names, skip_rows=int(skip), block_size=1 << 24),
+            parse_options=pa_csv.ParseOptions(delimiter=separator),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), include_columns=names[:2], strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        raise DataError(f"{name} is no edge list", where=name, hint="every line needs the same number of columns") from None
+
+
+def from_columns(table: pa.Table, name: str) -> Graph:
+    """The graph whose edges are the first two columns; every distinct name is a node."""
+    if table.num_columns < 2 or table.num_rows == 0:
+        raise DataError(f"{name} has no edges", where=name, hint="give at least one line with two names")
+    source, target = (table.column(place).combine_chunks() for place in (0, 1))
+    both = pa.concat_arrays([source.cast(pa.string()), target.cast(pa.string())]).dictionary_encode()
+    if both.null_count or "" in (labels := both.dictionary.to_pylist()):
+        raise DataError(f"{name} has edges with an empty end", where=name, hint="every line needs two names")
+    codes = np.asarray(both.indices, dtype=np.int64)
+    return Graph.from_pairs(codes[: len(source)], codes[len(source) :], len(labels), labels)
+
+
+def parse_graphml(content: bytes, name: str) -> Graph:
+    """Nodes and edges of a GraphML file; everything else in it is passed over."""
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise DataError(f"{name} declares entities", where=name, hint="remove the document type from the file")
+    number: dict[str, int] = {}
+    edges: list[tuple[int, int]] = []
+    try:
+        for _, element in ElementTree.iterparse(io.BytesIO(content)):  # noqa: S314 - no entities, checked above
+            kind = element.tag.rpartition("}")[2]
+            if kind == "node":
+                number.setdefault(element.attrib["id"], len(number))
+            elif kind == "edge":
+                ends = (element.attrib["source"], element.attrib["target"])
+                edges.append((number.setdefault(ends[0], len(number)), number.setdefault(ends[1], len(number))))
+            element.clear()
+    except (ElementTree.ParseError, KeyError):
+        raise DataError(f"{name} is no readable GraphML", where=name, hint="write it again, for example with networkx") from None
+    if not number:
+        raise DataError(f"{name} has no nodes", where=name, hint="give a graph with at least one node")
+    return Graph.from_pairs([a for a, _ in edges], [b for _, b in edges], len(number), list(number))

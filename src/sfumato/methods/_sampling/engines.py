@@ -1,0 +1,286 @@
+"""Engines for single parts of a problem: each says what it is, whether it is uniform, and draws the part's columns.
+
+An engine checks everything that can be known before the run when it is made (`Infeasible` names the rules); `run` then cannot fail
+for want of a solution. None of them looks at the original values it replaces, except where `reads_original` says so.
+
+Paper: Theorem 5.1's argument only uses that the algorithm disregards its input, so it holds for every engine here that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import Infeasible
+from sfumato.methods._sampling import keyed
+from sfumato.methods._sampling.legal import Legal, legal
+from sfumato.methods._sampling.levels import Levels, Listed, Spelled, Steps
+from sfumato.methods._sampling.problem import Clause, Context, Part, Problem, contexts
+from sfumato.methods._sampling.spaces import Product, Records, derived, draw
+from sfumato.methods._sampling.vectors import Vector
+from sfumato.policy.rules import Rule
+from sfumato.policy.rules.tree import Column, Condition
+from sfumato.randomness import Randomness
+
+Codes = NDArray[np.int64]
+_MOST_CONTEXTS = 5_000
+
+
+@dataclass(frozen=True)
+class Made:
+    """A new column: codes and what they stand for."""
+
+    levels: Levels
+    codes: Codes
+
+    def texts(self) -> NDArray[Any]:
+        return self.levels.texts(self.codes)
+
+    def vector(self) -> Vector:
+        return self.levels.vector(self.codes)
+
+    def arrow(self) -> Any:
+        """The texts as an arrow array; codes that repeat are written once."""
+        import pyarrow as pa
+
+        if isinstance(self.levels, (Steps, Listed)):
+            used, place = np.unique(self.codes, return_inverse=True)
+            labels = pa.array(self.levels.texts(used).tolist(), pa.string())
+            return pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), labels).dictionary_decode()
+        texts = self.texts()
+        return pa.array(texts).cast(pa.string()) if texts.dtype.kind == "S" else pa.array(texts.tolist(), pa.string())
+
+
+class Engine(Protocol):
+    """One way to make the columns of a part."""
+
+    name: str
+    uniform: bool
+    reads_original: bool
+
+    def run(self, random: Randomness) -> dict[Column, Made]: ...
+
+
+def no_record(rules: Sequence[Rule], empty: Callable[[list[Rule]], bool]) -> Infeasible:
+    """The error for a part without any legal record; names a smallest set of rules that already excludes everything."""
+    kept = list(rules)
+    for rule in rules:
+        fewer = [other for other in kept if other is not rule]
+        if empty(fewer):
+            kept = fewer
+    named = " and ".join(f'"{rule}"' for rule in kept)
+    return Infeasible(f"no record obeys {named or 'the domain'}", where="keep", hint="relax one of these rules or widen a domain")
+
+
+class Spaces:
+    """The legal records of a part in every context; made once, shared by the engines."""
+
+    def __init__(self, problem: Problem, part: Part, conditions: list[Condition], root: Column | None = None) -> None:
+        self.problem, self.part, self.conditions = problem, part, conditions
+        self.contexts = contexts(problem, part, conditions)
+        self.levels = {column: problem.levels(column) for column in part.columns}
+        self.legal: list[Legal] | None = self._made(root)
+
+    def _made(self, root: Column | None) -> list[Legal] | None:
+        if len(self.contexts) > _MOST_CONTEXTS:
+            return None
+        found = []
+        for context in self.contexts:
+            one = legal(self.levels, self.conditions, context.given, root)
+            if one is None:
+                return None
+            if one.space.size == 0:
+                raise no_record(self.part.rules, lambda rules, given=context.given: self._empty(rules, given))  # type: ignore[misc]
+            found.append(one)
+        return found
+
+    def _empty(self, rules: list[Rule], given: dict[Column, Vector]) -> bool:
+        from sfumato.methods._sampling.wanted import wanted
+
+        kept = Part(self.part.columns, tuple(clause for clause in self.part.clauses if clause.rule in rules))
+        one = legal(self.levels, wanted(self.problem, kept).conditions, given)
+        return one is not None and one.space.size == 0
+
+    @property
+    def single(self) -> Legal | None:
+        """The space when all records share one."""
+        return self.legal[0] if self.legal is not None and len(self.legal) == 1 else None
+
+    def merged(self, drawn: list[Records]) -> dict[Column, Made]:
+        """The columns from what was drawn for each context."""
+        assert self.legal is not None
+        if len(drawn) == 1:
+            return {column: Made(self.legal[0].levels[column], codes) for column, codes in drawn[0].items()}
+        count = sum(len(context.records) for context in self.contexts)
+        return {column: self._column(column, drawn, count) for column in self.part.columns}
+
+    def _column(self, column: Column, drawn: list[Records], count: int) -> Made:
+        assert self.legal is not None
+        if isinstance(self.levels[column], Spelled):  # narrowed differently in every context: go by the texts
+            found = np.empty(count, dtype=object)
+            for context, one, codes in zip(self.contexts, self.legal, drawn, strict=True):
+                found[context.records] = one.levels[column].texts(codes[column]).astype(np.str_)
+            distinct, inverse = np.unique(found.astype(np.str_), return_inverse=True)
+            return Made(Listed(distinct.tolist()), inverse.astype(np.int64))
+        placed = np.empty(count, dtype=np.int64)
+        for context, own in zip(self.contexts, drawn, strict=True):
+            placed[context.records] = own[column]
+        return Made(self.levels[column], placed)
+
+
+class PerRecord:
+    """Independent records: a uniform legal record for every number."""
+
+    name = "legal records"
+    uniform = True
+    reads_original = False
+
+    def __init__(self, spaces: Spaces) -> None:
+        self.spaces = spaces
+        self.reads_original = any(column.original for context in spaces.contexts for column in context.given)
+
+    def run(self, random: Randomness) -> dict[Column, Made]:
+        assert self.spaces.legal is not None
+        key = random.bytes(16)
+        drawn = [draw(one.space, key, context.records) for one, context in self._pairs()]
+        return self.spaces.merged(drawn)
+
+    def _pairs(self) -> list[tuple[Legal, Context]]:
+        assert self.spaces.legal is not None
+        return list(zip(self.spaces.legal, self.spaces.contexts, strict=True))
+
+
+class Distinct:
+    """`unique`: the columns of the key get different ranks by a keyed permutation, the others are independent."""
+
+    name = "permuted ranks"
+    uniform = True
+    reads_original = False
+
+    def __init__(self, spaces: Spaces, clause: Clause, columns: set[Column], groups: list[Codes]) -> None:
+        assert spaces.single is not None
+        self.spaces, self.groups = spaces, groups
+        factors = spaces.single.space.factors
+        self.key_space = Product(tuple(f for f in factors if set(f.columns) <= columns))
+        self.rest = Product(tuple(f for f in factors if set(f.columns).isdisjoint(columns)))
+        largest = max(len(group) for group in groups)
+        if self.key_space.size < largest:
+            raise Infeasible(
+                f"only {self.key_space.size} different values are possible for {largest} records",
+                where=f'rule "{clause.rule}"',
+                hint="widen the domain of its columns",
+            )
+
+    def run(self, random: Randomness) -> dict[Column, Made]:
+        key = random.bytes(16)
+        count = sum(len(group) for group in self.groups)
+        records = np.arange(count, dtype=np.int64)
+        codes = draw(self.rest, derived(key, "rest"), records)
+        codes.update({column: np.empty(count, dtype=np.int64) for column in self.key_space.columns})
+        for place, group in enumerate(self.groups):
+            own = self.key_space.codes(self._ranks(derived(key, place), len(group)))
+            for column, values in own.items():
+                if values.dtype == object:
+                    codes[column] = codes[column].astype(object)
+                codes[column][group] = values
+        return self.spaces.merged([codes])
+
+    def _ranks(self, key: bytes, count: int) -> Codes:
+        numbers = np.arange(count, dtype=np.int64)
+        if self.key_space.size <= keyed.LARGEST:
+            return keyed.Permutation(key, self.key_space.size)(numbers)
+        return _without_repetition(key, self.key_space.size, numbers)
+
+
+def _without_repetition(key: bytes, size: int, numbers: Codes) -> Codes:
+    """Ranks of a space beyond 62 bits: drawn, and drawn again where one repeats an earlier one."""
+    from sfumato.methods._sampling.spaces import _wide
+
+    found = _wide(key, size, numbers)
+    turn = 0
+    while True:
+        _, first = np.unique(found, return_index=True)
+        again = np.setdiff1d(numbers, first)
+        if not len(again):
+            return found
+        turn += 1
+        found[again] = _wide(derived(key, turn), size, again)
+
+
+class Shuffled:
+    """`same_multiset` of all columns of the part: the original combinations in a random order."""
+
+    name = "shuffle"
+    uniform = True
+    reads_original = True
+
+    def __init__(self, problem: Problem, part: Part) -> None:
+        self.problem, self.part = problem, part
+
+    def run(self, random: Randomness) -> dict[Column, Made]:
+        source = self.problem.source(self.part.columns[0])
+        order = random.permutation(source.count)
+        found = {}
+        for column in self.part.columns:
+            distinct, inverse = np.unique(np.asarray(source.original[column.name], dtype=np.str_), return_inverse=True)
+            found[column] = Made(Listed(distinct.tolist()), inverse[order].astype(np.int64))
+        return found
+
+
+class Functional:
+    """`a determines b`: the right side is drawn once for every value of the left side."""
+
+    name = "one draw per determining value"
+    reads_original = False
+
+    def __init__(self, left: Spaces | None, right: Spaces, groups: Codes | None) -> None:
+        assert right.single is not None
+        self.left, self.right, self.groups = left, right, groups
+        self.uniform = left is None  # with a free left side tables with many left values are drawn too rarely
+
+    def run(self, random: Randomness) -> dict[Column, Made]:
+        assert self.right.single is not None
+        key = random.bytes(16)
+        found: dict[Column, Made] = {}
+        groups = self.groups
+        if self.left is not None:
+            assert self.left.single is not None
+            space = self.left.single.space
+            numbers = keyed.ranks(key, space.size, self.left.contexts[0].records)
+            found.update(self.left.merged([space.codes(numbers)]))
+            groups = numbers
+        assert groups is not None
+        found.update(self.right.merged([draw(self.right.single.space, derived(key, "right"), groups)]))
+        return found
+
+
+class Crowded:
+    """`at_least(k, …)`: some combinations are chosen, each gets k records, the rest is spread among them."""
+
+    name = "filled classes"
+    uniform = False
+    reads_original = False
+
+    def __init__(self, spaces: Spaces, clause: Clause, least: int) -> None:
+        assert spaces.single is not None
+        self.spaces, self.least = spaces, least
+        self.count = len(spaces.contexts[0].records)
+        if self.count < least:
+            raise Infeasible(
+                f"{self.count} records cannot make a class of {least}",
+                where=f'rule "{clause.rule}"',
+                hint="lower the number or publish more records",
+            )
+
+    def run(self, random: Randomness) -> dict[Column, Made]:
+        assert self.spaces.single is not None
+        space = self.spaces.single.space
+        most = min(self.count // self.least, space.size, 1 << 20)
+        used = 1 + random.integer(most)
+        classes = keyed.Permutation(random.bytes(16), min(space.size, keyed.LARGEST))(np.arange(used, dtype=np.int64))
+        place = np.concatenate([np.repeat(np.arange(used), self.least), random.integers(used, self.count - used * self.least)])
+        return self.spaces.merged([space.codes(classes[place[random.permutation(self.count)]])])

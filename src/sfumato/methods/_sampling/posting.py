@@ -1,0 +1,295 @@
+"""All rules of a part posted to the constraint solver, and the conflicts with records outside the block.
+
+Invariants
+    I1  Everything posted is a consequence of the rules; nothing of the rules is left out except what `_conflicts` adds lazily.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import PolicyError
+from sfumato.methods._sampling.forms import limits
+from sfumato.methods._sampling.levels import Levels, Steps
+from sfumato.methods._sampling.problem import Clause, Part, Problem
+from sfumato.methods._sampling.record_posting import Cells, Codes, RecordPosting, named
+from sfumato.methods._sampling.sums import GroupRule, group_rule
+from sfumato.methods._solver import Model
+from sfumato.policy.rules import linear_comparison
+from sfumato.policy.rules.tree import AtLeast, Cell, Column, Compare, Determines, SameMultiset, Unique
+
+if TYPE_CHECKING:
+    from sfumato.methods._sampling.blocks import Block
+
+_CLASSES = 400
+_TURNS = 400
+_SMALL = 2_000
+
+
+class Posting(RecordPosting):
+    """How the rules of one part are told to the solver."""
+
+    def __init__(self, problem: Problem, part: Part, levels: dict[Column, Levels]) -> None:
+        super().__init__(problem, part, levels)
+        self.groups: dict[int, GroupRule] = {}
+        self._places: dict[Column, Codes] = {}
+        for place, clause in enumerate(self.asked.others):
+            self._check(place, clause)
+
+    def _check(self, place: int, clause: Clause) -> None:
+        rule = group_rule(self.problem, clause)
+        if rule is not None and rule.targets is not None:
+            self.groups[place] = rule
+            return
+        if isinstance(clause.body, (Unique, Determines, AtLeast, SameMultiset)):
+            return
+        form = linear_comparison(clause.body)
+        if form is None or any(not isinstance(atom, (Cell, Column)) for atom in form.terms):
+            hint = "state it as a comparison of totals"
+            raise PolicyError("no engine covers this rule", where=f'rule "{clause.rule}"', hint=hint)
+
+    # ---- one block -----------------------------------------------------------------------------------------------------
+
+    def solve(
+        self,
+        block: Block,
+        current: dict[Column, Codes],
+        guesses: dict[Column, Codes],
+        seed: int,
+        seconds: float,
+        *,
+        whole: bool,
+    ) -> dict[Column, Codes] | None:
+        """New codes for the block's records; `whole` says that no records are still to come, so totals must be reached."""
+        model = Model()
+        cells: Cells = {
+            (column, int(record)): model.integer(0, levels.size - 1)
+            for column, levels in self.levels.items()
+            for record in block.records
+        }
+        self._records(model, cells, block)
+        for total in self.asked.totals:
+            self._total(model, cells, block, current, total, whole)
+        for place, clause in enumerate(self.asked.others):
+            self._whole(model, cells, block, current, place, clause, whole)
+        hints = {
+            cells[column, record]: code
+            for column, codes in guesses.items()
+            for record, code in zip(block.records.tolist(), codes.tolist(), strict=True)
+        }
+        for _ in range(_TURNS):
+            values = model.solve(hints, seed, seconds)
+            if values is None:
+                return None
+            size = len(block.records)
+            found = {
+                column: np.array(values[place * size : (place + 1) * size], dtype=np.int64)
+                for place, column in enumerate(self.levels)
+            }
+            if not self._conflicts(model, cells, block, current, found):
+                return found
+        raise TimeoutError("too many conflicts with the other records")
+
+    # ---- rules about whole columns -------------------------------------------------------------------------------------
+
+    def _whole(
+        self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], place: int, clause: Clause, whole: bool
+    ) -> None:
+        if place in self.groups:
+            self._group(model, cells, block, current, self.groups[place], whole)
+        elif isinstance(clause.body, Unique):
+            keys = [self._key(clause.body.columns, cells, record) for record in block.records.tolist()]
+            model.different(keys, bounded=bool(self.asked.totals or self.groups))
+            self._free(model, cells, block, current, clause.body.columns)
+        elif isinstance(clause.body, AtLeast):
+            self._at_least(model, cells, block, current, clause.body, clause)
+        elif isinstance(clause.body, SameMultiset):
+            self._same(model, cells, block, current, clause.body)
+        elif isinstance(clause.body, Compare):
+            self._between_cells(model, cells, current, clause.body)
+
+    def _key(self, columns: tuple[Column, ...], cells: Cells, record: int) -> tuple[dict[Any, int], int]:
+        """The combination of a record as one number; given columns count by their place among the distinct values."""
+        terms: dict[Any, int] = {}
+        radix, constant = 1, 0
+        for column in columns:
+            if column in self.levels:
+                terms[cells[column, record]] = radix
+                radix *= self.levels[column].size
+            else:
+                constant += radix * int(self._place(column)[record])
+                radix *= self.count
+        if radix >= 1 << 62:
+            raise PolicyError("the key is too wide for the solver", where=named(self.part))
+        return terms, constant
+
+    def _free(
+        self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], columns: tuple[Column, ...]
+    ) -> None:
+        """In a small domain what the other records took is taken out at once; in a large one conflicts are rare and lazy."""
+        if len(columns) > 1 or columns[0] not in self.levels or self.levels[columns[0]].size > _SMALL:
+            return
+        free = np.setdiff1d(np.arange(self.levels[columns[0]].size), current[columns[0]][block.constants]).tolist()
+        for record in block.records.tolist():
+            model.require(model.in_values(cells[columns[0], record], free))
+
+    def _group(
+        self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], rule: GroupRule, whole: bool
+    ) -> None:
+        if not whole:
+            raise PolicyError("IG cannot fill groups block by block", where=f'rule "{rule.clause.rule}"', hint="use LM*")
+        assert rule.targets is not None
+        for label in np.unique(rule.labels[block.records]).tolist():
+            inside = block.records[rule.labels[block.records] == label].tolist()
+            terms, constant, unit = self._summed(model, cells, inside, rule.total)
+            outside = block.constants[rule.labels[block.constants] == label]
+            goal = rule.targets[label] * unit - constant - self._done(outside, current, rule.total, unit)
+            model.within(terms, *limits("=", goal, Fraction(0)))
+
+    def _at_least(
+        self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], body: AtLeast, clause: Clause
+    ) -> None:
+        sizes = [self.levels[column].size for column in body.columns if column in self.levels]
+        if len(sizes) < len(body.columns) or math.prod(sizes) > _CLASSES:
+            raise PolicyError("too many combinations to count", where=f'rule "{clause.rule}"', hint="use smaller domains")
+        outside = np.zeros(len(block.constants), dtype=np.int64)
+        radix = 1
+        for column in body.columns:
+            outside = outside + radix * current[column][block.constants]
+            radix *= self.levels[column].size
+        often = np.bincount(outside, minlength=radix)
+        inside = [self._key(body.columns, cells, record) for record in block.records.tolist()]
+        for label in range(radix):
+            here = [model.is_within(terms, label, label) for terms, _ in inside]
+            used = model.truth() if not often[label] else model.constant(True)
+            model.within({**dict.fromkeys(here, 1), used: -int(body.count)}, -int(often[label]), None)
+            for literal in here:
+                model.within({used: 1, literal: -1}, 0, None)
+
+    def _same(self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], body: SameMultiset) -> None:
+        """The block's combinations are exchanged among its records."""
+        rows = np.stack([current[column][block.records] for column in body.columns], axis=1).tolist()
+        places = [model.integer(0, len(rows) - 1) for _ in rows]
+        model.different([({place: 1}, 0) for place in places])
+        listed = [[number, *row] for number, row in enumerate(rows)]
+        for record, place in zip(block.records.tolist(), places, strict=True):
+            model.one_of([place, *(cells[column, record] for column in body.columns)], listed)
+
+    def _between_cells(self, model: Model, cells: Cells, current: dict[Column, Codes], body: Compare) -> None:
+        form = linear_comparison(body)
+        assert form is not None
+        bound, terms = form.bound, {}
+        for atom, weight in form.terms.items():
+            assert isinstance(atom, Cell)
+            record = atom.record - 1
+            levels = self.levels.get(atom.column)
+            if isinstance(levels, Steps) and (atom.column, record) in cells:
+                terms[cells[atom.column, record]] = weight / levels.unit
+                bound -= weight * Fraction(levels.low, levels.unit)
+            else:
+                bound -= weight * self._standing(atom.column, record, current)
+        unit = math.lcm(1, *(weight.denominator for weight in terms.values()))
+        if terms:
+            low, high = limits(form.operator, bound * unit, form.tolerance * unit)
+            model.within({variable: int(weight * unit) for variable, weight in terms.items()}, low, high)
+
+    def _standing(self, column: Column, record: int, current: dict[Column, Codes]) -> Fraction:
+        """The value of a cell that the block does not change."""
+        if column in self.levels:
+            vector = self.levels[column].vector(current[column][record : record + 1])
+            return Fraction(int(vector.levels[0]), vector.unit)
+        vector = self.problem.given(column)
+        return Fraction(int(vector.levels[record]), vector.unit)
+
+    # ---- what is found out only afterwards --------------------------------------------------------------------------------
+
+    def _conflicts(
+        self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], found: dict[Column, Codes]
+    ) -> bool:
+        """Forbid what clashes with records outside the block; whether anything did."""
+        clash = False
+        for clause in self.asked.others:
+            if isinstance(clause.body, Unique):
+                clash |= self._repeated(model, cells, block, current, found, clause.body.columns)
+            elif isinstance(clause.body, Determines):
+                clash |= self._undetermined(model, cells, block, current, found, clause.body)
+        return clash
+
+    def _repeated(
+        self,
+        model: Model,
+        cells: Cells,
+        block: Block,
+        current: dict[Column, Codes],
+        found: dict[Column, Codes],
+        columns: tuple[Column, ...],
+    ) -> bool:
+        taken = {self._at(columns, current, record, record) for record in block.constants.tolist()}
+        own = [self._at(columns, found, place, record) for place, record in enumerate(block.records.tolist())]
+        clashes = [key for key in own if key in taken]
+        for key in clashes:
+            number, radix = 0, 1
+            for column, code in zip(columns, key, strict=True):
+                number += radix * code
+                radix *= self.levels[column].size if column in self.levels else self.count
+            for record in block.records.tolist():
+                terms, constant = self._key(columns, cells, record)
+                model.require(model.negated(model.is_within(terms, number - constant, number - constant)))
+        return bool(clashes)
+
+    def _undetermined(
+        self,
+        model: Model,
+        cells: Cells,
+        block: Block,
+        current: dict[Column, Codes],
+        found: dict[Column, Codes],
+        body: Determines,
+    ) -> bool:
+        """Records that agree on the left must agree on the right: added for the pairs that were found to clash."""
+        known: dict[tuple[int, ...], tuple[tuple[int, ...], int | None]] = {}
+        for record in block.constants.tolist():
+            known[self._at(body.left, current, record, record)] = (self._at(body.right, current, record, record), None)
+        clash = False
+        for place, record in enumerate(block.records.tolist()):
+            left, right = self._at(body.left, found, place, record), self._at(body.right, found, place, record)
+            before, other = known.setdefault(left, (right, record))
+            if before != right:
+                clash = True
+                self._bind(model, cells, body, record, other, left, before)
+        return clash
+
+    def _bind(
+        self,
+        model: Model,
+        cells: Cells,
+        body: Determines,
+        record: int,
+        other: int | None,
+        left: tuple[int, ...],
+        right: tuple[int, ...],
+    ) -> None:
+        """If the left side is as that of the other record, so is the right side."""
+        own = [(c, v) for c, v in zip(body.left, left, strict=True) if c in self.levels]
+        if other is None:
+            alike = [model.is_within({cells[c, record]: 1}, v, v) for c, v in own]
+            equal = [model.is_within({cells[c, record]: 1}, v, v) for c, v in zip(body.right, right, strict=True)]
+        else:
+            alike = [model.is_within({cells[c, record]: 1, cells[c, other]: -1}, 0, 0) for c, _ in own]
+            equal = [model.is_within({cells[c, record]: 1, cells[c, other]: -1}, 0, 0) for c in body.right]
+        model.require(model.any_of([model.all_of(equal), *(model.negated(literal) for literal in alike)]))
+
+    def _at(self, columns: tuple[Column, ...], codes: dict[Column, Codes], place: int, record: int) -> tuple[int, ...]:
+        return tuple(
+            int(codes[column][place]) if column in self.levels else int(self._place(column)[record]) for column in columns
+        )
+
+    def _place(self, column: Column) -> Codes:
+        """Given values as numbers of their distinct values; looked up once."""
+        if column not in self._places:
+            self._places[column] = np.unique(self.problem.given(column).as_text(), return_inverse=True)[1].astype(np.int64)
+        return self._places[column]

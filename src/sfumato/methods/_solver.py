@@ -1,0 +1,119 @@
+"""The one door to the constraint solver (CP-SAT): integers, linear relations, conditions, and a solution that varies.
+
+Departures
+    [obfuscation §5.5.2] assumes that a solver returns every solution with equal probability. This one does not: with its own random
+    seed it returns the same solution for ever. Here it starts from a random guess in every variable with presolve off, which makes
+    solutions vary but not uniform; whoever uses it must say so.
+
+Invariants
+    I1  One worker and a given seed: the same model gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Linear = Mapping[Any, int]
+
+
+class Model:
+    """A problem under construction; variables are opaque handles."""
+
+    def __init__(self) -> None:
+        from ortools.sat.python import cp_model
+
+        self._cp = cp_model
+        self._model = cp_model.CpModel()
+        self._variables: list[Any] = []
+        self._bounded_keys = False
+
+    def integer(self, low: int, high: int) -> Any:
+        variable = self._model.new_int_var(low, high, "")
+        self._variables.append(variable)
+        return variable
+
+    def truth(self) -> Any:
+        return self._model.new_bool_var("")
+
+    def constant(self, value: bool) -> Any:
+        return self._model.new_constant(int(value))
+
+    def within(self, terms: Linear, low: int | None, high: int | None, only_if: Any = None) -> None:
+        """low ≤ Σ factor · variable ≤ high, always or only where `only_if` is true."""
+        infinity = 1 << 62
+        domain = self._cp.Domain(-infinity if low is None else low, infinity if high is None else high)
+        posted = self._model.add_linear_expression_in_domain(self._sum(terms), domain)
+        if only_if is not None:
+            posted.only_enforce_if(only_if)
+
+    def is_within(self, terms: Linear, low: int | None, high: int | None) -> Any:
+        """A truth value that is true exactly where low ≤ Σ factor · variable ≤ high."""
+        infinity = 1 << 62
+        bottom, top = -infinity if low is None else low, infinity if high is None else high
+        found = self.truth()
+        inside = self._cp.Domain(bottom, top) if bottom <= top else self._cp.Domain.from_intervals([])
+        outside = inside.complement().intersection_with(self._cp.Domain(-infinity, infinity))
+        for domain, literal in ((inside, found), (outside, found.negated())):
+            self._model.add_linear_expression_in_domain(self._sum(terms), domain).only_enforce_if(literal)
+        return found
+
+    def _sum(self, terms: Linear) -> Any:
+        return self._cp.LinearExpr.weighted_sum(list(terms), list(terms.values()))
+
+    def different(self, sums: Sequence[tuple[Linear, int]], *, bounded: bool = False) -> None:
+        """No two of the sums (factors and a constant) are equal; `bounded` tells that a total binds them too, which hangs without linear relaxations."""
+        self._bounded_keys |= bounded
+        self._model.add_all_different([self._sum(terms) + constant for terms, constant in sums])
+
+    def one_of(self, variables: Sequence[Any], rows: Sequence[Sequence[int]]) -> None:
+        """The variables together take one of the listed combinations."""
+        self._model.add_allowed_assignments(list(variables), [tuple(row) for row in rows])
+
+    def in_values(self, variable: Any, values: Sequence[int]) -> Any:
+        """A truth value: the variable is among the values."""
+        found = self.truth()
+        inside = self._cp.Domain.from_values(list(values))
+        self._model.add_linear_expression_in_domain(variable, inside).only_enforce_if(found)
+        self._model.add_linear_expression_in_domain(variable, inside.complement()).only_enforce_if(found.negated())
+        return found
+
+    def product(self, first: Any, second: Any, low: int, high: int) -> Any:
+        found = self._model.new_int_var(low, high, "")
+        self._model.add_multiplication_equality(found, [first, second])
+        return found
+
+    def require(self, literal: Any) -> None:
+        self._model.add_bool_and([literal])
+
+    def any_of(self, literals: Sequence[Any]) -> Any:
+        found = self.truth()
+        self._model.add_bool_or([*literals, found.negated()])
+        for literal in literals:
+            self._model.add_implication(literal, found)
+        return found
+
+    def all_of(self, literals: Sequence[Any]) -> Any:
+        return self.any_of([literal.negated() for literal in literals]).negated()
+
+    @staticmethod
+    def negated(literal: Any) -> Any:
+        return literal.negated()
+
+    def solve(self, guesses: Mapping[Any, int], seed: int, seconds: float) -> list[int] | None:
+        """The values of all integers in order of creation; None when there is no solution, `TimeoutError` when undecided."""
+        self._model.clear_hints()  # type: ignore[no-untyped-call]
+        for variable, value in guesses.items():
+            self._model.add_hint(variable, value)
+        solver = self._cp.CpSolver()
+        solver.parameters.num_workers = 1  # I1
+        solver.parameters.random_seed = seed % (1 << 31)
+        solver.parameters.cp_model_presolve = False
+        solver.parameters.linearization_level = 2 if self._bounded_keys else 0
+        solver.parameters.max_time_in_seconds = seconds
+        status = solver.solve(self._model)
+        if status in (self._cp.OPTIMAL, self._cp.FEASIBLE):
+            return [int(solver.value(variable)) for variable in self._variables]
+        if status == self._cp.INFEASIBLE:
+            return None
+        raise TimeoutError("the solver did not decide in time")

@@ -1,0 +1,166 @@
+"""`obfuscation`: new data in which every rule is still true, for testing and teaching.
+
+Guarantee
+    Every rule under `keep` holds in the output. Parts made by a direct engine are blind to the values they replace, so their
+    release tells nothing about anybody beyond rules, domains and the number of records (zero knowledge); the certificate says
+    for each part how it was made, whether uniformly, and whether the original was read.
+
+Paper: [obfuscation §3-5]. The rule graph cuts the table into parts (Stage 1.1), each goes to the cheapest exact engine; what none
+covers goes to a constraint solver in blocks (Algorithms 1 and 2: LM, LM*, IG).
+
+Invariants
+    I1  A part's randomness depends on the seed and its columns only: the number of jobs does not change the answer.
+    I2  Published rows are in random order; the private trace knows which original record stands behind each.
+
+Departures
+    The paper gives every part to a solver and assumes that all its solutions are equally likely, which no solver grants. Here
+    the solver is the last resort. LM and LM* with blocks of one record would publish what rules bind unchanged; they are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from sfumato.data.table import Table
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.methods._sampling.blocks import Blocks, fallback
+from sfumato.methods._sampling.levels import Levels, levels
+from sfumato.methods._sampling.problem import Problem, Source
+from sfumato.methods._sampling.router import Route, routes, run
+from sfumato.methods.base import Method, Task
+from sfumato.policy import replacements
+from sfumato.policy.claims import Claim
+from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.policy.policy import Policy
+from sfumato.policy.rules import Rule, classify
+from sfumato.policy.rules.tree import Aggregate, Localities, References
+from sfumato.release.release import Part, Release, Trace
+
+
+class Obfuscation(Method):
+    """New values for the replaced columns, obeying every rule, by exact samplers or solver blocks."""
+
+    name: ClassVar[str] = "obfuscation"
+    form: ClassVar[str] = "replaced table"
+    paper: ClassVar[str] = "obfuscation"
+
+    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")
+    block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
+    engine: Literal["direct", "blocks"] = Field(
+        default="direct", description="direct: exact samplers where they exist; blocks: the paper's solver blocks everywhere"
+    )
+
+    def refusal(self, policy: Policy) -> str:
+        if not policy.with_role("replaced"):
+            return "no column has the role 'replaced'"
+        rules, _ = rules_of(policy), replacements_of(policy)
+        for rule in rules:
+            if isinstance(rule.body, Localities):
+                return f'"{rule}" is kept by pattern-walk, not here'
+            if isinstance(rule.body, References):
+                return f'"{rule}" speaks about several tables'
+        if self.block == 1 and self.heuristic != "IG":
+            return f"{self.heuristic} with blocks of one record leaves values that rules bind as they were; take at least 2"
+        hidden = [claim for claim in policy.claims if not self.enforces(claim, policy)]
+        return f"it replaces values and cannot keep {hidden[0]}" if hidden else ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        """Claims that hide replaced columns; the audit computes what an outsider may still believe."""
+        return bool(claim.hide) and set(claim.hide) <= set(policy.with_role("replaced"))
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        return 5, "columns are to be replaced by new values that obey the rules"
+
+    def describe(self, policy: Policy) -> list[str]:
+        found = [f'rule "{rule}": {classify(rule)}' for rule in rules_of(policy)]
+        constants = [rule for rule in rules_of(policy) if _publishes(rule)]
+        if constants:
+            found.append("the constants in these rules become public: " + "; ".join(f'"{rule}"' for rule in constants))
+        return found
+
+    def examine(self, policy: Policy, data: Any) -> list[str]:
+        problem = problem_of(policy, data)
+        found = [f"rule graph: {len(problem.parts)} independent part(s)"]
+        return [*found, *(_sentence(route) for route in self._routes(problem))]
+
+    def _routes(self, problem: Problem) -> list[Route]:
+        last = fallback(self.heuristic, self.block)
+        if self.engine == "blocks":
+            return [Route(part, last(problem, part)) for part in problem.parts]
+        return routes(problem, last)
+
+    def run(self, task: Task) -> Release:
+        problem = problem_of(task.policy, task.data)
+        if task.data.rows == 0:
+            raise Infeasible("the table has no records", hint="give a table with records")
+        found = self._routes(problem)
+        made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress)  # I1
+        rows = task.randomness.child("row order").permutation(task.data.rows)  # I2
+        new = {column.name: one.arrow() for column, one in made.items()}
+        shown = {name: new.get(name, task.data.column(name)) for name in task.policy.published}
+        table = pa.table(shown).take(pa.array(rows))
+        public = {"parts": [_entry(route) for route in found]}
+        return Release(self.form, {"data": Part(table)}, public, 0, Trace({"data": rows}), notes=_notes(problem, found))
+
+
+def problem_of(policy: Policy, data: Table) -> Problem:
+    """The table as a problem: what is replaced, with which numbering, under which rules."""
+    original = {name: _texts(data, name) for name in data.names if name in policy.columns}
+    replaced = {name: _levels(domain, data, name) for name, domain in replacements_of(policy).items()}
+    return Problem({None: Source(data.rows, replaced, original)}, rules_of(policy))
+
+
+def _levels(domain: replacements.Domain, data: Table, name: str) -> Levels:
+    if isinstance(domain, replacements.Like):
+        found = tuple(sorted(label for label in data.text(domain.column).labels if label))
+        if not found:
+            raise Infeasible(f"column '{domain.column}' has no values to draw from", where=f"domain of '{name}'")
+        domain = replacements.Values(found)
+    try:
+        return levels(domain)
+    except PolicyError as error:
+        raise PolicyError(error.what, where=error.where or f"domain of '{name}'", hint=error.hint) from None
+
+
+def _texts(data: Table, name: str) -> Any:
+    text = data.text(name)
+    return np.array(text.labels, dtype=np.str_)[text.codes]
+
+
+def _publishes(rule: Rule) -> bool:
+    return any(isinstance(node, Aggregate) for node in rule.body.walk())
+
+
+def _sentence(route: Route) -> str:
+    engine = route.engine
+    how = "exactly uniform" if engine.uniform else "legal, but not uniform"
+    seen = "reads the original" if route.reads_original else "blind to the original"
+    return f"part {route.title}: {engine.name}, {how}, {seen}"
+
+
+def _entry(route: Route) -> dict[str, Any]:
+    engine = route.engine
+    entry: dict[str, Any] = {
+        "columns": [column.name for column in route.part.columns],
+        "engine": engine.name,
+        "uniform": engine.uniform,
+        "reads_original": route.reads_original,
+    }
+    if isinstance(engine, Blocks):
+        entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
+    return entry
+
+
+def _notes(problem: Problem, found: list[Route]) -> tuple[str, ...]:
+    notes = [_sentence(route) for route in found]
+    if not any(route.reads_original for route in found):
+        notes.append("no replaced value was read: the release depends on the rules, the domains and the number of records only")
+    if any(isinstance(route.engine, Blocks) for route in found):
+        notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")
+    if any(_publishes(rule) for rule in problem.rules):
+        notes.append("constants of aggregate rules are statistics of the original that the policy publishes on purpose")
+    return tuple(notes)

@@ -1,0 +1,218 @@
+"""How often every pattern of up to four people occurs in a graph, and how often it occurred before a flip.
+
+Every count of a small pattern is a sum of products of edge indicators. Replacing each indicator y by (y − a)/c, which is
+right on average and independent between pairs, gives an unbiased estimate of the count before the flip: one idea for
+density, degrees, triangles, triads and everything else. Two copies of a pattern vary together only through the pairs they
+share, so gluing copies gives variances and covariances of the same kind, again estimated without bias.
+
+Paper
+    [multitype §4.3.5] asks for such a framework and leaves standard errors open; Eqs. 4.4, 4.8 and 4.9 are its first cases.
+
+Notation
+    inj(P)   one-to-one maps of pattern P into the graph (see `data.pattern`).
+    y, x     indicator of a pair after and before the flip; b = (y − a)/c, so that E b = x and Var b = v0 + (v1 − v0)·x.
+
+Invariants
+    I1  Counts are exact integers and the algebra is rational: nothing cancels away, however large N is.
+
+Departures
+    [multitype Eqs. 4.8, 4.9] solve a 4 × 4 system for each pattern; substituting indicators is the same estimate without a system.
+    Patterns of four people would need counts of six to get the variance in closed form; `metrics.recovery` flips once
+    more instead.
+
+Cost
+    One pass for triangles, four-cycles and four-cliques each (`kernels.small_patterns`), the rest from degrees; each is
+    counted only when asked for.
+
+>>> from sfumato.data.graph import Graph
+>>> square = PatternCounts(Graph.from_pairs([0, 1, 2, 3], [1, 2, 3, 0]))
+>>> [int(square.copies(Pattern.named(name))) for name in ("edge", "wedge", "triangle", "square", "path")]
+[4, 4, 0, 1, 4]
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache, cached_property
+from math import comb, prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.flip import Flip
+from sfumato.data.graph import Graph
+from sfumato.data.pattern import Pattern, overlaps
+
+Maps = Callable[[Pattern], Fraction]
+
+
+class PatternCounts:
+    """Copies of small patterns in one graph, counted when first asked for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._known: dict[str, int] = {}
+
+    def copies(self, pattern: Pattern) -> Fraction:
+        return self.maps(pattern) / pattern.symmetries
+
+    def maps(self, pattern: Pattern) -> Fraction:
+        """inj(P): maps of the tied nodes, then of the isolated ones to whatever is left."""
+        symmetries = Pattern.named(pattern.shape).symmetries if pattern.ties else 1
+        rest = prod(range(self.graph.nodes - pattern.nodes + 1, self.graph.nodes - pattern.busy + 1))
+        return Fraction(self._count(pattern.shape) * symmetries * max(rest, 0))  # I1
+
+    def _count(self, shape: str) -> int:
+        if shape not in self._known:
+            self._known[shape] = int(getattr(self, "_" + shape.replace("-", "_"))())
+        return self._known[shape]
+
+    def _nothing(self) -> int:
+        return 1
+
+    def _edge(self) -> int:
+        return self.graph.size
+
+    def _wedge(self) -> int:
+        return self._stars(2)
+
+    def _star(self) -> int:
+        return self._stars(3)
+
+    def _stars(self, rays: int) -> int:
+        degrees, times = np.unique(self.graph.degrees, return_counts=True)
+        return sum(comb(degree, rays) * time for degree, time in zip(degrees.tolist(), times.tolist(), strict=True))
+
+    def _two_edges(self) -> int:
+        return comb(self.graph.size, 2) - self._count("wedge")
+
+    def _triangle(self) -> int:
+        return int(self._shared[0].sum()) // 3
+
+    def _path(self) -> int:
+        starts, neighbours = self.graph.starts, self.graph.neighbours
+        spare = self.graph.degrees - 1
+        sums = np.add.reduceat(np.append(spare[neighbours], 0), starts[:-1]) * (self.graph.degrees > 0)
+        return int((spare * sums).sum()) // 2 - 3 * self._count("triangle")
+
+    def _paw(self) -> int:
+        at_node, _ = self._shared
+        return int((at_node * (np.sort(self.graph.degrees, kind="stable") - 2)).sum())
+
+    def _diamond(self) -> int:
+        return self._shared[1]
+
+    def _square(self) -> int:
+        from sfumato.kernels.small_patterns import four_cycles
+
+        self._shared  # noqa: B018 - a crowded graph yields its four-cycles on the way
+        return self._known["square"] if "square" in self._known else int(four_cycles(*self._ordered))
+
+    def _clique(self) -> int:
+        from sfumato.kernels.small_patterns import four_cliques
+
+        return int(four_cliques(*self._ordered))
+
+    @cached_property
+    def _ordered(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        from sfumato.kernels.small_patterns import by_degree
+
+        starts, neighbours = by_degree(self.graph.starts, self.graph.neighbours)
+        return starts, neighbours
+
+    @cached_property
+    def _shared(self) -> tuple[NDArray[np.int64], int]:
+        """Triangles at every node, by ascending degree, and diamonds; by rows of bits when the graph is crowded."""
+        from sfumato.kernels.shared_neighbours import pays_off, shared_neighbours
+        from sfumato.kernels.small_patterns import triangles
+
+        if pays_off(self.graph.degrees):
+            at_node, diamonds, self._known["square"] = shared_neighbours(*self._ordered)
+            return at_node, int(diamonds)
+        at_node, at_edge = triangles(*self._ordered)
+        return at_node, int((at_edge * (at_edge - 1) // 2).sum())
+
+
+class Unflipped:
+    """Unbiased counts of patterns before the flip, from the counts after it."""
+
+    def __init__(self, counts: PatternCounts, flip: Flip) -> None:
+        self.counts = counts
+        self.flip = flip
+        self._add, self._slope = Fraction(flip.add), 1 - Fraction(flip.add) - Fraction(flip.delete)
+        self._known: dict[tuple[int, str], Fraction] = {}
+
+    def copies(self, pattern: Pattern, *, exactly: bool = False) -> Fraction:
+        """Copies of the pattern before the flip; `exactly` asks that its other pairs are not tied (induced copies)."""
+        if not exactly:
+            return self.maps(pattern) / pattern.symmetries
+        return sum((weight * self.maps(whole) for weight, whole in untied(pattern)), Fraction(0)) / pattern.symmetries
+
+    def maps(self, pattern: Pattern) -> Fraction:
+        """inj(P) before the flip: expand the product of (y − a)/c over the ties."""
+        key = pattern.nodes, pattern.shape
+        if key not in self._known:
+            self._known[key] = self._maps(pattern)
+        return self._known[key]
+
+    def _maps(self, pattern: Pattern) -> Fraction:
+        size = len(pattern.ties)
+        terms = (self.counts.maps(part) * (-self._add) ** (size - len(part.ties)) for part in pattern.parts())
+        return sum(terms, Fraction(0)) / self._slope**size  # I1
+
+
+def untied(pattern: Pattern) -> list[tuple[int, Pattern]]:
+    """A pattern whose other pairs are not tied, as signed patterns that do not care: the product of 1 − x, expanded.
+
+    >>> [(sign, whole.shape) for sign, whole in untied(Pattern.named("wedge"))]
+    [(1, 'wedge'), (-1, 'triangle')]
+    """
+    extra = Pattern(pattern.nodes, pattern.missing())
+    return [((-1) ** len(part.ties), Pattern(pattern.nodes, pattern.ties | part.ties)) for part in extra.parts()]
+
+
+def covariance(first: Pattern, second: Pattern, maps: Maps, flip: Flip) -> Fraction:
+    """Covariance of two recovered counts, of patterns with at most three nodes, given inj of the graph before the flip.
+
+    For copies that share the pairs S the covariance is Π over S of (x + v) · Π of the other x, minus Π of all x, with
+    v = v0 + (v1 − v0)·x. Multiplied out, every term is again a pattern, of at most four nodes.
+    """
+    if max(first.nodes, second.nodes) > 3:
+        raise ValueError("closed forms need patterns of at most three nodes")
+    without, gain = _variances(flip)
+    total = Fraction(0)
+    for term, times in _glued(first, second).items():
+        weight = without ** (term.shared - term.kept) * (1 + gain) ** term.kept - (term.kept == term.shared)
+        total += times * weight * maps(term.pattern)
+    return total / (first.symmetries * second.symmetries)
+
+
+class _Term(NamedTuple):
+    """A pattern that two copies leave when `kept` of their `shared` pairs contribute a tie and the others a variance."""
+
+    pattern: Pattern
+    shared: int
+    kept: int
+
+
+@cache
+def _glued(first: Pattern, second: Pattern) -> Counter[_Term]:
+    """Π over the shared pairs of (v0 + (1 + v1 − v0)·x), multiplied out over all overlaps, patterns of one shape together."""
+    terms: Counter[_Term] = Counter()
+    for nodes, one, other in overlaps(first, second):
+        for part in Pattern(nodes, one & other).parts():
+            whole = Pattern(nodes, (one ^ other) | part.ties)
+            alike = Pattern(nodes, Pattern.named(whole.shape).ties if whole.ties else frozenset())
+            terms[_Term(alike, len(one & other), len(part.ties))] += 1
+    return terms
+
+
+def _variances(flip: Flip) -> tuple[Fraction, Fraction]:
+    """v0 and v1 − v0, exactly."""
+    delete, add = Fraction(flip.delete), Fraction(flip.add)
+    slope = (1 - delete - add) ** 2
+    without = add * (1 - add) / slope
+    return without, delete * (1 - delete) / slope - without

@@ -1,0 +1,38 @@
+"""k-degree anonymity: everybody shares the published number of ties with at least k − 1 others.
+
+Guarantee: whoever knows how many ties a person has in the published graph finds the person with probability at most 1/k. It
+    says nothing about an outsider who knows more of the structure than degrees.
+Paper: [obfuscation §3], after Liu and Terzi.
+
+>>> import numpy as np
+>>> link = Linkage.of_groups(np.array([0, 0, 1]), {})
+>>> KDegreeAnonymity(k=2).achieved(link)
+{'k': 1}
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import BoolArray, Model
+
+
+class KDegreeAnonymity(Model):
+    """Everybody shares the published number of ties with at least k − 1 others."""
+
+    name: ClassVar[str] = "k-degree-anonymity"
+    paper: ClassVar[str] = "obfuscation §3"
+    needs_sensitive: ClassVar[bool] = False
+    bounds_candidates: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("graph",)
+
+    k: int = Field(ge=1, description="fewest people with the same number of ties")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return linkage.candidates >= self.k
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0}

@@ -1,0 +1,75 @@
+"""structural-attack: whoever planted accounts before publication finds them again with at most a given probability.
+
+Guarantee
+    `against: any` (the default) holds two bounds at once. Attacks that follow a path through the planted accounts, knowing
+    degrees and anything else: (1 − q)^(k − 1). Attacks of any kind on the ties among the planted accounts, with unlimited
+    computing power: the power of the best test between tied and not tied (`models._planted.any_bound`). `paths` and `ties`
+    hold one each. Neither covers an account that is recognized by its number of ties to others; see `models._planted`.
+
+Paper
+    [multitype §4.4.5, §4.5]
+
+>>> model = StructuralAttack(planted=20, success_at_most=0.05)
+>>> model.needed_mu(7115)
+0.2082
+>>> model.bounds(Flip.symmetric(0.1459), 7115)["paths"] <= 0.05, model.bounds(Flip.symmetric(0.1459), 7115)["ties"] <= 0.05
+(True, False)
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.data.flip import Flip
+from sfumato.data.linkage import Linkage
+from sfumato.errors import PolicyError
+from sfumato.models._planted import any_bound, needed_flip, path_bound
+from sfumato.models.base import BoolArray, Model, rounded
+
+
+class StructuralAttack(Model):
+    """Whoever planted accounts before publication finds them again with at most this probability."""
+
+    name: ClassVar[str] = "structural-attack"
+    paper: ClassVar[str] = "multitype §4.4.5, §4.5"
+    needs_sensitive: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("graph",)
+
+    planted: int = Field(ge=2, description="accounts the adversary controls")
+    success_at_most: float = Field(gt=0, lt=1, description="largest probability of finding all of them again")
+    against: Literal["any", "paths", "ties"] = Field(
+        default="any", description="paths: attacks that need a path of planted accounts; ties: any attack on the ties among them"
+    )
+
+    def required(self) -> dict[str, Any]:
+        return self.model_dump()
+
+    def bounds(self, flip: Flip, nodes: int) -> dict[str, float]:
+        """The bounds that apply, by the attacks they cover."""
+        found = {}
+        if self.against != "ties":
+            found["paths"] = path_bound(flip, self.planted)
+        if self.against != "paths":
+            found["ties"] = any_bound(flip, self.planted, nodes) if nodes >= self.planted else 1.0
+        return found
+
+    def holds(self, flip: Flip, nodes: int) -> bool:
+        return max(self.bounds(flip, nodes).values()) <= self.success_at_most
+
+    def level(self, flip: Flip, nodes: int) -> dict[str, Any]:
+        """What is achieved, under the name of the parameter, with each bound beside it."""
+        bounds = self.bounds(flip, nodes)
+        each = {f"by_{name}": rounded(value) for name, value in bounds.items()}
+        return {"planted": self.planted, "success_at_most": rounded(max(bounds.values())), **each}
+
+    def needed_mu(self, nodes: int) -> float:
+        """The smallest symmetric flip that holds; 0.5 when none does."""
+        return needed_flip(self.planted, self.success_at_most, nodes, against=self.against)
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        raise PolicyError("structural-attack is judged on flips, not on candidates", hint="publish with edge-perturbation")
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {}

@@ -1,0 +1,51 @@
+"""What a policy wants kept: its rules, parsed and bound to the columns, and the domains of its replaced columns."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sfumato.errors import PolicyError
+from sfumato.policy import replacements
+from sfumato.policy.policy import Policy
+from sfumato.policy.rules import Rule, RuleError, bind, parse
+from sfumato.registry import nearest
+
+
+def replacements_of(policy: Policy) -> dict[str, replacements.Domain]:
+    """The domain of every replaced column, in the order of the policy."""
+    found = {}
+    for name in policy.with_role("replaced"):
+        column, where = policy.columns[name], policy.document.where("columns", name, "domain")
+        if column.domain is None:
+            raise PolicyError(f"column '{name}' is replaced but has no domain", where=where, hint="for example {integers: [0, 9]}")
+        domain = replacements.read(column.domain, where)
+        if isinstance(domain, replacements.Like) and domain.column not in policy.columns:
+            hint = nearest(domain.column, list(policy.columns))
+            raise PolicyError(f"the domain is like an unknown column '{domain.column}'", where=where, hint=hint)
+        found[name] = domain
+    return found
+
+
+def rules_of(policy: Policy) -> list[Rule]:
+    """The rules under `keep`, bound to the columns; errors point into the policy's file."""
+    return [_rule(policy, place, text) for place, text in enumerate(policy.keep)]
+
+
+def _rule(policy: Policy, place: int, text: str) -> Rule:
+    kinds: dict[str, str | None] = dict.fromkeys(policy.columns)
+    kinds |= {name: _kind(domain) for name, domain in replacements_of(policy).items()}
+    try:
+        return _parsed(text, tuple(kinds.items()))
+    except RuleError as error:
+        line = policy.document.where("keep", place)
+        raise PolicyError(error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint) from None
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, kinds: tuple[tuple[str, str | None], ...]) -> Rule:
+    return bind(parse(text, [name for name, _ in kinds]), dict(kinds))
+
+
+def _kind(domain: replacements.Domain) -> str | None:
+    """Lists may hold anything; what they hold is settled with the values."""
+    return None if isinstance(domain, (replacements.Values, replacements.Like)) else domain.kind

@@ -1,0 +1,274 @@
+"""What a replaced column may hold: integers, decimals, dates, a pattern, a list, the values of a column, or realistic fakes.
+
+Notation
+    kind     number, date or text: how rules compare the values
+    unit     a number x is kept as the integer x · unit, so decimals are exact (unit 100 for two places); a date as its day number
+
+>>> read({"integers": [80, 100]}).contains(["80", "101", "x"]).tolist()
+[True, False, False]
+>>> read({"decimals": [0, 1], "places": 2}).size
+101
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError
+from sfumato.registry import nearest
+
+Mask = NDArray[np.bool_]
+FAKES = ("name", "first_name", "last_name", "email", "city", "street", "address", "company", "job", "country")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The common face of all domains."""
+
+    kind: ClassVar[str] = "text"
+
+    def contains(self, texts: Sequence[str]) -> Mask:
+        """Which of the texts belong to the domain."""
+        return np.fromiter((self.holds(text) for text in texts), dtype=bool, count=len(texts))
+
+    def holds(self, text: str) -> bool:
+        raise NotImplementedError
+
+    def declared(self) -> dict[str, Any]:
+        """The domain as it stands in a policy."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Ordered(Domain):
+    """Equally spaced values low … high, in units."""
+
+    low: int
+    high: int
+    unit: int = 1
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+    def holds(self, text: str) -> bool:
+        level = self.level(text)
+        return level is not None and self.low <= level <= self.high
+
+    def level(self, text: str) -> int | None:
+        """The integer that stands for `text`, or None when it has none."""
+        raise NotImplementedError
+
+    def text(self, level: int) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Integers(Ordered):
+    """Whole numbers from low to high."""
+
+    kind: ClassVar[str] = "number"
+
+    def level(self, text: str) -> int | None:
+        return int(text) if re.fullmatch(r"[+-]?\d+", text) else None
+
+    def text(self, level: int) -> str:
+        return str(level)
+
+    def declared(self) -> dict[str, Any]:
+        return {"integers": [self.low, self.high]}
+
+
+@dataclass(frozen=True)
+class Decimals(Ordered):
+    """Numbers with a fixed count of decimal places."""
+
+    kind: ClassVar[str] = "number"
+    places: int = 2
+
+    def level(self, text: str) -> int | None:
+        try:
+            scaled = Decimal(text) * self.unit
+        except InvalidOperation:
+            return None
+        return int(scaled) if scaled.is_finite() and scaled == scaled.to_integral_value() else None
+
+    def text(self, level: int) -> str:
+        return f"{Decimal(level).scaleb(-self.places):.{self.places}f}"
+
+    def declared(self) -> dict[str, Any]:
+        return {"decimals": [self.text(self.low), self.text(self.high)], "places": self.places}
+
+
+@dataclass(frozen=True)
+class Dates(Ordered):
+    """Days from the first to the last, as 2012-12-31."""
+
+    kind: ClassVar[str] = "date"
+
+    def level(self, text: str) -> int | None:
+        try:
+            return datetime.date.fromisoformat(text).toordinal()
+        except ValueError:
+            return None
+
+    def text(self, level: int) -> str:
+        return datetime.date.fromordinal(level).isoformat()
+
+    def declared(self) -> dict[str, Any]:
+        return {"dates": [self.text(self.low), self.text(self.high)]}
+
+
+@dataclass(frozen=True)
+class Pattern(Domain):
+    """Texts of a regular form; `longest` bounds patterns without an end of their own."""
+
+    pattern: str
+    longest: int = 64
+
+    def holds(self, text: str) -> bool:
+        return len(text) <= self.longest and re.fullmatch(self.pattern, text, re.ASCII) is not None
+
+    def declared(self) -> dict[str, Any]:
+        return {"pattern": self.pattern, "longest": self.longest}
+
+
+@dataclass(frozen=True)
+class Values(Domain):
+    """A list, in the order given."""
+
+    values: tuple[str, ...]
+
+    def holds(self, text: str) -> bool:
+        return text in self.values
+
+    def declared(self) -> dict[str, Any]:
+        return {"values": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Like(Domain):
+    """The values that occur in a column of the source; the list itself is then published information."""
+
+    column: str
+
+    def holds(self, text: str) -> bool:
+        return True  # the list is known only with the data; `Values` takes its place there
+
+    def declared(self) -> dict[str, Any]:
+        return {"like": self.column}
+
+
+@dataclass(frozen=True)
+class Fakes(Domain):
+    """Realistic invented values: every combination of the pieces a maintained library lists for a language."""
+
+    fake: str
+    locale: str = "en_US"
+
+    def holds(self, text: str) -> bool:
+        return bool(text)
+
+    def declared(self) -> dict[str, Any]:
+        return {"fakes": self.fake, "locale": self.locale}
+
+
+_OPTIONS = {"decimals": {"places"}, "pattern": {"longest"}, "fakes": {"locale"}}
+_NAMES = ("integers", "decimals", "dates", "pattern", "values", "like", "fakes")
+
+
+def read(declared: Mapping[str, Any], where: str = "") -> Domain:
+    """The domain a policy declares, e.g. `{integers: [80, 100]}`."""
+    if not isinstance(declared, Mapping):
+        raise PolicyError("a domain is a mapping", where=where, hint="for example {integers: [80, 100]}")
+    named = [key for key in declared if key in _NAMES]
+    if len(named) != 1:
+        unknown = [str(key) for key in declared if key not in _NAMES]
+        hint = nearest(unknown[0], list(_NAMES)) if unknown else "name one of " + ", ".join(_NAMES)
+        raise PolicyError("a domain names exactly one kind of values", where=where, hint=hint)
+    name = named[0]
+    for key in declared:
+        if key != name and key not in _OPTIONS.get(name, set()):
+            raise PolicyError(f"unknown key '{key}' in a domain of {name}", where=where)
+    return _READERS[name](declared, where)
+
+
+def _pair(value: Any, where: str) -> tuple[str, str]:
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise PolicyError("expected two bounds", where=where, hint="for example [80, 100]")
+    return str(value[0]), str(value[1])
+
+
+def _integers(declared: Mapping[str, Any], where: str) -> Domain:
+    return _ordered(Integers(0, 0), _pair(declared["integers"], where), where)
+
+
+def _decimals(declared: Mapping[str, Any], where: str) -> Domain:
+    places = int(declared.get("places", 2))
+    if not 0 <= places <= 12:
+        raise PolicyError("a decimal has 0 to 12 places", where=where)
+    return _ordered(Decimals(0, 0, 10**places, places), _pair(declared["decimals"], where), where)
+
+
+def _dates(declared: Mapping[str, Any], where: str) -> Domain:
+    return _ordered(Dates(1, 1), _pair(declared["dates"], where), where)
+
+
+def _ordered(empty: Integers | Decimals | Dates, bounds: tuple[str, str], where: str) -> Domain:
+    low, high = empty.level(bounds[0]), empty.level(bounds[1])
+    if low is None or high is None:
+        raise PolicyError(f"'{bounds[low is not None]}' is no bound of this kind", where=where)
+    if low > high:
+        raise PolicyError("the lower bound is above the upper one", where=where)
+    if isinstance(empty, Decimals):
+        return Decimals(low, high, empty.unit, empty.places)
+    return type(empty)(low, high)
+
+
+def _pattern(declared: Mapping[str, Any], where: str) -> Domain:
+    pattern = str(declared["pattern"])
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise PolicyError(f"the pattern cannot be read: {error.msg}", where=where) from None
+    return Pattern(pattern, int(declared.get("longest", 64)))
+
+
+def _values(declared: Mapping[str, Any], where: str) -> Domain:
+    values = declared["values"]
+    if not isinstance(values, (list, tuple)) or not values:
+        raise PolicyError("expected a list of values", where=where)
+    found = tuple(str(value) for value in values)
+    if len(set(found)) != len(found):
+        raise PolicyError("the list of values repeats one", where=where)
+    return Values(found)
+
+
+def _like(declared: Mapping[str, Any], where: str) -> Domain:
+    return Like(str(declared["like"]))
+
+
+def _fakes(declared: Mapping[str, Any], where: str) -> Domain:
+    fake = str(declared["fakes"])
+    if fake not in FAKES:
+        raise PolicyError(f"unknown fakes '{fake}'", where=where, hint=nearest(fake, list(FAKES)))
+    return Fakes(fake, str(declared.get("locale", "en_US")))
+
+
+_READERS = {
+    "integers": _integers,
+    "decimals": _decimals,
+    "dates": _dates,
+    "pattern": _pattern,
+    "values": _values,
+    "like": _like,
+    "fakes": _fakes,
+}

@@ -1,0 +1,31 @@
+"""The rule language of `keep:`: parsed once into a tree; the audit evaluates it, the methods post it."""
+
+from sfumato.policy.rules.bind import bind
+from sfumato.policy.rules.kinds import (
+    Inequality,
+    Kind,
+    Linear,
+    classify,
+    columns_of,
+    conjuncts,
+    linear,
+    linear_comparison,
+)
+from sfumato.policy.rules.parse import parse
+from sfumato.policy.rules.scan import RuleError
+from sfumato.policy.rules.tree import Rule
+
+__all__ = [
+    "Inequality",
+    "Kind",
+    "Linear",
+    "Rule",
+    "RuleError",
+    "bind",
+    "classify",
+    "columns_of",
+    "conjuncts",
+    "linear",
+    "linear_comparison",
+    "parse",
+]

@@ -1,0 +1,150 @@
+"""Rules against the columns of a table: unknown names and comparisons of unlike things are errors at their character.
+
+A quoted text that stands against a date or a number is read as one. Columns whose kind is not declared (`None`) fit everywhere;
+what they hold is settled when the data is there.
+
+>>> from sfumato.policy.rules.parse import parse
+>>> bind(parse("born >= '1990-01-01'"), {"born": "date"}).body.right
+Date(value=datetime.date(1990, 1, 1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+
+from sfumato.policy.rules.kinds import columns_of
+from sfumato.policy.rules.scan import RuleError
+from sfumato.policy.rules.tree import (
+    Aggregate,
+    All,
+    Any_,
+    Arithmetic,
+    Cell,
+    Column,
+    Compare,
+    Condition,
+    Date,
+    Expression,
+    Implies,
+    Match,
+    Membership,
+    Negative,
+    Not,
+    Number,
+    Rule,
+    Statement,
+    Text,
+)
+from sfumato.registry import nearest
+
+Kinds = Mapping[str, str | None]
+
+
+def bind(rule: Rule, kinds: Kinds) -> Rule:
+    """The rule with its constants read as their columns ask; `kinds` maps `name` or `table.name` to number, date, text, None."""
+    binder = _Binder(rule.text, kinds)
+    for column in columns_of(rule):
+        binder.kind(column)
+    body = rule.body if isinstance(rule.body, Statement) else binder.condition(rule.body)
+    return Rule(rule.text, body)
+
+
+class _Binder:
+    def __init__(self, text: str, kinds: Kinds) -> None:
+        self.text = text
+        self.kinds = kinds
+
+    def wrong(self, what: str, at: int, hint: str = "") -> RuleError:
+        return RuleError(what, self.text, at, hint=hint)
+
+    def kind(self, node: Expression) -> str | None:
+        """number, date, text, or None when not yet known."""
+        if isinstance(node, Number):
+            return "number"
+        if isinstance(node, (Text, Date)):
+            return type(node).__name__.lower()
+        if isinstance(node, Column):
+            return self._column(node)
+        if isinstance(node, Cell):
+            return self._column(node.column)
+        if isinstance(node, Aggregate):
+            return self._aggregate(node)
+        if isinstance(node, Negative):
+            return self._numeric(node.value)
+        assert isinstance(node, Arithmetic)
+        return self._arithmetic(node)
+
+    def _column(self, column: Column) -> str | None:
+        name = column.name if column.table is None else f"{column.table}.{column.name}"
+        if name not in self.kinds:
+            raise self.wrong(f"there is no column '{name}'", column.at, nearest(name, list(self.kinds)))
+        return self.kinds[name]
+
+    def _numeric(self, node: Expression) -> str:
+        if self.kind(node) == "text":
+            raise self.wrong("a text cannot be calculated with", node.at)
+        return "number"
+
+    def _aggregate(self, node: Aggregate) -> str | None:
+        if node.where is not None:
+            self.condition(node.where)
+        if node.function == "count":
+            return "number"
+        assert node.argument is not None
+        if node.function in ("sum", "mean"):
+            if self.kind(node.argument) == "date":
+                raise self.wrong("dates have no sum", node.at, "compare their differences")
+            return self._numeric(node.argument)
+        return self.kind(node.argument)
+
+    def _arithmetic(self, node: Arithmetic) -> str | None:
+        left, right = self.kind(node.left), self.kind(node.right)
+        if "text" in (left, right):
+            raise self.wrong("a text cannot be calculated with", node.at)
+        if "date" not in (left, right):
+            return None if None in (left, right) else "number"
+        if node.operator == "-" and left == right:
+            return "number"
+        if node.operator in "+-" and left == "date" and right != "date":
+            return "date"
+        if None in (left, right) and node.operator == "-":
+            return None
+        raise self.wrong("dates can be subtracted, or moved by a number of days", node.at)
+
+    def condition(self, node: Condition) -> Condition:
+        if isinstance(node, (All, Any_)):
+            return replace(node, parts=tuple(self.condition(part) for part in node.parts))
+        if isinstance(node, Not):
+            return replace(node, part=self.condition(node.part))
+        if isinstance(node, Implies):
+            return replace(node, condition=self.condition(node.condition), consequence=self.condition(node.consequence))
+        if isinstance(node, Compare):
+            return self._compare(node)
+        if isinstance(node, Membership):
+            wanted = self.kind(node.value)
+            return replace(node, options=tuple(self._as(option, wanted) for option in node.options))
+        assert isinstance(node, Match)
+        if self.kind(node.value) in ("number", "date"):
+            raise self.wrong("a pattern is for texts", node.at)
+        return node
+
+    def _compare(self, node: Compare) -> Compare:
+        left, right = self._as(node.left, self.kind(node.right)), self._as(node.right, self.kind(node.left))
+        kinds = {self.kind(left), self.kind(right)} - {None}
+        if len(kinds) > 1:
+            raise self.wrong(f"a {self.kind(left)} cannot be compared with a {self.kind(right)}", node.at)
+        return replace(node, left=left, right=right)
+
+    def _as(self, node: Expression, wanted: str | None) -> Expression:
+        """A quoted constant as the other side's kind."""
+        if not isinstance(node, Text) or wanted not in ("date", "number"):
+            return node
+        try:
+            if wanted == "date":
+                return Date(date.fromisoformat(node.value), at=node.at)
+            return Number(Fraction(node.value), at=node.at)
+        except (ValueError, ZeroDivisionError):
+            raise self.wrong(f"this is no {wanted}", node.at) from None

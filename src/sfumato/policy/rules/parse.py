@@ -1,0 +1,409 @@
+"""From the words of a rule to its tree, by recursive descent; nothing is ever evaluated as code.
+
+Grammar, loosest binding first (⟨x⟩, … is a list):
+
+    rule        ::= names "determines" names | names "references" names
+                  | "unique" "(" names ")" | "same_multiset" "(" names ")" | "at_least" "(" k "," names ")"
+                  | "localities" "(" names ")" ["sample" σ] ["partition" n]
+                  | condition
+    condition   ::= "if" condition "then" condition | conjunction ("or" conjunction)*
+    conjunction ::= negation ("and" negation)*
+    negation    ::= "not" negation | comparison
+    comparison  ::= sum (("=" | "!=" | "<" | "<=" | ">" | ">=") sum)* ["within" ε]
+                  | sum "within" ε "of" sum | sum ["not"] "in" "{" constants "}"
+    sum         ::= product (("+" | "-") product)*
+    product     ::= factor (("*" | "/") factor)*
+    factor      ::= "-" factor | constant | column | column "[" record "]" | "match" "(" column "," text ")"
+                  | aggregate "(" [condition | sum] ["where" condition] ["by" names] ")" | "(" condition ")"
+    column      ::= ["original" "."] [table "."] name
+    aggregate   ::= "sum" | "mean" | "min" | "max" | "count"
+
+Departures
+    Equal mathematics is accepted in the signs ≤ ≥ ≠ × ÷ −. A chain `800 <= a + b <= 900` is the conjunction of its links.
+
+>>> parse("final = (courses + thesis) / 2").body.operator
+'='
+>>> parse("unique(phone")
+Traceback (most recent call last):
+sfumato.policy.rules.scan.RuleError: expected ')' after the columns — character 13 of the rule: unique(phone⟨end⟩
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from datetime import date
+from fractions import Fraction
+
+from sfumato.policy.rules.scan import RuleError, Token, scan
+from sfumato.policy.rules.tree import (
+    Aggregate,
+    All,
+    Any_,
+    Arithmetic,
+    AtLeast,
+    Cell,
+    Column,
+    Compare,
+    Condition,
+    Date,
+    Determines,
+    Expression,
+    Implies,
+    Localities,
+    Match,
+    Membership,
+    Negative,
+    Node,
+    Not,
+    Number,
+    References,
+    Rule,
+    SameMultiset,
+    Statement,
+    Text,
+    Unique,
+)
+
+AGGREGATES = ("sum", "mean", "min", "max", "count")
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+_KEYWORDS = frozenset(("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where"))
+
+
+def parse(text: str, columns: Collection[str] | None = None) -> Rule:
+    """The rule that `text` states; `columns` (when known) settles where a hyphen belongs to a name."""
+    return _Parser(text, scan(text, columns)).rule()
+
+
+class _Parser:
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.next = 0
+
+    # ---- words -----------------------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.next]
+
+    def is_word(self, word: str, ahead: int = 0) -> bool:
+        place = min(self.next + ahead, len(self.tokens) - 1)
+        token = self.tokens[place]
+        return token.kind in ("name", "sign") and token.text == word
+
+    def accept(self, *words: str) -> Token | None:
+        if any(self.is_word(word) for word in words):
+            self.next += 1
+            return self.tokens[self.next - 1]
+        return None
+
+    def expect(self, word: str, where: str) -> Token:
+        token = self.accept(word)
+        if token is None:
+            raise self.wrong(f"expected '{word}' {where}")
+        return token
+
+    def wrong(self, what: str, at: int | None = None, *, hint: str = "") -> RuleError:
+        return RuleError(what, self.text, self.token.at if at is None else at, hint=hint)
+
+    # ---- rules -----------------------------------------------------------------------------------------------------
+
+    def rule(self) -> Rule:
+        if self.token.kind == "end":
+            raise self.wrong("the rule is empty")
+        body = self.statement() or self.relation()
+        if self.token.kind != "end":
+            raise self.wrong(f"'{self.token.text}' was not expected here", hint="join conditions with 'and' or 'or'")
+        return Rule(self.text, body)
+
+    def statement(self) -> Statement | None:
+        makers: dict[str, Callable[[int], Statement]] = {
+            "unique": lambda at: Unique(self.names(), at=at),
+            "same_multiset": lambda at: SameMultiset(self.names(), at=at),
+            "at_least": self.at_least,
+            "localities": lambda at: Localities(self.names(), at=at),
+        }
+        if self.token.text not in makers or not self.is_word("(", 1):
+            return None
+        opening = self.token
+        self.next += 2
+        made = makers[opening.text](opening.at)
+        self.expect(")", "after the columns")
+        return self.options(made) if isinstance(made, Localities) else made
+
+    def at_least(self, at: int) -> AtLeast:
+        count = self.whole("how many times each combination must occur", least=1)
+        self.expect(",", "before the columns")
+        return AtLeast(count, self.names(), at=at)
+
+    def options(self, made: Localities) -> Localities:
+        sample, partition = made.sample, made.partition
+        if self.accept("sample"):
+            at, sample = self.token.at, self.number("the sampling rate")
+            if not 0 < sample <= 1:
+                raise self.wrong("the sampling rate lies above 0 and up to 1", at)
+        if self.accept("partition"):
+            partition = self.whole("the number of values in a partition", least=3)
+        return Localities(made.columns, sample, partition, at=made.at)
+
+    def relation(self) -> Condition | Statement:
+        """A condition, or two lists of columns around `determines` or `references`."""
+        start = self.next
+        if self.token.kind in ("name", "quoted") and self.names_ahead():
+            left = self.names()
+            word = self.accept("determines", "references")
+            if word is not None:
+                right = self.names()
+                if word.text == "determines":
+                    return Determines(left, right, at=word.at)
+                if len(left) != len(right):
+                    raise self.wrong("both sides of 'references' need the same number of columns", word.at)
+                return References(left, right, at=word.at)
+            self.next = start
+        return self.condition_only(self.condition())
+
+    def names_ahead(self) -> bool:
+        words = {token.text for token in self.tokens[self.next :] if token.kind == "name"}
+        return not words.isdisjoint(("determines", "references"))
+
+    def names(self) -> tuple[Column, ...]:
+        found = [self.column()]
+        while self.accept(","):
+            found.append(self.column())
+        return tuple(found)
+
+    # ---- conditions ------------------------------------------------------------------------------------------------
+
+    def condition(self) -> Node:
+        opening = self.accept("if")
+        if opening is not None:
+            cause = self.condition_only(self.condition())
+            self.expect("then", "after the condition")
+            return Implies(cause, self.condition_only(self.condition()), at=opening.at)
+        return self.joined("or", self.conjunction, Any_)
+
+    def conjunction(self) -> Node:
+        return self.joined("and", self.negation, All)
+
+    def joined(self, word: str, part: Callable[[], Node], make: type[All] | type[Any_]) -> Node:
+        first = part()
+        if not self.is_word(word):
+            return first
+        parts = [self.condition_only(first)]
+        while self.accept(word):
+            parts.append(self.condition_only(part()))
+        return make(tuple(parts), at=first.at)
+
+    def negation(self) -> Node:
+        word = self.accept("not")
+        return self.comparison() if word is None else Not(self.condition_only(self.negation()), at=word.at)
+
+    def comparison(self) -> Node:
+        first = self.sum()
+        if self.is_word("in") or (self.is_word("not") and self.is_word("in", 1)):
+            return self.membership(self.expression_only(first))
+        if self.accept("within"):
+            tolerance = self.number("the allowed difference")
+            self.expect("of", "after the allowed difference")
+            value, aim = self.expression_only(first), self.expression_only(self.sum())
+            return Compare("=", value, aim, tolerance, at=first.at)
+        return self.chain(first)
+
+    def membership(self, value: Expression) -> Condition:
+        negated = self.accept("not")
+        self.expect("in", "before the list")
+        self.expect("{", "to open the list")
+        options = [self.constant()]
+        while self.accept(","):
+            options.append(self.constant())
+        self.expect("}", "to close the list")
+        found = Membership(value, tuple(options), at=value.at)
+        return found if negated is None else Not(found, at=negated.at)
+
+    def chain(self, first: Node) -> Node:
+        links: list[Condition] = []
+        left = first
+        while (sign := self.accept(*_COMPARISONS)) is not None:
+            right = self.sum()
+            links.append(self.link(sign, self.expression_only(left), self.expression_only(right)))
+            left = right
+        if not links:
+            return first
+        return links[0] if len(links) == 1 else All(tuple(links), at=first.at)
+
+    def link(self, sign: Token, left: Expression, right: Expression) -> Compare:
+        tolerance = Fraction(0)
+        if self.is_word("within"):
+            if sign.text != "=":
+                raise self.wrong("'within' goes with '='")
+            self.next += 1
+            tolerance = self.number("the allowed difference")
+        return Compare(sign.text, left, right, tolerance, at=sign.at)
+
+    # ---- expressions -----------------------------------------------------------------------------------------------
+
+    def sum(self) -> Node:
+        left = self.product()
+        while (sign := self.accept("+", "-")) is not None:
+            right = self.expression_only(self.product())
+            left = Arithmetic(sign.text, self.expression_only(left), right, at=sign.at)
+        return left
+
+    def product(self) -> Node:
+        left = self.factor()
+        while (sign := self.accept("*", "/")) is not None:
+            right = self.expression_only(self.factor())
+            if sign.text == "/" and constant_value(right) in (None, 0):
+                raise self.wrong("a divisor is a constant other than 0", right.at)
+            left = Arithmetic(sign.text, self.expression_only(left), right, at=sign.at)
+        return left
+
+    def factor(self) -> Node:
+        token = self.token
+        if self.accept("-"):
+            return Negative(self.expression_only(self.factor()), at=token.at)
+        if self.accept("("):
+            inner = self.condition()
+            self.expect(")", "to close the parenthesis")
+            return inner
+        if token.kind in ("number", "text", "date"):
+            return self.constant()
+        if token.kind == "name" and self.is_word("(", 1):
+            return self.call()
+        column = self.column()
+        return self.cell(column) if self.accept("[") else column
+
+    def cell(self, column: Column) -> Cell:
+        record = self.whole("the number of the record, from 1", least=1)
+        self.expect("]", "after the number of the record")
+        return Cell(column, record, at=column.at)
+
+    def call(self) -> Node:
+        token = self.token
+        self.next += 2
+        if token.text == "match":
+            return self.match(token.at)
+        if token.text in AGGREGATES:
+            return self.aggregate(token)
+        known = ", ".join((*AGGREGATES, "match", "unique", "same_multiset", "at_least", "localities"))
+        raise self.wrong(f"'{token.text}' is no function", token.at, hint=f"known: {known}")
+
+    def match(self, at: int) -> Match:
+        column = self.column()
+        self.expect(",", "before the pattern")
+        token = self.token
+        if token.kind != "text":
+            raise self.wrong("expected the pattern between quotes")
+        self.next += 1
+        try:
+            re.compile(token.text)
+        except re.error as error:
+            raise self.wrong(f"the pattern cannot be read: {error.msg}", token.at + 1 + (error.pos or 0)) from None
+        self.expect(")", "after the pattern")
+        return Match(column, token.text, at=at)
+
+    def aggregate(self, token: Token) -> Aggregate:
+        argument: Expression | None = None
+        where: Condition | None = None
+        if not self.is_word(")") and not self.is_word("where") and not self.is_word("by"):
+            inner = self.condition()
+            if isinstance(inner, Condition):
+                if token.text != "count":
+                    raise self.wrong("only 'count' takes a condition; elsewhere put it after 'where'", inner.at)
+                where = inner
+            else:
+                argument = self.expression_only(inner)
+        elif token.text != "count":
+            raise self.wrong(f"'{token.text}' needs a column")
+        word = self.accept("where")
+        if word is not None:
+            if where is not None:
+                raise self.wrong("the condition is given twice", word.at)
+            where = self.condition_only(self.condition())
+        by = self.names() if self.accept("by") else ()
+        self.expect(")", f"to close '{token.text}('")
+        return Aggregate(token.text, argument, where, by, at=token.at)
+
+    # ---- leaves ----------------------------------------------------------------------------------------------------
+
+    def column(self) -> Column:
+        at = self.token.at
+        parts = [self.name("a column")]
+        while self.accept("."):
+            parts.append(self.name("a column after the dot"))
+        original = len(parts) > 1 and parts[0] == "original"
+        parts = parts[1:] if original else parts
+        if len(parts) > 2:
+            raise self.wrong("a column has at most a table before its name", at)
+        return Column(parts[-1], parts[0] if len(parts) == 2 else None, original, at=at)
+
+    def name(self, what: str) -> str:
+        token = self.token
+        if token.kind == "quoted" or (token.kind == "name" and token.text not in _KEYWORDS):
+            self.next += 1
+            return token.text
+        found = "the end" if token.kind == "end" else f"'{token.text}'"
+        hint = f"write `{token.text}` for a column of that name" if token.text in _KEYWORDS else ""
+        raise self.wrong(f"expected {what}, found {found}", hint=hint)
+
+    def constant(self) -> Expression:
+        token = self.token
+        if token.kind == "text":
+            self.next += 1
+            return Text(token.text, at=token.at)
+        if token.kind == "date":
+            self.next += 1
+            try:
+                return Date(date.fromisoformat(token.text), at=token.at)
+            except ValueError:
+                raise self.wrong("there is no such day", token.at) from None
+        return Number(self.number("a constant"), at=token.at)
+
+    def number(self, what: str) -> Fraction:
+        sign = -1 if self.accept("-") else 1
+        token = self.token
+        if token.kind != "number":
+            raise self.wrong(f"expected {what}")
+        self.next += 1
+        return sign * Fraction(token.text)
+
+    def whole(self, what: str, *, least: int) -> int:
+        at = self.token.at
+        value = self.number(what)
+        if value.denominator != 1 or value < least:
+            raise self.wrong(f"expected {what}: a whole number of at least {least}", at)
+        return int(value)
+
+    # ---- kinds -----------------------------------------------------------------------------------------------------
+
+    def condition_only(self, node: Node) -> Condition:
+        if not isinstance(node, Condition):
+            raise self.wrong("this is a value, not a condition", node.at, hint="compare it with something")
+        return node
+
+    def expression_only(self, node: Node) -> Expression:
+        if not isinstance(node, Expression):
+            raise self.wrong("this is a condition, not a value", node.at)
+        return node
+
+
+def constant_value(node: Expression) -> Fraction | None:
+    """The value of an expression without columns, or None."""
+    if isinstance(node, Number):
+        return node.value
+    if isinstance(node, Negative):
+        inner = constant_value(node.value)
+        return None if inner is None else -inner
+    if isinstance(node, Arithmetic):
+        left, right = constant_value(node.left), constant_value(node.right)
+        return None if left is None or right is None else _apply(node.operator, left, right)
+    return None
+
+
+def _apply(operator: str, left: Fraction, right: Fraction) -> Fraction:
+    if operator == "+":
+        return left + right
+    if operator == "-":
+        return left - right
+    return left * right if operator == "*" else left / right

@@ -1,0 +1,255 @@
+"""The tree of a rule: what must stay true in the output, as frozen nodes that the audit evaluates and the methods post.
+
+Three families: an *expression* has a value (in every record, or one for the whole table), a *condition* is true or false, and
+a *statement* is a condition on a whole column or table. A `Rule` is a statement or a condition together with its text.
+
+Notation
+    at       the character of the rule's text where the node begins, for error messages; two trees that differ only there
+             are equal.
+    Cell     `v[3]`, the value of column `v` in the record that stands third in the source.
+    Column   `original=True` is the value before replacement; `table` is set for rules across the tables of a database.
+
+>>> Column("age") == Column("age", at=7)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Anything in a tree; `at` counts characters from 0."""
+
+    at: int = field(default=0, compare=False, repr=False)
+
+    def children(self) -> Iterator[Node]:
+        """The nodes directly below this one, in reading order."""
+        for entry in fields(self):
+            yield from _nodes(getattr(self, entry.name))
+
+    def walk(self) -> Iterator[Node]:
+        """This node and everything below it."""
+        yield self
+        for child in self.children():
+            yield from child.walk()
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from _nodes(entry)
+
+
+class Expression(Node):
+    """Has a value: a number, a date or a text."""
+
+    __slots__ = ()
+
+
+class Condition(Node):
+    """Is true or false, in one record or for the whole table."""
+
+    __slots__ = ()
+
+
+class Statement(Node):
+    """Says something about whole columns; stands alone, never inside `and`, `or`, `not`."""
+
+    __slots__ = ()
+
+
+# ---- expressions ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Expression):
+    """An exact constant."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Expression):
+    """A quoted constant; compared with a date column it is read as a date."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Date(Expression):
+    """A constant day, written 2012-12-31."""
+
+    value: date
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expression):
+    """The value of a column in the record at hand."""
+
+    name: str
+    table: str | None = None
+    original: bool = False
+
+    def __str__(self) -> str:
+        return ".".join(part for part in ("original" if self.original else "", self.table or "", self.name) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(Expression):
+    """The value of a column in one record of the source; `record` counts from 1."""
+
+    column: Column
+    record: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Expression):
+    """`left operator right` with operator one of + - * /; a divisor is always a constant other than 0."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Expression):
+    """`-value`."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Expression):
+    """`function(argument where … by …)`: one value for the table, or one per group when `by` names columns."""
+
+    function: str
+    argument: Expression | None
+    where: Condition | None = None
+    by: tuple[Column, ...] = ()
+
+
+# ---- conditions ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Condition):
+    """`left operator right` with operator one of = != < <= > >=; `=` may allow a difference of at most `tolerance`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    tolerance: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership(Condition):
+    """`value in {…}`."""
+
+    value: Expression
+    options: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Condition):
+    """`match(column, "pattern")`: the whole value has the form of the regular expression."""
+
+    value: Expression
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class All(Condition):
+    """`a and b and …`."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any_(Condition):
+    """`a or b or …`."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Condition):
+    """`not a`."""
+
+    part: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Implies(Condition):
+    """`if a then b`."""
+
+    condition: Condition
+    consequence: Condition
+
+
+# ---- statements ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Unique(Statement):
+    """`unique(a, b)`: no two records agree in all these columns."""
+
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Determines(Statement):
+    """`a determines b`: records that agree on the left agree on the right."""
+
+    left: tuple[Column, ...]
+    right: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SameMultiset(Statement):
+    """`same_multiset(a, b)`: the combinations occur exactly as often as in the original."""
+
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast(Statement):
+    """`at_least(k, a, b)`: every combination that occurs, occurs at least k times."""
+
+    count: int
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class References(Statement):
+    """`orders.customer_id references customers.id`: every combination on the left occurs on the right."""
+
+    child: tuple[Column, ...]
+    parent: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Localities(Statement):
+    """`localities(a, b) sample 0.08 partition 20`: relative distances inside partitions stay [multitype ch. 5]."""
+
+    columns: tuple[Column, ...]
+    sample: Fraction = Fraction(1)
+    partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of `keep:`: its text as written and its tree."""
+
+    text: str
+    body: Condition | Statement
+
+    def __str__(self) -> str:
+        return self.text

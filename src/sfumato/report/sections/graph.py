@@ -1,0 +1,90 @@
+"""What a published graph still tells, and what finding planted accounts in it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from markupsafe import Markup
+
+from sfumato.data.flip import Flip
+from sfumato.data.graph import Graph
+from sfumato.metrics.degree_law import DegreeLaw
+from sfumato.metrics.recovery import recover
+from sfumato.report.charts import columns, paired_bars
+from sfumato.report.section import Section, paragraph, table
+from sfumato.report.view import View
+
+_NAMES = ("edges", "density", "degrees", "wedges", "triangles", "open_triads", "transitivity", "modularity")
+
+
+class GraphFigures(Section):
+    """Recovered figures with errors, the recovered degree distribution, and the share of noise."""
+
+    name: ClassVar[str] = "graph"
+    title: ClassVar[str] = "What the graph still tells"
+    order: ClassVar[int] = 20
+
+    def applies(self, view: View) -> bool:
+        return view.form == "graph" and "recovered" in view.certificate.utility
+
+    def render(self, view: View) -> Markup:
+        flip = Flip.from_public(view.public)
+        published = Graph.from_table(view.parts["edges"].table, int(view.public["nodes"]))
+        law = DegreeLaw.fit(published.degrees, flip, replicates=0)
+        chart = _compared(view, law) if view.private else columns(_binned(law), title="Recovered degree distribution")
+        heading = Markup("<h3>Number of ties, recovered</h3>")
+        return Markup("").join([paragraph(_noise(published, flip)), _figures(view), heading, chart])
+
+
+def _noise(published: Graph, flip: Flip) -> str:
+    noise = flip.add * published.pairs / max(published.size, 1)
+    return (
+        f"{published.size:,} edges among {published.nodes:,} people are published; about {min(noise, 1):.1%} of them are noise. "
+        f"An edge is lost with probability {flip.delete:.3g}, a new one appears with probability {flip.add:.3g}. "
+        f"The figures below are what the original must have been like, each with its standard error."
+    )
+
+
+def _figures(view: View) -> Markup:
+    recovered: Mapping[str, Any] = view.certificate.utility["recovered"]
+    names = [name for name in _NAMES if name in recovered]
+    header: tuple[str, ...] = ("figure", "estimate", "standard error")
+    rows = [[name.replace("_", " "), *(_written(recovered[name][key]) for key in ("estimate", "standard_error"))] for name in names]
+    if view.private:
+        header += ("original",)
+        true = recover(view.original, 0.0, distribution=False)
+        known = ["—" if name == "modularity" else _written(true[name].estimate) for name in names]
+        rows = [[*row, figure] for row, figure in zip(rows, known, strict=True)]
+    return table(header, rows)
+
+
+def _written(value: float | None) -> str:
+    return "not recoverable" if value is None else f"{value:,.4g}"
+
+
+def _edges(top: int) -> list[int]:
+    edges = [0, 1]
+    while edges[-1] < top:
+        edges.append(edges[-1] * 2)
+    return edges
+
+
+def _binned(law: DegreeLaw) -> list[tuple[str, float, str]]:
+    edges = _edges(len(law.share))
+    rows = []
+    for low, high in pairwise(edges):
+        share = float(law.share[low:high].sum())
+        rows.append((str(low) if high == low + 1 else f"{low}–{high - 1}", share, f"{share:.1%}"))
+    return rows
+
+
+def _compared(view: View, law: DegreeLaw) -> Markup:
+    rows = []
+    degrees = view.original.degrees
+    edges = _edges(max(len(law.share), int(degrees.max(initial=0)) + 1))
+    for low, high in pairwise(edges):
+        before = float(((degrees >= low) & (degrees < high)).mean())
+        rows.append((str(low) if high == low + 1 else f"{low}–{high - 1}", before, float(law.share[low:high].sum())))
+    return paired_bars(rows, title="Degree distribution, original and recovered", names=("original", "recovered"))

@@ -1,0 +1,42 @@
+"""The sub-tables of a release: what stands in each, what each hides, and why every rule holds."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from markupsafe import Markup
+
+from sfumato.report.section import Section, paragraph, table
+from sfumato.report.view import View
+from sfumato.schema.published import Published, read_tables
+from sfumato.schema.rules import listed
+
+
+class SubTables(Section):
+    """Which columns stand together, which are hidden behind buckets, and what guards each rule."""
+
+    name: ClassVar[str] = "sub-tables"
+    title: ClassVar[str] = "The tables and what guards each rule"
+    order: ClassVar[int] = 25
+
+    def applies(self, view: View) -> bool:
+        return view.form == "sub-tables"
+
+    def render(self, view: View) -> Markup:
+        tables = read_tables(view.tables).tables
+        intro = paragraph(
+            "The data is published as several tables. Rows stand in a different random order in each, and nothing but columns with "
+            "the same name connects them. A hidden column is listed per bucket: anybody in a bucket may have any of its values."
+        )
+        shown = table(["table", "columns", "hidden behind buckets", "buckets", "rows"], [_row(each) for each in tables])
+        rules = [
+            (f"{listed(finding.given)} → {listed(finding.hide)}", "kept" if finding.holds else "not kept", finding.reason)
+            for finding in view.certificate.findings
+            if finding.given and finding.hide
+        ]
+        return intro + shown + table(["rule", "", "why"], rules)
+
+
+def _row(each: Published) -> tuple[object, ...]:
+    buckets = len(set(each.bucket.tolist()) - {-1}) if each.bucket is not None else 0
+    return each.name, listed(each.visible), listed(each.hidden) or "—", buckets or "—", each.rows

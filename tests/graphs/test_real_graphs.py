@@ -1,0 +1,49 @@
+"""Real graphs: what is recovered lies within what the standard error promises; the shared policy works as it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.data.flip import Flip
+from sfumato.data.flipping import flipped
+from sfumato.io.graph import read_graph
+from sfumato.metrics.degree_law import DegreeLaw
+from sfumato.plan import plan
+from sfumato.randomness import Randomness
+
+GRAPHS = ["wiki_vote", "email_enron", "ca_grqc", "ca_hepth", "ca_hepph", "ca_condmat", "ca_astroph_lcc", "brightkite"]
+FIGURES = ("edges", "wedges", "triangles", "open_triads", "transitivity")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_recovered_figures_lie_within_their_errors(name, shared):
+    graph = read_graph(shared / "data" / "graphs" / f"{name}.tsv.gz")
+    true = sf.recover(graph, 0.0, distribution=False)
+    off = []
+    for seed, flip in enumerate((Flip.symmetric(1e-4), Flip.symmetric(5e-4), Flip(0.1, 1e-5))):
+        found = sf.recover(flipped(graph, flip, Randomness(seed=seed)), flip, distribution=False)
+        off += [(found[figure].estimate - true[figure].estimate) / found[figure].standard_error for figure in FIGURES]
+    assert np.abs(off).max() < 4.5
+
+
+def test_the_degree_distribution_of_co_authors(shared):
+    graph = read_graph(shared / "data" / "graphs" / "ca_condmat.tsv.gz")
+    published = flipped(graph, Flip.symmetric(1e-3), Randomness(seed=3))
+    fitted = DegreeLaw.fit(published.degrees, Flip.symmetric(1e-3), replicates=0).distance(graph.degrees)
+    rounded = np.clip(np.rint((published.degrees - (graph.nodes - 1) * 1e-3) / 0.998), 0, None).astype(np.int64)
+    naive = DegreeLaw(np.bincount(rounded) / graph.nodes, np.zeros(1)).distance(graph.degrees)
+    assert fitted < 0.07 < 0.15 < naive
+
+
+def test_the_wiki_vote_policy_works_as_it_stands(shared):
+    policy = sf.Policy.read(shared / "policies" / "wiki-vote.yaml")
+    said = "\n".join(plan(policy).sentences())
+    assert "7,115 people, 100,762 edges" in said
+    assert "explodes" in said
+    publication = sf.publish(policy)
+    assert publication.certificate.holds
+    assert publication.release.public["mu"] >= 0.1459
+    recovered = publication.certificate.utility["recovered"]["edges"]
+    assert abs(recovered["estimate"] - 100_762) < 5 * recovered["standard_error"]

@@ -1,0 +1,84 @@
+import pytest
+
+from sfumato.audit.rules import Judge
+from sfumato.errors import DataError
+from sfumato.policy.rules import parse
+from sfumato.policy.rules.tree import References
+
+TABLE = {
+    "a": ["1", "2", "3", "4"],
+    "b": ["2", "2", "1.5", ""],
+    "name": ["ann", "bob", "bob", "eve"],
+    "day": ["2001-01-01", "2001-02-01", "2001-03-01", "2001-04-01"],
+}
+ORIGINAL = {"a": ["2", "1", "4", "3"], "b": ["1", "1", "1", "1"], "name": ["x", "x", "x", "x"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("a < b", 2),  # 2 < 2 and 3 < 1.5; the record with a missing b is neither kept nor broken
+        ("a <= b", 1),
+        ("a != 3", 1),
+        ("a + b = 3 or a > 1", 0),
+        ("not a = 1", 1),
+        ("if a >= 3 then b > 2", 1),
+        ("a in {1, 2}", 2),
+        ('name in {"ann", "bob"}', 1),
+        ('match(name, "[a-b].*")', 1),
+        ("unique(name)", 1),
+        ("unique(name, a)", 0),
+        ("name determines a", 1),
+        ("a determines name", 0),
+        ("at_least(2, name)", 2),
+        ("same_multiset(a)", 0),
+        ("same_multiset(name)", 8),
+        ("a >= original.a", 2),
+        ("mean(a) = 2.5", 0),
+        ("mean(b) = 2", 1),
+        ("sum(b) = 5.5", 0),
+        ("sum(a) = sum(original.a)", 0),
+        ("count(a > 2) = 2", 0),
+        ("count() = 4", 0),
+        ("max(a) = 4 and min(a) = 0", 1),
+        ("sum(a by name) = 5", 2),
+        ("sum(a where name = 'bob') = 5", 0),
+        ("day >= 2001-02-01", 1),
+        ("day - 2001-01-01 <= 31", 2),
+        ("a[1] < a[2]", 0),
+        ("a[2] - a[1] >= 2", 1),
+        ("800 <= a * 800 <= 1600", 2),
+        ("a / 3 * 3 = a", 0),
+    ],
+)
+def test_counts_of_violations(text, broken):
+    assert Judge({None: TABLE}, {None: ORIGINAL}).broken(parse(text)) == broken
+
+
+def test_thirds_are_exact():
+    assert Judge({None: {"x": ["1", "1", "2"]}}).broken(parse("mean(x) * 3 = 4")) == 0
+
+
+def test_numbers_beyond_sixty_four_bits():
+    table = {"x": ["9223372036854775807", "1"], "y": ["9223372036854775808", "2"]}
+    assert Judge({None: table}).broken(parse("x < y")) == 0
+    assert Judge({None: table}).broken(parse("x + x <= y")) == 1
+
+
+def test_rules_across_tables_follow_the_reference():
+    tables = {
+        "orders": {"id": ["1", "2"], "total": ["5", "9"]},
+        "items": {"order": ["1", "1", "2"], "price": ["2", "3", "8"]},
+    }
+    link = parse("items.order references orders.id")
+    assert isinstance(link.body, References)
+    judge = Judge(tables, references=[link.body])
+    assert judge.broken(link) == 0
+    assert judge.broken(parse("sum(items.price by items.order) = orders.total")) == 1
+    assert judge.broken(parse("items.price <= orders.total")) == 0
+    assert Judge({**tables, "orders": {"id": ["1"], "total": ["5"]}}).broken(link) == 1
+
+
+def test_a_text_is_not_compared_with_a_number():
+    with pytest.raises(DataError):
+        Judge({None: TABLE}).broken(parse("name < 3"))

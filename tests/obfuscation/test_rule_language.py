@@ -1,0 +1,157 @@
+from datetime import date
+from fractions import Fraction
+
+import pytest
+
+from sfumato.policy.rules import RuleError, classify, columns_of, conjuncts, linear_comparison, parse
+from sfumato.policy.rules.tree import (
+    Aggregate,
+    All,
+    Arithmetic,
+    AtLeast,
+    Cell,
+    Column,
+    Compare,
+    Date,
+    Determines,
+    Implies,
+    Localities,
+    Match,
+    Membership,
+    Not,
+    Number,
+    References,
+    SameMultiset,
+    Text,
+    Unique,
+)
+
+a, b, c = Column("a"), Column("b"), Column("c")
+
+
+def number(value):
+    return Number(Fraction(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a < b", Compare("<", a, b)),
+        ("a ≤ 2", Compare("<=", a, number(2))),
+        ("a = (b + c) / 2", Compare("=", a, Arithmetic("/", Arithmetic("+", b, c), number(2)))),
+        ("a + b * 2 = 3", Compare("=", Arithmetic("+", a, Arithmetic("*", b, number(2))), number(3))),
+        ("a - b - c > 0", Compare(">", Arithmetic("-", Arithmetic("-", a, b), c), number(0))),
+        ("not a = 1 and b = 2", All((Not(Compare("=", a, number(1))), Compare("=", b, number(2))))),
+        ("if a = 1 then b in {1, 2}", Implies(Compare("=", a, number(1)), Membership(b, (number(1), number(2))))),
+        ('a not in {"x", "y"}', Not(Membership(a, (Text("x"), Text("y"))))),
+        ('match(a, "05[0-9]{2}")', Match(a, "05[0-9]{2}")),
+        ("a >= 2001-02-03", Compare(">=", a, Date(date(2001, 2, 3)))),
+        ("unique(a, b)", Unique((a, b))),
+        ("a, b determines c", Determines((a, b), (c,))),
+        ("same_multiset(a)", SameMultiset((a,))),
+        ("at_least(5, a, b)", AtLeast(5, (a, b))),
+        ("mean(a) = 90 within 0.5", Compare("=", Aggregate("mean", a), number(90), Fraction(1, 2))),
+        ("mean(a) within 0.5 of 90", Compare("=", Aggregate("mean", a), number(90), Fraction(1, 2))),
+        ("count(a > 3) <= 7", Compare("<=", Aggregate("count", None, Compare(">", a, number(3))), number(7))),
+        ("sum(a where b = 1) = 4", Compare("=", Aggregate("sum", a, Compare("=", b, number(1))), number(4))),
+        ("a <= original.a", Compare("<=", a, Column("a", None, True))),
+        ("o.k references p.id", References((Column("k", "o"),), (Column("id", "p"),))),
+        (
+            "2 * a[3] - a[1] <= 4",
+            Compare("<=", Arithmetic("-", Arithmetic("*", number(2), Cell(a, 3)), Cell(a, 1)), number(4)),
+        ),
+        ("`a b` = 1", Compare("=", Column("a b"), number(1))),
+        (
+            "sum(items.price by items.order) = orders.total",
+            Compare(
+                "=",
+                Aggregate("sum", Column("price", "items"), None, (Column("order", "items"),)),
+                Column("total", "orders"),
+            ),
+        ),
+        (
+            "localities(age, fnlwgt, education-num) sample 0.08 partition 20",
+            Localities((Column("age"), Column("fnlwgt"), Column("education-num")), Fraction(2, 25), 20),
+        ),
+    ],
+)
+def test_text_becomes_tree(text, tree):
+    assert parse(text).body == tree
+
+
+def test_chain_is_the_conjunction_of_its_links():
+    assert [type(part) for part in conjuncts(parse("800 <= a + b <= 900").body)] == [Compare, Compare]
+
+
+def test_hyphen_belongs_to_a_known_column_only():
+    known = {"education-num", "age"}
+    assert parse("education-num-age > 0", known).body == Compare(
+        ">", Arithmetic("-", Column("education-num"), Column("age")), number(0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("", 0),
+        ("a <", 3),
+        ("a < b c", 6),
+        ("unique()", 7),
+        ("unique(a", 8),
+        ("a = $", 4),
+        ("a / b = 1", 4),
+        ("a / 0 = 1", 4),
+        ("a + 1", 2),
+        ("(a < b) + 1 = 2", 3),
+        ("at_least(0, a)", 9),
+        ('match(a, "[0-9")', 10),
+        ("localities(a) sample 1.5", 21),
+        ("a[0] = 1", 2),
+        ("foo(a) = 1", 0),
+        ("a in {b}", 6),
+        ("a = 2001-02-30", 4),
+        ("a, b references c", 5),
+        ('a = "x', 4),
+        ("if a = 1 b = 2", 9),
+        ("x.y.z = 1", 0),
+        ("in = 3", 0),
+        ("a < 3 within 1", 6),
+        ("__import__('os')", 0),
+    ],
+)
+def test_errors_point_at_the_character(text, position):
+    with pytest.raises(RuleError) as caught:
+        parse(text)
+    assert caught.value.position == position
+    assert f"character {position + 1} of the rule" in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "is_global", "against_original"),
+    [
+        ("a < b", False, False),
+        ("a <= original.a", False, True),
+        ("unique(a)", True, False),
+        ("mean(a) = 90", True, False),
+        ("sum(a) = sum(original.a)", True, True),
+        ("same_multiset(a)", True, True),
+        ("a determines b", True, False),
+        ("a[1] < a[2]", True, False),
+        ("localities(a)", True, True),
+    ],
+)
+def test_classification(text, is_global, against_original):
+    kind = classify(parse(text))
+    assert (kind.is_global, kind.against_original) == (is_global, against_original)
+
+
+def test_linear_comparison_moves_everything_to_the_left():
+    form = linear_comparison(parse("a = (b + c) / 2 + a / 2 - 3").body)
+    assert form.terms == {a: Fraction(1, 2), b: Fraction(-1, 2), c: Fraction(-1, 2)}
+    assert (form.operator, form.bound) == ("=", -3)
+    assert linear_comparison(parse("a * b = 3").body) is None
+
+
+def test_columns_in_reading_order_without_repetition():
+    assert columns_of(parse("if b = 1 then a < b and c in {2}")) == (b, a, c)

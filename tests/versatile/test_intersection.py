@@ -1,0 +1,58 @@
+"""The adversary of §1.3 gets the paper's four tuples out of Table 2 and nothing out of a release in normal form."""
+
+from versatile_paper import CODES, labelled, table_2
+
+from sfumato.attacks._intersecting import intersect
+from sfumato.methods._coloring import utility_aware
+from sfumato.methods._dealing import deal
+from sfumato.randomness import Randomness
+from sfumato.schema.rules import rule
+
+RULES = [(("age", "icd9"), "race"), (("gender", "icd9"), "zipcode"), (("hospital", "race"), "zipcode")]
+
+
+def found(sheets):
+    every = [intersect(sheets, given, hidden) for given, hidden in RULES]
+    assert all(each.exact for each in every)
+    return [{labelled((*each.given, each.hidden), codes) for codes in each.tuples} for each in every]
+
+
+def test_table_2_gives_away_exactly_four_people():
+    first, second, third = found(table_2())
+    assert first == second == set()
+    assert third == {
+        ("111111", "asian", "71000"),
+        ("222222", "black", "73000"),
+        ("333333", "black", "71000"),  # Departures: the paper prints the zip codes of these two the other way round
+        ("333333", "white", "72000"),
+    }
+
+
+def test_each_table_of_table_2_alone_gives_away_nobody():
+    for sheet in table_2():
+        assert found([sheet]) == [set(), set(), set()]
+
+
+def test_a_release_in_normal_form_gives_away_nobody():
+    rules = [rule(f"{', '.join(given)} -> {hidden} : 2-diversity") for given, hidden in RULES]
+    tables = utility_aware(list(CODES), rules)
+    for seed in range(20):
+        dealt = deal(CODES, tables, {"race": 2, "zipcode": 2}, Randomness(seed=seed))
+        assert found([each.sheet(CODES, str(i)) for i, each in enumerate(dealt)]) == [set(), set(), set()]
+
+
+def test_large_tables_are_attacked_by_joining_them():
+    import numpy as np
+
+    from sfumato.schema.estimate import Sheet
+
+    rng = np.random.default_rng(3)
+    size = 6_000
+    icd = np.arange(size) % 500
+    zips = icd * 7 % 11
+    zips[icd == 499] = rng.integers(0, 11, (icd == 499).sum())
+    age = rng.integers(0, 90, size)
+    sheets = [Sheet.of_rows({"age": age, "icd9": icd}), Sheet.of_rows({"icd9": icd, "zipcode": zips})]
+    taken = intersect(sheets, ["icd9"], "zipcode")
+    assert not taken.exact
+    assert len(taken.tuples) == 499
