@@ -61,10 +61,11 @@ def main() -> None:
         published, perturbing = timed(lambda graph=graph, mu=mu: flipped(graph, Flip.symmetric(mu), Randomness()))
         found, recovering = timed(lambda published=published, mu=mu: sf.recover(published, mu))
         wanted = ALL if published.size < 2_000_000 else ()
-        _, everything = timed(lambda published=published, mu=mu, w=wanted: sf.recover(published, mu, patterns=w, distribution=False))
+        _, everything = timed(lambda g=published, mu=mu, w=wanted: sf.recover(g, mu, patterns=w, distribution=False))
         true = sf.recover(graph, 0.0, distribution=False)
         off = (found["triangles"].estimate - true["triangles"].estimate) / found["triangles"].standard_error
-        rows.append([people, graph.size, mu, published.size, *(round(s, 2) for s in (perturbing, recovering, everything)), round(off, 2)])
+        seconds = [round(cpu, 2) for cpu in (perturbing, recovering, everything)]
+        rows.append([people, graph.size, mu, published.size, *seconds, round(off, 2)])
         print(rows[-1], flush=True)
     graph = circles(20_000, 80_000)
     for mu in (1e-4, 1e-3):
@@ -75,7 +76,7 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "graphs.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["people", "edges", "mu", "published", "perturb_s", "recover_s", "with_4_person_patterns_s", "triangles_off_in_sigma"])
+        writer.writerow(["people", "edges", "mu", "published", "perturb_s", "recover_s", "with_patterns_s", "triangles_off_sigma"])
         writer.writerows(rows)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from _chart import draw, save
+from curves import panels_of, write_csv, write_svg
 
 import sfumato as sf
 from sfumato.data.flip import Flip
@@ -69,20 +69,20 @@ def classification() -> list[list[object]]:
 
 
 def main() -> None:
-    rows = [row for name in ("ca_condmat", "email_enron") for row in figures(name)]
-    save("graph_utility", ["graph", "mu", "figure", "original", "published", "recovered", "standard_error"], rows)
-    for name in ("ca_condmat", "email_enron"):
-        for figure in ("density", "transitivity"):
-            some = [row for row in rows if row[0] == name and row[2] == figure]
-            curves = {way: [(float(r[1]), float(r[place])) for r in some] for place, way in ((3, "original"), (4, "published"), (5, "recovered"))}
-            draw(f"graph_{figure}_{name}", f"{figure}, {name}", curves)
-    distances = [row for name in ("ca_condmat", "email_enron") for row in degree_distances(name)]
-    save("graph_degree_laws", ["graph", "mu", "way", "kolmogorov_smirnov"], distances)
+    names = ("ca_condmat", "email_enron")
+    rows = [row for name in names for row in figures(name)]
+    write_csv("graph_utility", ["graph", "mu", "figure", "original", "published", "recovered", "standard_error"], rows)
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in rows:
+        lines = panels.setdefault(f"{row[2]}, {row[0]}", {})
+        for place, way in ((3, "original"), (4, "published"), (5, "recovered")):
+            lines.setdefault(way, []).append((float(row[1]), float(row[place])))
+    write_svg("graph_utility", panels, "mu")
+    distances = [row for name in names for row in degree_distances(name)]
+    write_csv("graph_degree_laws", ["graph", "mu", "way", "kolmogorov_smirnov"], distances)
     classes = classification()
-    save("graph_classification", ["mu", "way", "share_classified_as_original"], classes)
-    ways = ("as published", "flip undone")
-    draw("graph_classification", "People put into the right group", {w: [(float(r[0]), float(r[2])) for r in classes if r[1] == w] for w in ways})
-    print(*rows, *distances, *classes, sep="\n")
+    write_csv("graph_classification", ["mu", "way", "share_classified_as_original"], classes)
+    write_svg("graph_classification", panels_of([["wiki_vote", *map(str, row)] for row in classes], 1, 2, 3), "mu")
 
 
 if __name__ == "__main__":
