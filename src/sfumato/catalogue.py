@@ -62,29 +62,12 @@ def _first(cls: Any) -> str:
 
 def cli_page() -> str:
     """The help of every command."""
-    import click
-
-    from sfumato.cli import root
+    from sfumato.cli._help import all_help
 
     lines = ["# Commands", "", "Made from the code by `python -m sfumato.catalogue`; a test fails when it lags.", ""]
-    with click.Context(root, info_name="sfumato", max_content_width=110) as top:
-        lines += _help("sfumato", root.get_help(top))
-        for name in root.list_commands(top):
-            command = root.get_command(top, name)
-            assert command is not None
-            with click.Context(command, info_name=f"sfumato {name}", max_content_width=110) as ctx:
-                lines += _help(f"sfumato {name}", command.get_help(ctx))
-                if isinstance(command, click.Group):
-                    for sub in command.list_commands(ctx):
-                        child = command.get_command(ctx, sub)
-                        assert child is not None
-                        with click.Context(child, info_name=f"sfumato {name} {sub}", max_content_width=110) as inner:
-                            lines += _help(f"sfumato {name} {sub}", child.get_help(inner))
+    for title, text in all_help():
+        lines += [f"## `{title}`", "", "```", *(line.rstrip() for line in text.splitlines()), "```", ""]
     return "\n".join(lines) + "\n"
-
-
-def _help(title: str, text: str) -> list[str]:
-    return [f"## `{title}`", "", "```", *(line.rstrip() for line in text.splitlines()), "```", ""]
 
 
 PAGES = {"catalogue.md": catalogue_page, "cli.md": cli_page}

@@ -20,7 +20,8 @@ from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.evidence import Evidence
 from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
-from sfumato.errors import AuditRefused, DataError, PolicyError
+from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
+from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.plan import Plan, plan
@@ -42,6 +43,7 @@ from sfumato.release.folder import (
     write_manifest,
     write_part,
 )
+from sfumato.release.history import History, new_chapter
 from sfumato.release.release import Part, Release, Trace
 from sfumato.release.trace_file import read_trace, save_trace, trace_path
 from sfumato.report.view import View
@@ -59,12 +61,18 @@ class Publication:
     release: Release
     certificate: Certificate
     original: Any = field(repr=False, default=None)
+    ledger: Ledger | None = None
+    history: History | None = field(repr=False, default=None)
+    """Every release so far, this one last."""
 
     def write(self, out: str | Path, *, format: Format = "csv", report: bool = True) -> Path:
-        """The release folder, whole or not at all; the private report goes beside it."""
+        """The release folder, whole or not at all, and never without its entry in the ledger; the private report goes beside it."""
         target = Path(out)
-        with new_folder(target) as folder:
-            self._fill(folder, format, report)
+        if self.ledger is None:
+            with new_folder(target) as folder:
+                self._fill(folder, format, report)
+        else:
+            self._write_and_enter(self.ledger, target, format, report)
         if report:
             from sfumato.report.write import private_path, save_private
 
@@ -73,8 +81,25 @@ class Publication:
             save_trace(self.release.trace, trace_path(target))
         return target
 
+    def _write_and_enter(self, ledger: Ledger, target: Path, format: Format, report: bool) -> None:
+        """Write, sync, append, rename: a folder never appears before its entry is safe in the ledger."""
+        assert self.history is not None
+        with ledger.writing() as base:
+            if ledger.count(base) != len(self.history) - 1:
+                hint = "publish again; the new release must be judged with it"
+                raise LedgerError("another release was entered in the meantime", where=str(ledger.path), hint=hint)
+            memory = self.history.chapters[-1].memory()
+
+            def enter(draft: Path) -> None:
+                ledger.append(base, draft, memory, self.release.trace.seed)
+                base.commit()
+
+            with new_folder(target, before_rename=enter) as folder:
+                self._fill(folder, format, report)
+
     def _view(self, policy: Policy, original: Any = None) -> View:
-        return View(self.release.form, self.release.parts, policy, self.certificate, self.release.public, original)
+        history = self.history if original is not None else None
+        return View(self.release.form, self.release.parts, policy, self.certificate, self.release.public, original, history)
 
     def _fill(self, folder: Path, format: Format, report: bool) -> None:
         rows = {}
@@ -100,6 +125,7 @@ def publish(
     jobs: int = 1,
     engine: str = "local",
     progress: Progress = silent,
+    ledger: str | Path | None = None,
 ) -> Publication:
     """Make and certify a release; raises `Infeasible` or `AuditRefused` rather than giving less than was asked."""
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
@@ -110,16 +136,66 @@ def publish(
     dataset = policy.data.read(data)
     check_columns(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
-    task = Task(policy, dataset, Randomness(seed), jobs, engine, progress)
+    book = ledger_of(policy, ledger)
+    earlier = book.history() if book is not None else None
+    task = Task(policy, dataset, Randomness(seed), jobs, engine, progress, earlier)
     release = chosen.method.run(task)
     release = replace(release, trace=replace(release.trace, seed=seed))
     progress(1.0, "certifying")
-    certificate = _certificate(policy, chosen, release, dataset)
+    history = _continued(earlier, policy, release, dataset)
+    certificate = _certificate(policy, chosen, release, dataset, history)
+    history = _certified(history, certificate)
     if not certificate.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in certificate.violations)
         hint = "nothing was published; this is a defect of the method, please report it"
         raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
-    return Publication(policy, chosen, release, certificate, dataset)
+    return Publication(policy, chosen, release, certificate, dataset, book, history)
+
+
+def ledger_of(policy: Policy, given: str | Path | None) -> Ledger | None:
+    """The ledger that was given or that the policy names; it needs a key to know records again."""
+    if given is None and not policy.ledger:
+        return None
+    path = Path(given) if given is not None else policy.base / policy.ledger
+    if policy.data.name == "table" and not policy.key:
+        hint = "name the column(s) that identify a record across releases; they are never published"
+        raise PolicyError("a ledger needs 'key:'", where=policy.document.where("ledger"), hint=hint)
+    return Ledger(path)
+
+
+def constraints(policy: Policy, ledger: str | Path | None = None) -> list[str]:
+    """What the earlier releases mean for the next one, in sentences; touches no rows of the data."""
+    book = ledger_of(policy, ledger)
+    if book is None:
+        return []
+    from sfumato.audit.together import foresight
+
+    history = book.history()
+    if not history:
+        return [f"ledger: {book.path.name} is empty; this will be the first release"]
+    sentences = [f"ledger: {len(history)} earlier release(s) in {book.path.name}"]
+    for claim in policy.claims:
+        if claim.model.joint:
+            sentences += foresight(history, claim, policy)
+    return sentences
+
+
+def _continued(earlier: History | None, policy: Policy, release: Release, dataset: Any) -> History | None:
+    """The history with this release as its last chapter; also without a ledger, when a claim is about all releases."""
+    if not isinstance(dataset, Table) or release.form != "recoded table":
+        if earlier is not None:
+            raise PolicyError(f"a ledger remembers recoded tables so far, not {release.form}", hint="publish without a ledger")
+        return None
+    if earlier is None and not any(claim.model.joint for claim in policy.claims):
+        return None
+    so_far = earlier.chapters if earlier is not None else ()
+    return History((*so_far, new_chapter(len(so_far) + 1, policy, release, dataset)))
+
+
+def _certified(history: History | None, certificate: Certificate) -> History | None:
+    if history is None:
+        return None
+    return History((*history.chapters[:-1], replace(history.chapters[-1], certificate=certificate)))
 
 
 def check_columns(policy: Policy, dataset: Any) -> None:
@@ -132,7 +208,7 @@ def check_columns(policy: Policy, dataset: Any) -> None:
             raise DataError(f"the data has no column '{name}'", where=where, hint=nearest(name, dataset.names))
 
 
-def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any) -> Certificate:
+def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any, history: History | None = None) -> Certificate:
     bare = Evidence(
         release.form,
         release.parts,
@@ -141,6 +217,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any) 
         original=original,
         behind=release.trace.rows or None,
         private=release.trace.extra,
+        history=history,
     )
     published = reading_of(release.form).published(bare)
     records = Records(published + release.suppressed, published, release.suppressed)
@@ -148,7 +225,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any) 
     return Certificate(
         findings,
         records,
-        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows),
+        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows or None),
         assumptions=assumptions(policy, release.notes),
         limits=(LIMITS,),
         method=chosen.method.name,
@@ -176,12 +253,12 @@ def measure_release(
     behind: Mapping[str, IntArray] | None = None,
 ) -> dict[str, Any]:
     """Every metric that applies, under its name; `behind` are the rows of the private trace, when it is at hand."""
-    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=(behind or {}).get("data"))
+    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=behind)
     figures = {}
     for cls in catalogue("metrics", Metric).values():
         metric = cls()
         if metric.applies(comparison):
-            figures[metric.name] = _rounded(metric.measure(comparison))
+            figures[metric.figure or metric.name] = _rounded(metric.measure(comparison))
     return figures
 
 
@@ -221,8 +298,9 @@ class Verdict:
         return {"holds": self.holds, "findings": [finding.to_json() for finding in self.findings]}
 
 
-def verify(folder: str | Path, *, original: Data = None) -> Verdict:
-    """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules."""
+def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | None = None) -> Verdict:
+    """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules, with the
+    ledger also together with all releases before it."""
     read, policy = open_release(folder)
     trace = _trace_of(folder) if original is not None else Trace()
     evidence = Evidence(
@@ -233,6 +311,7 @@ def verify(folder: str | Path, *, original: Data = None) -> Verdict:
         records=read.certificate.records,
         damage=read.damage,
         original=None if original is None else policy.data.read(original),
+        history=None if ledger is None else Ledger(ledger).history_until(Path(folder)),
         behind=trace.rows or None,
         private=trace.extra,
     )

@@ -1,7 +1,7 @@
 """GreedyCPKA transcribed line by line: single records, exact fractions, no index. Slow on purpose; it shares nothing with src.
 
-A column is a `Tree` (child → parent) or a `Line` (numbers). A record is ``(quasi-identifier leaves, sensitive values)``. Records are
-expected in the order of ties; "one tuple from" is the first.
+A column is a `Tree` (child → parent) or a `Line` (numbers). A record is ``(quasi-identifier leaves, sensitive values, rank)``.
+Records are expected in the order of ties; "one tuple from" is the first.
 """
 
 from dataclasses import dataclass
@@ -78,6 +78,10 @@ def first_best(candidates, score):
     return scores.index(max(scores))
 
 
+def cheapest(candidates, group, columns):
+    return candidates[first_best(candidates, lambda x: -loss([*group, x], columns))]
+
+
 def greedy_pk_clustering(left, columns, p, k, weights, by_growth):
     done = []
     seed = left[0]
@@ -86,13 +90,14 @@ def greedy_pk_clustering(left, columns, p, k, weights, by_growth):
         group = [seed]
         while left:
             most = max(diversity(x, group, weights) for x in left)
-            group.append(left.pop(first_best(
-                left, lambda x: -loss([*group, x], columns) if diversity(x, group, weights) == most else float("-inf")
-            )))  # fmt: skip
+            diverse = [x for x in left if diversity(x, group, weights) == most]
+            group.append(cheapest(diverse, group, columns))
+            left.remove(group[-1])
             if sensitive(group, p):
                 break
         while len(group) < k and left:
-            group.append(left.pop(first_best(left, lambda x: -loss([*group, x], columns))))
+            group.append(cheapest(left, group, columns))
+            left.remove(group[-1])
         if len(group) >= k and sensitive(group, p):
             done.append(group)
         else:

@@ -41,9 +41,8 @@ def draw(source, *, rows, columns, sensitive, bounded, requirements=(), values=4
         domains.append(domain)
         twins.append(twin)
         codes.append(source.integers(0, min(domain.size, int(source.integers(1, 12))), rows).astype(np.int32))
-    hidden = tuple(
-        Sensitive(f"s{j}", source.integers(0, values, rows).astype(np.int32), tuple(map(str, range(values)))) for j in range(sensitive)
-    )
+    labels = tuple(map(str, range(values)))
+    hidden = tuple(Sensitive(f"s{j}", source.integers(0, values, rows).astype(np.int32), labels) for j in range(sensitive))
     names = tuple(f"q{j}" for j in range(columns))
     return Drawn(Problem(names, tuple(domains), tuple(codes), hidden, tuple(requirements)), twins)
 

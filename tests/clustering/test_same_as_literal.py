@@ -1,12 +1,12 @@
-"""The clusters are those of the pseudocode, group by group, in the order in which they are formed."""
+"""The clusters are those of the pseudocode, group by group."""
 
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from random_problems import draw
 from literal import greedy_cpka
+from random_problems import draw
 
 from sfumato.methods._greedy_clustering import cluster
 from sfumato.methods._recoding import Requirement
@@ -29,7 +29,8 @@ def groups_of(problem, grouping):
 
 def compare(source, *, rows, columns, sensitive, k, p, bounded, disperse, lines=True):
     names = tuple(f"s{j}" for j in range(sensitive))
-    drawn = draw(source, rows=rows, columns=columns, sensitive=sensitive, bounded=bounded, requirements=claims(k, p, names), lines=lines)
+    asked = claims(k, p, names)
+    drawn = draw(source, rows=rows, columns=columns, sensitive=sensitive, bounded=bounded, requirements=asked, lines=lines)
     problem = drawn.problem
     order = [int(j) for j in source.permutation(columns)]
     chosen = [str(source.choice(WEIGHTS)) for _ in names]
@@ -41,13 +42,12 @@ def compare(source, *, rows, columns, sensitive, k, p, bounded, disperse, lines=
     )  # fmt: skip
     found, row_values = groups_of(problem, grouping)
     records = drawn.records(order, hidden)
-    # regions are visited in the order of their ceilings, which the transcription takes from the order of records
     weights = [Fraction(w) / Fraction(total) for w in chosen] if p else []
     kept, out = greedy_cpka(
         records, [drawn.columns[j] for j in order], [p] * len(hidden), k, weights, disperse == "growth"
     )
     expected = [sorted(row_values[record[3]] for record in group) for group in kept]
-    assert sorted(found) == sorted(expected)
+    assert sorted(found) == sorted(expected)  # sorted, because regions may come in another order
     assert problem.suppressed == len(out)
 
 
@@ -71,4 +71,4 @@ def test_more_sensitive_columns_than_patterns(seed):
 
 @pytest.mark.parametrize(("k", "p"), [(2, 2), (3, 1), (4, 3), (10, 4)])
 def test_enough_tuples_for_a_deep_index(k, p):
-    compare(np.random.default_rng(k), rows=170, columns=4, sensitive=2, k=k, p=p, bounded=False, disperse="growth", lines=False)
+    compare(np.random.default_rng(k), rows=120, columns=4, sensitive=2, k=k, p=p, bounded=False, disperse="growth", lines=False)

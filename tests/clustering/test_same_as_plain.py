@@ -65,6 +65,6 @@ def test_adult(shared):
     from benchmarks_adult import adult, problem
 
     domains, codes, sensitive = adult()
-    few = slice(0, 3000)
+    few = slice(0, 1500)
     hidden = tuple(Sensitive(s.name, s.codes[few], s.labels) for s in sensitive)
     agree(problem((domains, tuple(c[few] for c in codes), hidden), 8, 4), True)

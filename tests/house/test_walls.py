@@ -23,7 +23,8 @@ LINES = [
     {"plan", "report", "attacks", "estimation"},
     {"publication"},
     {"demos", "discover"},
-    {"cli", "studio", "catalogue"},
+    {"cli", "studio"},
+    {"catalogue"},
     {"__main__"},
 ]
 LINE = {room: number for number, rooms in enumerate(LINES) for room in rooms}

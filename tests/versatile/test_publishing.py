@@ -170,11 +170,13 @@ def test_check_explains_overlapping_rules(tmp_path, capsys):
     file.write_text(
         "version: 1\ncolumns: {age: other, zip: other, county: other, race: other}\nknows: ['zip -> county']\nprotect:\n"
         "  - 'age -> county : 2-diversity'\n  - 'race -> age : 2-diversity'\n  - 'race, county -> age : 2-diversity'\n"
+        "  - 'age -> race : 2-diversity'\n"
     )
     assert run("check", file) == 0
     told = capsys.readouterr().out
     assert "also kept: age → zip" in told
     assert "needs no keeping of its own: race → age" in told
+    assert "age and race are hidden from each other, so no table shows both" in told
     assert "table 1:" in told
 
 
@@ -337,3 +339,15 @@ def test_estimates_answer_questions_by_mapping_and_by_words():
         answering.count("count where z = 1")
     with pytest.raises(sf.PolicyError):
         answering.count("count where a ==")
+
+
+def test_other_forms_answer_questions_too(tmp_path):
+    columns = {"a": {"role": "quasi-identifier", "hierarchy": "flat"}, "c": "sensitive"}
+    for method, exact in (("anatomy", True), ("mondrian", False)):
+        asked = sf.Policy.parse({"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "method": {method: {}}})
+        data = {"a": table()["a"], "c": table()["c"]}
+        answering = sf.estimate(sf.publish(asked, data=data, seed=1).write(tmp_path / method))
+        assert answering.people == 240
+        assert answering.count("count where c = c1") == pytest.approx(data["c"].count("c1"))
+        if exact:
+            assert answering.count("count where a = a1") == pytest.approx(data["a"].count("a1"))

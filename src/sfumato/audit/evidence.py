@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.data.table import Table
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Records
+from sfumato.release.history import History
 from sfumato.release.release import Part
 from sfumato.schema.published import Tables, read_tables
 
@@ -35,6 +36,8 @@ class Evidence:
     """Per part the original record behind each row, when the private trace is at hand."""
     private: Mapping[str, Any] = field(default_factory=dict)
     """What else of the private trace a check may use."""
+    history: History | None = None
+    """Every release so far, this one last, when a ledger (or the private trace) is at hand."""
 
     @cached_property
     def tables(self) -> dict[str, Table]:

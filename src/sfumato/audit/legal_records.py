@@ -45,6 +45,12 @@ class Joined:
         return tuple(dict.fromkeys(name for name in names if name not in self.columns))
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """Columns by which a total is fixed group by group."""
+        nodes = [n for clause in self.whole for n in clause.walk() if isinstance(n, Aggregate)]
+        return tuple(dict.fromkeys(key.name for node in nodes for key in node.by))
+
+    @property
     def looks_back(self) -> bool:
         """Whether its values are bound to original ones: by name, or by the pattern that localities keep."""
         patterns = any(isinstance(node, Localities) for node in self.whole)
@@ -121,7 +127,7 @@ def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, T
 
 
 def _is_sum(atom: Aggregate) -> bool:
-    return not atom.by and (atom.function in ("sum", "count") or (atom.function == "mean" and atom.where is None))
+    return atom.function in ("sum", "count") or (atom.function == "mean" and atom.where is None and not atom.by)
 
 
 def _whole(values: NDArray[np.object_]) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ Guarantee
 
 Notation
     missing     an empty cell. A condition that needs it is neither kept nor broken, as in a database's check constraints;
-                aggregates leave it out.
+                aggregates leave it out, and a rule about the mean or extreme of nothing is broken.
     verdict     two masks, `true` and `false`; where both are unset the value is missing
     frame       the table whose rows a condition is about; columns of other tables are reached through `references`
 
@@ -101,8 +101,10 @@ class Judge:
         if isinstance(part, Statement):
             return int(_STATEMENTS[type(part)](self, part))
         frame = self._frame(part)
-        false = self.verdict(part, frame).false
-        if any(isinstance(node, Aggregate) and node.by for node in part.walk()):
+        verdict = self.verdict(part, frame)
+        aggregates = [node for node in part.walk() if isinstance(node, Aggregate)]
+        false = ~verdict.true if aggregates else verdict.false  # the mean of nothing keeps no promise
+        if any(node.by for node in aggregates):
             return self._groups(part, np.broadcast_to(false, (self._rows(frame),)), frame)
         return int(false.sum())
 
@@ -111,8 +113,9 @@ class Judge:
         labels = self._labels(tuple(Column(k.name, k.table) for k in keys))
         return len(np.unique(labels[false]))
 
-    def _rows(self, frame: str | None) -> int:
-        return len(coded(next(iter(self.tables[frame].values()), ())).codes)
+    def _rows(self, frame: str | None, original: bool = False) -> int:
+        tables = self.originals if original else self.tables
+        return len(coded(next(iter(tables[frame].values()), ())).codes)
 
     def _frame(self, part: Condition) -> str | None:
         """The child among the tables of a condition: the one that does not serve others as a parent here."""
@@ -133,9 +136,9 @@ class Judge:
         if isinstance(node, Membership):
             return self._joined(Any_(tuple(Compare("=", node.value, option) for option in node.options)), frame)
         if isinstance(node, Match):
-            value = self.value(node.value, frame)
+            value = self._text(node.value, frame)
             pattern = re.compile(node.pattern, re.ASCII)
-            hit = np.fromiter((pattern.fullmatch(str(v)) is not None for v in _as_text(value)), bool, len(value.parts))
+            hit = np.fromiter((pattern.fullmatch(cell) is not None for cell in value.parts), bool, len(value.parts))
             return Verdict(hit & ~value.missing, ~hit & ~value.missing)
         assert isinstance(node, Compare)
         return self._compare(node, frame)
@@ -148,7 +151,10 @@ class Judge:
         return Verdict(_fold(np.logical_or, true), _fold(np.logical_and, false))
 
     def _compare(self, node: Compare, frame: str | None) -> Verdict:
-        left, right = _alike(self.value(node.left, frame), self.value(node.right, frame))
+        if isinstance(node.left, Quoted) or isinstance(node.right, Quoted):  # quoted constants are compared as texts
+            left, right = self._text(node.left, frame), self._text(node.right, frame)
+        else:
+            left, right = _alike(self.value(node.left, frame), self.value(node.right, frame))
         known = ~(left.missing | right.missing)
         if node.tolerance:
             difference = abs(left.parts - right.parts) * node.tolerance.denominator
@@ -159,6 +165,19 @@ class Judge:
         return Verdict(hit & known, ~hit & known)
 
     # ---- values ------------------------------------------------------------------------------------------------------
+
+    def _text(self, node: Expression, frame: str | None) -> Value:
+        """A column or a quoted constant as texts, whatever they look like."""
+        if isinstance(node, Column):
+            text = coded(self._cells(node))
+            cells = np.array(text.labels, dtype=object)[text.codes]
+            if node.table != frame:
+                cells = cells[self._parent_rows(frame, node.table)]
+            return Value(cells, 0, cells == "")
+        found = self.value(node, frame)
+        if found.denominator:
+            raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
+        return found
 
     def value(self, node: Expression, frame: str | None) -> Value:
         if isinstance(node, Number):
@@ -228,7 +247,7 @@ class Judge:
 
     def _aggregate(self, node: Aggregate, frame: str | None) -> Value:
         own = self._own_frame(node, frame)
-        rows = self._rows(own)
+        rows = self._rows(own, any(column.original for column in columns_of(node)))
         value = Value(np.ones(rows, dtype=np.int64), 1, np.zeros(rows, dtype=bool))
         if node.argument is not None:
             value = _spread(self.value(node.argument, own), rows)
@@ -237,9 +256,14 @@ class Judge:
             used = used & np.broadcast_to(self.verdict(node.where, own).true, (rows,))
         if not node.by:
             return _reduced(node.function, value, [np.flatnonzero(used)])
-        labels = self._labels(tuple(Column(k.name, k.table) for k in node.by))
+        back = any(column.original for column in columns_of(node))
+        keys = tuple(Column(k.name, k.table, original=back) for k in node.by)
+        labels = self._labels(keys)
         found = _reduced(node.function, value, _split(labels, used))
-        return Value(found.parts[labels], found.denominator, found.missing[labels])
+        if back:  # groups of the original, met by their names
+            place = dict(zip(self._keys(keys), labels.tolist(), strict=True))
+            labels = np.array([place.get(k, -1) for k in self._keys(tuple(Column(k.name, k.table) for k in node.by))])
+        return Value(found.parts[labels], found.denominator, found.missing[labels] | (labels < 0))
 
     def _own_frame(self, node: Aggregate, frame: str | None) -> str | None:
         tables = {column.table for column in columns_of(node)}
@@ -355,12 +379,6 @@ def _fold(operation: Any, masks: list[Mask]) -> Mask:
     return found
 
 
-def _as_text(value: Value) -> list[str]:
-    if value.denominator == 0:
-        return [str(part) for part in value.parts]
-    raise DataError("a pattern is for texts; this column holds numbers or days only", hint="compare it instead")
-
-
 def _alike(left: Value, right: Value) -> tuple[Value, Value]:
     if (left.denominator == 0) != (right.denominator == 0):
         raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
@@ -402,7 +420,7 @@ def _split(labels: NDArray[np.int64], used: Mask) -> list[NDArray[np.int64]]:
 
 
 def _reduced(function: str, value: Value, groups: list[NDArray[np.int64]]) -> Value:
-    """One exact number per group; mean, min and max of nothing are missing and fail no comparison."""
+    """One exact number per group; mean, min and max of nothing are missing."""
     found: list[Fraction | None] = []
     for rows in groups:
         if function == "count":

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -45,7 +46,10 @@ SUMMARIES = {
 }
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.command(cls=Commands, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="sfumato")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context

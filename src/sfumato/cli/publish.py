@@ -23,7 +23,6 @@ def command(policy: str, out: str, no_report: bool, as_json: bool, format_: Any,
     from sfumato.cli._show import print_findings, print_json, progress_bar
     from sfumato.publication import publish
 
-    ledger = options.pop("ledger")
     with progress_bar(quiet=as_json) as progress:
         publication = publish(policy, options.pop("data"), progress=progress, **options)
     target = publication.write(out, format=format_, report=not no_report)
@@ -31,8 +30,9 @@ def command(policy: str, out: str, no_report: bool, as_json: bool, format_: Any,
         print_json({"out": str(target), "certificate": publication.certificate.to_json()})
         return
     records = publication.certificate.records
+    if publication.ledger is not None and publication.history is not None:
+        click.echo(f"entered as release {len(publication.history)} in {publication.ledger.path}")
     click.echo(f"published {records.published:,} of {records.input:,} records with {publication.certificate.method} to {target}")
     print_findings(publication.certificate.findings)
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
-    del ledger

@@ -86,7 +86,8 @@ def pair_codes(index: Integers, nodes: int) -> Integers:
     low = np.floor((twice - np.sqrt(np.maximum(float(twice) ** 2 - 8.0 * index, 0.0))) / 2).astype(np.int64)
     low -= _pairs_before(low, nodes) > index  # the square root may be off by one either way
     low += _pairs_before(low + 1, nodes) <= index
-    return low * nodes + (index - _pairs_before(low, nodes) + low + 1)
+    codes: Integers = low * nodes + (index - _pairs_before(low, nodes) + low + 1)
+    return codes
 
 
 def _pairs_before(low: Integers, nodes: int) -> Integers:

@@ -50,13 +50,14 @@ def _compiled(kernel: Any, options: dict[str, Any]) -> Any:
 @contextmanager
 def _caching_in(directory: str) -> Iterator[None]:
     """The compiler asks for its directory when a function is decorated; other packages keep theirs."""
-    from numba import config
+    import numba
 
-    usual, config.CACHE_DIR = config.CACHE_DIR, directory
+    settings: Any = numba.config
+    usual, settings.CACHE_DIR = settings.CACHE_DIR, directory
     try:
         yield
     finally:
-        config.CACHE_DIR = usual
+        settings.CACHE_DIR = usual
 
 
 @cache

@@ -5,8 +5,7 @@ Notation
     combo    a distinct tuple of sensitive values; a cell is a combo at a point, with a count
     root     points that may share a group (a region); its tree splits on the first column, then the second, …, until few
              points are left in a twig
-    box      the smallest publishable interval around a group, one per column, with its price; `rest` sums prices from there on
-    price    integer cost of a box in a column; the price of a box never falls when the box grows
+    box      the smallest publishable box around a group, with its price (see `_boxes`)
     wish     what a point must offer: anything, or a combo of a `mask`
     fold     combos share the bits of a few words per twig and point; where combos are few enough, each has its own
 
@@ -22,46 +21,24 @@ Cost: memory is O(points × (1 + columns / LEAF)) twigs; a search visits the pre
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels import jit
-
-Ints = NDArray[np.int64]
-Records = Any
-"""An array of named records, which the type checker cannot see into."""
+from sfumato.kernels._boxes import FAR, Columns, Ints, Records, Whole, record, widened
 
 LEAF = 8
 """A twig with at most this many points is not split further."""
-FAR = 1 << 62
 FOLD = 16
 """Words of bits that a twig or a point has at most; a power of two."""
 
 
-def record(*names: str) -> np.dtype[np.void]:
-    """A record of whole numbers."""
-    return np.dtype([(name, np.int64) for name in names])
-
-
-COLUMN = record("tree", "offset")
-NODE = record("price", "up", "lo", "hi")
 POINT = record("start", "end", "leaf", "left")
 CELL = record("count", "combo")
 TWIG = record("begin", "end", "depth", "above", "kids", "kids_end", "code", "left")
 LINK = record("after", "before")
-BOX = record("lo", "hi", "node", "price", "rest")
 STEP = record("twig", "origin", "cursor", "rightwards", "paid")
-
-
-class Columns(NamedTuple):
-    """The quasi-identifiers: trees with priced nodes, or lines of numbers where every interval may be published."""
-
-    heads: Records
-    """Per column: whether it is a tree, and where it begins among the nodes."""
-    nodes: Records
-    """Nodes of a tree; leaves of a line, with their position as price."""
 
 
 class Table(NamedTuple):
@@ -96,61 +73,6 @@ class Wish(NamedTuple):
     folded: Ints
 
 
-@jit
-def widened(columns: Columns, j: int, box: Records, code: int) -> int:
-    """The price in column j once `code` has joined."""
-    if box[j].lo <= code < box[j].hi:
-        return box[j].price
-    base = columns.heads[j].offset
-    if columns.heads[j].tree == 0:
-        return columns.nodes[base + max(box[j].hi - 1, code)].price - columns.nodes[base + min(box[j].lo, code)].price
-    node = base + box[j].node
-    while not columns.nodes[node].lo <= code < columns.nodes[node].hi:
-        node = base + columns.nodes[node].up
-    return columns.nodes[node].price
-
-
-@jit
-def widen(columns: Columns, box: Records, codes: Ints) -> bool:
-    """Let a point join the box; whether the box had to grow."""
-    grown = False
-    for j in range(len(codes) - 1, -1, -1):
-        grown |= widen_column(columns, j, box, codes[j])
-        box[j].rest = box[j + 1].rest + box[j].price
-    return grown
-
-
-@jit
-def widen_column(columns: Columns, j: int, box: Records, code: int) -> bool:
-    """Let `code` join column j of the box; whether the box had to grow."""
-    if box[j].lo <= code < box[j].hi:
-        return False
-    base = columns.heads[j].offset
-    box[j].price = widened(columns, j, box, code)
-    if columns.heads[j].tree == 0:
-        box[j].lo, box[j].hi = min(box[j].lo, code), max(box[j].hi, code + 1)
-        return True
-    node = box[j].node
-    while not columns.nodes[base + node].lo <= code < columns.nodes[base + node].hi:
-        node = columns.nodes[base + node].up
-    box[j].node, box[j].lo, box[j].hi = node, columns.nodes[base + node].lo, columns.nodes[base + node].hi
-    return True
-
-
-@jit
-def enclose(box: Records, codes: Ints) -> None:
-    """The box of a single point, which costs nothing."""
-    for j in range(len(codes)):
-        box[j].lo, box[j].hi, box[j].node, box[j].price, box[j].rest = codes[j], codes[j] + 1, codes[j], 0, 0
-
-
-@jit
-def free(box: Records) -> None:
-    """A box around everything that costs nothing: the nearest point is then the first."""
-    for j in range(len(box)):
-        box[j].lo, box[j].hi, box[j].price, box[j].rest = 0, FAR, 0, 0
-
-
 def build(table: Table, root_start: Ints) -> Index:
     """The index over all points; points ``root_start[i]:root_start[i + 1]`` belong to root i."""
     points, columns = table.codes.shape
@@ -166,9 +88,9 @@ def build(table: Table, root_start: Ints) -> Index:
 
 
 @jit
-def _grow(codes: Ints, points: Records, twigs: Records, used: int) -> int:
+def _grow(codes: Ints, points: Records, twigs: Records, used: Whole) -> Whole:
     """Split twigs until all are small; how many there are then."""
-    twig = 0
+    twig = np.int64(0)
     while twig < used:
         twigs[twig].kids = used
         if twigs[twig].end - twigs[twig].begin <= LEAF or twigs[twig].depth == codes.shape[1]:
@@ -182,7 +104,7 @@ def _grow(codes: Ints, points: Records, twigs: Records, used: int) -> int:
 
 
 @jit
-def _split(codes: Ints, twigs: Records, twig: int, used: int) -> int:
+def _split(codes: Ints, twigs: Records, twig: Whole, used: Whole) -> Whole:
     column, first, end = twigs[twig].depth, twigs[twig].begin, twigs[twig].end
     for point in range(first, end):
         if point + 1 == end or codes[point + 1, column] != codes[point, column]:
@@ -214,7 +136,7 @@ def _fill(table: Table, index: Index) -> None:
 
 
 @jit
-def take(table: Table, index: Index, point: int, cell: int, many: int) -> None:
+def take(table: Table, index: Index, point: Whole, cell: Whole, many: Whole) -> None:
     """Hand out records of a cell. (I3)"""
     table.cells[cell].count -= many
     table.points[point].left -= many
@@ -230,7 +152,7 @@ def take(table: Table, index: Index, point: int, cell: int, many: int) -> None:
 
 
 @jit
-def _forget(table: Table, index: Index, point: int, combo: int) -> None:
+def _forget(table: Table, index: Index, point: Whole, combo: Whole) -> None:
     fold = index.bits.shape[1] * 64 - 1
     for cell in range(table.points[point].start, table.points[point].end):
         if table.cells[cell].count > 0 and table.cells[cell].combo & fold == combo & fold:
@@ -244,10 +166,10 @@ def _forget(table: Table, index: Index, point: int, combo: int) -> None:
 
 
 @jit
-def _holds(table: Table, index: Index, twig: int, word: int, bit: int) -> bool:
+def _holds(table: Table, index: Index, twig: Whole, word: Whole, bit: Whole) -> bool:
     """Whether a part of the twig still has the bit."""
     if index.twigs[twig].kids == index.twigs[twig].kids_end:
-        for point in range(index.twigs[twig].begin, index.twigs[twig].end):
+        for point in range(index.twigs[twig].begin, index.twigs[twig].end):  # noqa: SIM110 - compiled
             if table.bits[point, word] & bit:
                 return True
         return False
@@ -260,7 +182,7 @@ def _holds(table: Table, index: Index, twig: int, word: int, bit: int) -> bool:
 
 
 @jit
-def following(links: Records, twig: int) -> int:
+def following(links: Records, twig: Whole) -> Whole:
     """The first linked twig from `twig` on."""
     while links[twig].after != twig:
         links[twig].after = links[links[twig].after].after
@@ -269,7 +191,7 @@ def following(links: Records, twig: int) -> int:
 
 
 @jit
-def _preceding(links: Records, twig: int) -> int:
+def _preceding(links: Records, twig: Whole) -> Whole:
     """The last linked twig up to `twig`, −1 when there is none; slot i + 1 stands for twig i."""
     slot = twig + 1
     while links[slot].before != slot:
@@ -279,7 +201,7 @@ def _preceding(links: Records, twig: int) -> int:
 
 
 @jit
-def best_cell(table: Table, wish: Wish, point: int) -> int:
+def best_cell(table: Table, wish: Wish, point: Whole) -> Whole:
     """The first cell of a point that offers what is wished for; −1 when none does."""
     for cell in range(table.points[point].start, table.points[point].end):
         combo = table.cells[cell].combo
@@ -289,10 +211,10 @@ def best_cell(table: Table, wish: Wish, point: int) -> int:
 
 
 @jit
-def _may_offer(bits: Ints, row: int, wish: Wish) -> bool:
+def _may_offer(bits: Ints, row: Whole, wish: Wish) -> bool:
     if wish.picky[0] == 0:
         return True
-    for word in range(bits.shape[1]):
+    for word in range(bits.shape[1]):  # noqa: SIM110 - compiled
         if bits[row, word] & wish.folded[word]:
             return True
     return False
@@ -300,8 +222,8 @@ def _may_offer(bits: Ints, row: int, wish: Wish) -> bool:
 
 @jit
 def _scan(
-    twig: int, paid: int, table: Table, columns: Columns, index: Index, box: Records, wish: Wish, price: int, found: int
-) -> tuple[int, int]:
+    twig: Whole, paid: Whole, table: Table, columns: Columns, index: Index, box: Records, wish: Wish, price: Whole, found: Whole
+) -> tuple[Whole, Whole]:
     """The best of what was found and the points of a twig that is not split further."""
     for point in range(index.twigs[twig].begin, index.twigs[twig].end):
         if table.points[point].left == 0 or not _may_offer(table.bits, point, wish):
@@ -315,17 +237,17 @@ def _scan(
 
 
 @jit
-def nearest(root: int, table: Table, columns: Columns, index: Index, box: Records, wish: Wish, steps: Records) -> int:
+def nearest(root: Whole, table: Table, columns: Columns, index: Index, box: Records, wish: Wish, steps: Records) -> Whole:
     """The point below `root` that offers what is wished for at the least price; −1 when none does. (I1)"""
     twigs, links = index.twigs, index.links
-    price, found, depth = FAR, -1, 0
+    price, found, depth, paid = np.int64(FAR), np.int64(-1), np.int64(0), np.int64(0)
     if twigs[root].kids == twigs[root].kids_end:
-        return _scan(root, 0, table, columns, index, box, wish, price, found)[1]
-    _enter(steps, depth, root, 0, index, box)
+        return _scan(root, paid, table, columns, index, box, wish, price, found)[1]
+    _enter(steps, depth, root, paid, index, box)
     while depth >= 0:
         twig, child, rightwards = steps[depth].twig, steps[depth].cursor, steps[depth].rightwards
         over = child < twigs[twig].kids or child >= twigs[twig].kids_end
-        paid, bound, late = 0, 0, False
+        bound, late = paid, False
         if not over:
             paid = steps[depth].paid + widened(columns, depth, box, twigs[child].code)
             bound = paid + box[depth + 1].rest
@@ -346,7 +268,7 @@ def nearest(root: int, table: Table, columns: Columns, index: Index, box: Record
 
 
 @jit
-def _enter(steps: Records, depth: int, twig: int, paid: int, index: Index, box: Records) -> None:
+def _enter(steps: Records, depth: Whole, twig: Whole, paid: Whole, index: Index, box: Records) -> None:
     """Begin with the first part that is not left of the box and walk to the right."""
     first, last = index.twigs[twig].kids, index.twigs[twig].kids_end
     while first < last:
@@ -360,7 +282,7 @@ def _enter(steps: Records, depth: int, twig: int, paid: int, index: Index, box: 
 
 
 @jit
-def _turn(steps: Records, depth: int, links: Records) -> int:
+def _turn(steps: Records, depth: Whole, links: Records) -> Whole:
     """After the walk to the right the walk to the left, then back to the twig above."""
     if steps[depth].rightwards == 0:
         return depth - 1

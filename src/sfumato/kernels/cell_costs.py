@@ -9,6 +9,9 @@ Notation
     CLIMB       from leaf `lo` up to the first node that reaches `last`; its cost is ``values[start + node]``
 """
 
+# mypy: disable-error-code="arg-type, no-any-return, return-value"
+# (array elements stand for int and float in compiled code)
+
 from __future__ import annotations
 
 from typing import NamedTuple

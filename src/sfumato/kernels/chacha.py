@@ -1,8 +1,8 @@
-"""A cryptographic stream inside compiled loops: ChaCha with twelve rounds, keyed by `Randomness`.
+"""A cryptographic stream inside compiled loops: ChaCha20, keyed by `Randomness`.
 
-A walk draws hundreds of millions of numbers, far more than the operating system hands out in the time. What is published must
-still be unpredictable, so the loop carries its own stream cipher: 32 secret bytes from `Randomness` are the key, the number
-of the independent part is the nonce, and nobody without the key can tell the draws from chance.
+Walks draw hundreds of millions of numbers, and a kernel cannot call back for each. What is published must still be
+unpredictable, so the loop carries its own stream cipher: 32 secret bytes from `Randomness` are the key, the number of the
+independent part is the nonce, and nobody without the key can tell the draws from chance.
 
 Paper
     D. J. Bernstein, "ChaCha, a variant of Salsa20" (2008); the words of the block function as in RFC 8439.
@@ -13,6 +13,7 @@ Notation
 Invariants
     I1  A stream depends only on key and nonce, so the answer does not depend on how parts are spread over workers.
     I2  No block is used twice: the counter has 64 bits and moves on with every block.
+    I3  `below` is exactly uniform: multiply-and-shift with rejection of the few words that would favour small results.
 
 Cost
     About 10 ns a draw.
@@ -25,6 +26,9 @@ True
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +36,7 @@ from sfumato.kernels import jit
 
 Words = NDArray[np.uint32]
 
-ROUNDS = 12
+ROUNDS = 20
 _POSITION = 32
 
 
@@ -92,14 +96,53 @@ def open_stream(key: Words, nonce: int) -> Words:
 
 
 @jit
-def next_uniform(stream: Words) -> float:
-    """A uniform number in [0, 1) with 53 random bits."""
+def next_word(stream: Words) -> np.uint64:
+    """The next 32 random bits."""
     if stream[_POSITION] >= 16:
         next_block(stream, ROUNDS)
-    at = 16 + stream[_POSITION]
-    high, low = stream[at], stream[at + 1]
-    stream[_POSITION] += 2
-    return float(((np.uint64(high) << np.uint64(21)) | (np.uint64(low) >> np.uint64(11))) * 2.0**-53)
+    stream[_POSITION] += np.uint32(1)
+    return np.uint64(stream[15 + stream[_POSITION]])
+
+
+@jit
+def next_uniform(stream: Words) -> float:
+    """A uniform number in [0, 1) with 53 random bits."""
+    high, low = next_word(stream), next_word(stream)
+    return float(((high << np.uint64(21)) | (low >> np.uint64(11))) * 2.0**-53)
+
+
+@jit
+def below(stream: Words, bound: int) -> int:
+    """Uniform on 0 … bound − 1, bound ≤ 2³¹."""
+    size = np.uint64(bound)
+    product = next_word(stream) * size
+    if (product & np.uint64(0xFFFFFFFF)) < size:
+        unfair = (np.uint64(1 << 32) - size) % size
+        while (product & np.uint64(0xFFFFFFFF)) < unfair:  # I3
+            product = next_word(stream) * size
+    return int(np.int64(product >> np.uint64(32)))
+
+
+def key_words(key: bytes) -> Words:
+    """Thirty-two secret bytes as the eight words of a key."""
+    return np.frombuffer(key, dtype="<u4").astype(np.uint32)
+
+
+def plain_words(key: bytes, nonce: int = 0) -> Iterator[int]:
+    """The stream in plain integers, the twin that tests compare with."""
+    start = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *(int(word) for word in key_words(key))]
+    for counter in itertools.count():
+        place = [counter % 2**32, counter >> 32, nonce % 2**32, nonce >> 32]
+        yield from plain_block([*start, *place])
+
+
+def plain_below(words: Iterator[int], bound: int) -> int:
+    """`below` in plain integers."""
+    unfair = (2**32 - bound) % bound
+    while True:
+        product = next(words) * bound
+        if product % 2**32 >= unfair:
+            return product >> 32
 
 
 def plain_block(state: list[int], rounds: int = ROUNDS) -> list[int]:

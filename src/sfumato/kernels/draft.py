@@ -2,13 +2,16 @@
 
 Notation
     unit    records that are alike in everything that matters, with a count
-    pool    the units of a neighbourhood: ``code[v]`` (leaves), ``tag[v]`` (hidden values), ``count[v]``, ``price[v]``
+    pool    the units of a neighbourhood: ``code[v]`` (leaves), ``tag[v]`` (hidden values), ``records[v]``, ``price[v]``
     draft   ``held[g, v]`` records of unit v in group g; ``lo, last`` extents; ``cost`` of one record; ``number[0]`` groups
     wanted  ``fewest`` records per group; per hidden column `kinds` different values, and when `even` no value above 1/kinds
 
 Invariants
     I1  ``size[g]`` is the sum of ``held[g]``; extents are those of the units held; a group of size 0 has cost 0.
 """
+
+# mypy: disable-error-code="arg-type, no-any-return, return-value"
+# (array elements stand for int and float in compiled code)
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Pool(NamedTuple):
 
     code: NDArray[np.int32]
     tag: NDArray[np.int32]
-    count: IntArray
+    records: IntArray
     price: FloatArray
     unit: IntArray
 

@@ -4,9 +4,6 @@ Paper: [boundaries §3, functions GreedyPKClustering, DisperseCluster, FindBestC
 
 Notation
     k, distinct   fewest records of a group, and fewest different values of each sensitive column (p)
-    level         diversity of a cell and a group (Def. 12, 13): the summed weights of the columns where the cell's value is new
-    fresh         per sensitive column, the combos whose value is not in the group yet, as bits
-    present       the combos that are left in the root, as bits
     growth        what joining adds to the loss of a group, ``(size + 1) · price' − size · price``
     total         the loss of a group after joining, ``(size + 1) · price'``
 
@@ -33,35 +30,20 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.kernels import jit
-from sfumato.kernels._point_index import (
-    BOX, FAR, STEP, Columns, Index, Ints, Records, Table, Wish,
-    best_cell, build, enclose, free, nearest, record, take, widen, widened,
+from sfumato.kernels._boxes import BOX, FAR, Columns, Ints, Records, Whole, enclose, free, record, widen, widened
+from sfumato.kernels._diversity import (
+    Draft,
+    ask_for_diversity,
+    forget_group,
+    meet,
+    new_draft,
+    open_root,
+    spend,
+    suffices,
 )  # fmt: skip
-
-PATTERNS = 6
-"""With more sensitive columns than this, diversity is computed combo by combo instead of word by word."""
+from sfumato.kernels._point_index import Index, Table, best_cell, build, nearest, take
 
 ENTRY = record("cell", "group", "count")
-KIND = record("demanded", "weight", "met", "left")
-
-
-class Draft(NamedTuple):
-    """The group that is being gathered, and what is left for it."""
-
-    box: Records
-    wish: Wish
-    fresh: Ints
-    present: Ints
-    kinds: Records
-    """Per sensitive column the different values that are demanded, their weight, those the group has, those the root has left."""
-    value_left: Ints
-    """Records of the root that are left with each sensitive value."""
-    combo_left: Ints
-    met: Ints
-    """The values of the group, as value × columns + column; the first entry counts them."""
-    patterns: Ints
-    """Sets of columns from the most diverse to the least, and their rank; equal ranks are ties."""
-    steps: Records
 
 
 class Result(NamedTuple):
@@ -78,108 +60,61 @@ class Work(NamedTuple):
 
     table: Table
     columns: Columns
-    index: Index
+    prefixes: Index
     draft: Draft
     result: Result
 
 
 def prepare(table: Table, columns: Columns, root_start: Ints, k: int, distinct: Ints, weight: Ints) -> Work:
     """Index the points and make room for the result; `weight` are the integer weights of the sensitive columns."""
-    width, words = table.codes.shape[1], -(-len(table.values) // 64)
-    records, roots = int(table.cells["count"].sum()), len(root_start) - 1
-    kinds = np.zeros(len(weight), dtype=KIND)
-    kinds["demanded"], kinds["weight"] = distinct, weight
-    draft = Draft(
-        np.zeros(width + 1, BOX), Wish(np.zeros(1, np.int64), np.zeros(words, np.int64), np.zeros(table.bits.shape[1], np.int64)),
-        np.full((len(weight), words), -1, np.int64), np.zeros(words, np.int64), kinds,
-        np.zeros(len(table.holder_start), np.int64), np.zeros(len(table.values), np.int64),
-        np.zeros(len(table.holder_start) + 1, np.int64), _patterns(weight), np.zeros(width + 1, STEP),
-    )  # fmt: skip
+    width, records, roots = table.codes.shape[1], int(table.cells["count"].sum()), len(root_start) - 1
     most = records // max(k, int(distinct.max(initial=1)), 2) + roots
     result = Result(np.zeros((most, width + 1), BOX), np.zeros(most, np.int64), np.zeros(records, ENTRY), np.zeros(2, np.int64))
-    return Work(table, columns, build(table, root_start), draft, result)
-
-
-def _patterns(weight: Ints) -> Ints:
-    """Sets of columns as bits, by falling summed weight; sets of equal weight share a rank."""
-    if len(weight) > PATTERNS:
-        return np.zeros((2, 0), np.int64)
-    bits = np.arange(1 << len(weight))
-    level = sum(((bits >> column & 1) * weight[column] for column in range(len(weight))), np.zeros(len(bits), np.int64))
-    order = np.argsort(-level, kind="stable")
-    return np.stack([order, np.cumsum(np.append(0, np.diff(level[order]) != 0))]).astype(np.int64)
+    return Work(table, columns, build(table, root_start), new_draft(table, distinct, weight), result)
 
 
 @jit
-def gather(first: int, last: int, work: Work, k: int, by_growth: bool) -> None:
+def gather(first: Whole, last: Whole, work: Work, k: Whole, by_growth: bool) -> None:
     """Cluster the roots ``first:last``."""
     for root in range(first, last):
-        _open(root, work)
-        opening = work.result.used[1]
-        seed = work.table.cells[work.table.points[work.index.twigs[root].begin].start].combo
-        while _suffices(root, work, k):
+        twig = work.prefixes.twigs[root]
+        cell, end = work.table.points[twig.begin].start, work.table.points[twig.end - 1].end
+        open_root(work.table, work.draft, cell, end)
+        opening, seed = work.result.used[1], work.table.cells[cell].combo
+        while suffices(work.draft.kinds, twig.left, k):
             seed = _sow(root, work, seed)
             size = _diversify(root, work)
-            _keep(work, _fill_up(root, work, size, k))
+            size = _fill_up(root, work, size, k)
+            _keep(work.draft.box, work.result, size)
         _disperse(root, work, opening, by_growth)
 
 
 @jit
-def _open(root: int, work: Work) -> None:
-    """Count the sensitive values and the combos of a root."""
-    table, draft = work.table, work.draft
-    first, last = table.points[work.index.twigs[root].begin].start, table.points[work.index.twigs[root].end - 1].end
-    draft.present[:] = 0
-    for cell in range(first, last):
-        combo = table.cells[cell].combo
-        draft.combo_left[combo] = 0
-        for column in range(len(draft.kinds)):
-            draft.kinds[column].left = draft.value_left[table.values[combo, column]] = 0
-    for cell in range(first, last):
-        combo, count = table.cells[cell].combo, table.cells[cell].count
-        draft.present[combo >> 6] |= 1 << (combo & 63)
-        draft.combo_left[combo] += count
-        for column in range(len(draft.kinds)):
-            value = table.values[combo, column]
-            draft.kinds[column].left += draft.value_left[value] == 0
-            draft.value_left[value] += count
-
-
-@jit
-def _suffices(root: int, work: Work, k: int) -> bool:
-    """Whether what is left can make another group. (I2)"""
-    for column in range(len(work.draft.kinds)):
-        if work.draft.kinds[column].left < work.draft.kinds[column].demanded:
-            return False
-    return work.index.twigs[root].left >= max(k, 1)
-
-
-@jit
-def _sow(root: int, work: Work, old: int) -> int:
+def _sow(root: Whole, work: Work, old: Whole) -> Whole:
     """Start a group with the first of the records that are most diverse from the old seed; the combo of the new one."""
     draft, table = work.draft, work.table
-    _forget_group(draft, table)
-    _meet(draft, table, old)
-    _ask_for_diversity(draft)
+    forget_group(draft, table)
+    meet(draft, table, old)
+    ask_for_diversity(draft)
     free(draft.box)
-    point = nearest(root, table, work.columns, work.index, draft.box, draft.wish, draft.steps)
+    point = nearest(root, table, work.columns, work.prefixes, draft.box, draft.wish, draft.steps)
     cell = best_cell(table, draft.wish, point)
-    _forget_group(draft, table)
+    forget_group(draft, table)
     enclose(draft.box, table.codes[point])
-    _hand_out(work, point, cell, 1)
+    _hand_out(work, point, cell, np.int64(1))
     return table.cells[cell].combo
 
 
 @jit
-def _diversify(root: int, work: Work) -> int:
+def _diversify(root: Whole, work: Work) -> Whole:
     """Add the cheapest of the most diverse records until the group shows enough different values; at least one is added."""
     draft, table, size, lacking = work.draft, work.table, 1, True
-    while lacking and work.index.twigs[root].left > 0:
-        _ask_for_diversity(draft)
-        point = nearest(root, table, work.columns, work.index, draft.box, draft.wish, draft.steps)
+    while lacking and work.prefixes.twigs[root].left > 0:
+        ask_for_diversity(draft)
+        point = nearest(root, table, work.columns, work.prefixes, draft.box, draft.wish, draft.steps)
         cell = best_cell(table, draft.wish, point)
         widen(work.columns, draft.box, table.codes[point])
-        _hand_out(work, point, cell, 1)
+        _hand_out(work, point, cell, np.int64(1))
         size, lacking = size + 1, False
         for column in range(len(draft.kinds)):
             lacking |= draft.kinds[column].met < draft.kinds[column].demanded
@@ -187,12 +122,12 @@ def _diversify(root: int, work: Work) -> int:
 
 
 @jit
-def _fill_up(root: int, work: Work, size: int, k: int) -> int:
+def _fill_up(root: Whole, work: Work, size: Whole, k: Whole) -> Whole:
     """Add the cheapest records until the group has k of them."""
     draft, table = work.draft, work.table
     draft.wish.picky[0] = 0
     while size < k:
-        point = nearest(root, table, work.columns, work.index, draft.box, draft.wish, draft.steps)
+        point = nearest(root, table, work.columns, work.prefixes, draft.box, draft.wish, draft.steps)
         missing = k - size
         if widen(work.columns, draft.box, table.codes[point]):
             missing = 1  # the box has grown, so another point may now come first
@@ -205,55 +140,16 @@ def _fill_up(root: int, work: Work, size: int, k: int) -> int:
 
 
 @jit
-def _forget_group(draft: Draft, table: Table) -> None:
-    """No value is present any more."""
-    for at in range(1, draft.met[0] + 1):
-        _mark(draft, table, draft.met[at] // len(draft.kinds), draft.met[at] % len(draft.kinds), True)
-    draft.met[0] = 0
-    for column in range(len(draft.kinds)):
-        draft.kinds[column].met = 0
-
-
-@jit
-def _mark(draft: Draft, table: Table, value: int, column: int, fresh: bool) -> None:
-    """Note of all combos that hold a value of a column whether it is fresh."""
-    for at in range(table.holder_start[value], table.holder_start[value + 1]):
-        combo = table.holders[at]
-        if fresh:
-            draft.fresh[column, combo >> 6] |= 1 << (combo & 63)
-        else:
-            draft.fresh[column, combo >> 6] &= ~(1 << (combo & 63))
-
-
-@jit
-def _meet(draft: Draft, table: Table, combo: int) -> None:
-    """Note the sensitive values of a combo as present."""
-    for column in range(len(draft.kinds)):
-        if draft.fresh[column, combo >> 6] & (1 << (combo & 63)):
-            value = table.values[combo, column]
-            draft.kinds[column].met += 1
-            draft.met[0] += 1
-            draft.met[draft.met[0]] = value * len(draft.kinds) + column
-            _mark(draft, table, value, column, False)
-
-
-@jit
-def _hand_out(work: Work, point: int, cell: int, many: int) -> None:
+def _hand_out(work: Work, point: Whole, cell: Whole, many: Whole) -> None:
     draft, combo = work.draft, work.table.cells[cell].combo
-    _meet(draft, work.table, combo)
-    draft.combo_left[combo] -= many
-    if draft.combo_left[combo] == 0:
-        draft.present[combo >> 6] &= ~(1 << (combo & 63))
-    for column in range(len(draft.kinds)):
-        value = work.table.values[combo, column]
-        draft.value_left[value] -= many
-        draft.kinds[column].left -= draft.value_left[value] == 0
-    take(work.table, work.index, point, cell, many)
+    meet(draft, work.table, combo)
+    spend(draft, work.table, combo, many)
+    take(work.table, work.prefixes, point, cell, many)
     _enter_result(work.result, cell, work.result.used[1], many)
 
 
 @jit
-def _enter_result(result: Result, cell: int, group: int, many: int) -> None:
+def _enter_result(result: Result, cell: Whole, group: Whole, many: Whole) -> None:
     at = result.used[0]
     if at > 0 and result.entries[at - 1].cell == cell and result.entries[at - 1].group == group:
         result.entries[at - 1].count += many
@@ -263,73 +159,18 @@ def _enter_result(result: Result, cell: int, group: int, many: int) -> None:
 
 
 @jit
-def _ask_for_diversity(draft: Draft) -> None:
-    """Wish for the highest level that is left in the root."""
-    if len(draft.kinds) == 0:
-        draft.wish.picky[0] = 0
-        return
-    draft.wish.picky[0] = 1
-    if draft.patterns.shape[1]:
-        _mask(draft)
-    else:
-        _mask_by_combo(draft)
-    draft.wish.folded[:] = 0
-    for word in range(len(draft.wish.mask)):
-        draft.wish.folded[word & (len(draft.wish.folded) - 1)] |= draft.wish.mask[word]
+def _keep(box: Records, result: Result, size: Whole) -> None:
+    group = result.used[1]
+    for j in range(len(box)):
+        result.boxes[group, j] = box[j]
+    result.sizes[group] = size
+    result.used[1] += 1
 
 
 @jit
-def _mask(draft: Draft) -> None:
-    """The combos of the highest level that are present: word by word, one set of fresh columns after the other."""
-    mask, at, some = draft.wish.mask, 0, False
-    while not some:
-        rank = draft.patterns[1, at]
-        mask[:] = 0
-        while at < draft.patterns.shape[1] and draft.patterns[1, at] == rank:
-            for word in range(len(mask)):
-                mask[word] |= _matching(draft.present[word], draft.fresh, word, draft.patterns[0, at])
-                some |= mask[word] != 0
-            at += 1
-
-
-@jit
-def _mask_by_combo(draft: Draft) -> None:
-    """The same, combo by combo."""
-    mask, highest = draft.wish.mask, -1
-    for combo in range(len(draft.combo_left)):
-        word, bit, level = combo >> 6, 1 << (combo & 63), 0
-        if draft.present[word] & bit == 0:
-            continue
-        for column in range(len(draft.kinds)):
-            level += draft.kinds[column].weight if draft.fresh[column, word] & bit else 0
-        if level > highest:
-            mask[:] = 0
-            highest = level
-        if level == highest:
-            mask[word] |= bit
-
-
-@jit
-def _matching(present: int, fresh: Ints, word: int, pattern: int) -> int:
-    """Combos that are fresh in exactly the columns of the pattern."""
-    for column in range(len(fresh)):
-        present &= fresh[column, word] if pattern >> column & 1 else ~fresh[column, word]
-    return present
-
-
-@jit
-def _keep(work: Work, size: int) -> None:
-    group = work.result.used[1]
-    for j in range(len(work.draft.box)):
-        work.result.boxes[group, j] = work.draft.box[j]
-    work.result.sizes[group] = size
-    work.result.used[1] += 1
-
-
-@jit
-def _disperse(root: int, work: Work, opening: int, by_growth: bool) -> None:
+def _disperse(root: Whole, work: Work, opening: Whole, by_growth: bool) -> None:
     """Give what is left of a root to its groups, in the order of ties; a root that could make no group becomes one. (I2)"""
-    table, result, twig = work.table, work.result, work.index.twigs[root]
+    table, result, twig = work.table, work.result, work.prefixes.twigs[root]
     if opening == result.used[1]:
         enclose(result.boxes[opening], table.codes[twig.begin])
         result.used[1] += 1
@@ -343,7 +184,7 @@ def _disperse(root: int, work: Work, opening: int, by_growth: bool) -> None:
 
 
 @jit
-def _place_by_growth(work: Work, point: int, opening: int) -> None:
+def _place_by_growth(work: Work, point: Whole, opening: Whole) -> None:
     result, codes, best, found = work.result, work.table.codes, FAR, opening
     for group in range(opening, result.used[1]):
         box, size = result.boxes[group], result.sizes[group]
@@ -362,7 +203,7 @@ def _place_by_growth(work: Work, point: int, opening: int) -> None:
 
 
 @jit
-def _place_by_total(work: Work, point: int, opening: int, price: Ints) -> None:
+def _place_by_total(work: Work, point: Whole, opening: Whole, price: Ints) -> None:
     result, codes = work.result, work.table.codes
     for group in range(opening, result.used[1]):
         price[group - opening] = 0
@@ -377,4 +218,4 @@ def _place_by_total(work: Work, point: int, opening: int, price: Ints) -> None:
                     best, found = total, group
             widen(work.columns, result.boxes[found], codes[point])
             result.sizes[found] += 1
-            _enter_result(result, cell, found, 1)
+            _enter_result(result, cell, found, np.int64(1))

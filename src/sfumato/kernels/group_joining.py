@@ -13,13 +13,14 @@ Cost: groups of a root × failing groups of it, each comparison ending at the fi
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.kernels import jit
-from sfumato.kernels._point_index import FAR, Columns, Ints, Records, widen_column, widened
+from sfumato.kernels._boxes import FAR, Columns, Ints, Records, Whole, widen_column, widened
 
 
 @jit
-def join_round(columns: Columns, boxes: Records, sizes: Ints, root: Ints, root_start: Ints, failing: Ints) -> Ints:
+def join_round(columns: Columns, boxes: Records, sizes: Ints, root: Ints, root_start: Ints, failing: NDArray[np.bool_]) -> Ints:
     """Every failing group joins its cheapest neighbour; the number of the group that each became part of."""
     into = np.arange(len(root))
     moved = np.zeros(len(root), dtype=np.bool_)
@@ -39,7 +40,7 @@ def join_round(columns: Columns, boxes: Records, sizes: Ints, root: Ints, root_s
 
 
 @jit
-def _cheapest(columns: Columns, boxes: Records, sizes: Ints, into: Ints, group: int, first: int, last: int) -> int:
+def _cheapest(columns: Columns, boxes: Records, sizes: Ints, into: Ints, group: Whole, first: Whole, last: Whole) -> Whole:
     best, found = FAR, -1
     for other in range(first, last):  # I1
         if other == group or into[other] != other:
@@ -56,7 +57,7 @@ def _cheapest(columns: Columns, boxes: Records, sizes: Ints, into: Ints, group: 
 
 
 @jit
-def _together(columns: Columns, j: int, box: Records, other: Records) -> int:
+def _together(columns: Columns, j: Whole, box: Records, other: Records) -> Whole:
     """The price in column j of the smallest box around two boxes."""
     left, right = widened(columns, j, box, other[j].lo), widened(columns, j, box, other[j].hi - 1)
     if columns.heads[j].tree == 1:

@@ -4,7 +4,7 @@ Many neighbourhoods are worked on in one call, none sharing a group with another
 models and accepted by itself.
 
 Notation
-    entry       ``count[e]`` records of unit ``unit[e]``; group g has entries ``first[g]:first[g + 1]``
+    entry       ``records[e]`` records of unit ``unit[e]``; group g has entries ``first[g]:first[g + 1]``
     order       groups in an order in which similar ones are near; only a window of it is searched for neighbours
     proposal    ``gone[g]`` names the proposal that replaces group g (−1: none); new entries name theirs through their group
 
@@ -14,6 +14,9 @@ Invariants
 
 Cost: per neighbourhood one scan of the window and some passes over the pool.
 """
+
+# mypy: disable-error-code="arg-type, no-any-return, return-value"
+# (array elements stand for int and float in compiled code)
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class State(NamedTuple):
     tag: NDArray[np.int32]
     """Hidden values of each unit."""
     unit: IntArray
-    count: IntArray
+    records: IntArray
     first: IntArray
     size: IntArray
     lo: NDArray[np.int32]
@@ -58,7 +61,7 @@ class Proposals(NamedTuple):
     """New entries, the proposal of each new group, and which old groups are gone."""
 
     unit: IntArray
-    count: IntArray
+    records: IntArray
     group: IntArray
     proposal: IntArray
     gone: IntArray
@@ -73,7 +76,7 @@ def extents(state: State, costs: CellCosts) -> None:
     for g in range(len(state.size)):
         state.size[g], state.cost[g] = 0, 0.0
         for e in range(state.first[g], state.first[g + 1]):
-            state.size[g] += state.count[e]
+            state.size[g] += state.records[e]
         for c in range(columns):
             lo, last = np.int32(2147483647), np.int32(-1)
             for e in range(state.first[g], state.first[g + 1]):
@@ -121,10 +124,10 @@ def nearest_groups(
 def gather(state: State, costs: CellCosts, chosen: IntArray, found: int, pool: Pool, draft: Draft) -> tuple[int, int]:
     """Pool the units of the chosen groups and draft the groups as they are; how many groups fitted, and how many units."""
     draft_units = 0
-    clear(draft, len(pool.count))
+    clear(draft, len(pool.records))
     for i in range(found):
         g = chosen[i]
-        if draft_units + state.first[g + 1] - state.first[g] > len(pool.count):
+        if draft_units + state.first[g + 1] - state.first[g] > len(pool.records):
             return i, draft_units
         draft.number[0] += 1
         for e in range(state.first[g], state.first[g + 1]):
@@ -133,12 +136,13 @@ def gather(state: State, costs: CellCosts, chosen: IntArray, found: int, pool: P
                 v += 1
             if v == draft_units:
                 draft_units += 1
-                pool.unit[v], pool.count[v], pool.price[v] = state.unit[e], 0, 0.0
+                pool.unit[v], pool.records[v], pool.price[v] = state.unit[e], 0, 0.0
                 pool.code[v] = state.code[state.unit[e]]
                 pool.tag[v] = state.tag[state.unit[e]]
-            pool.price[v] = (pool.price[v] * pool.count[v] + state.cost[g] * state.count[e]) / (pool.count[v] + state.count[e])
-            pool.count[v] += state.count[e]
-            put(costs, pool, draft, i, v, state.count[e])
+            before = pool.price[v] * pool.records[v]
+            pool.records[v] += state.records[e]
+            pool.price[v] = (before + state.cost[g] * state.records[e]) / pool.records[v]
+            put(costs, pool, draft, i, v, state.records[e])
     return found, draft_units
 
 
@@ -162,7 +166,7 @@ def emit(out: Proposals, pool: Pool, draft: Draft, chosen: IntArray, found: int,
             if draft.held[g, v] > 0:
                 if entries == len(out.unit):
                     return False
-                out.unit[entries], out.count[entries], out.group[entries] = pool.unit[v], draft.held[g, v], groups
+                out.unit[entries], out.records[entries], out.group[entries] = pool.unit[v], draft.held[g, v], groups
                 entries += 1
         out.proposal[groups] = number
         groups += 1
@@ -220,7 +224,7 @@ def propose(
     drafts: tuple[Draft, Draft, Draft], near: IntArray, reach: int, dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
     """Work on the neighbourhoods of the seeds; what all proposals save together."""
-    left = np.zeros(len(pool.count), dtype=np.int64)
+    left = np.zeros(len(pool.records), dtype=np.int64)
     far = np.zeros(len(near))
     chosen = np.zeros(reach, dtype=np.int64)
     saved = 0.0

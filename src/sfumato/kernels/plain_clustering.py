@@ -7,12 +7,14 @@ Cost: picks × cells of the root; the measure of what the index is worth.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels._point_index import Columns, Ints, Table
+from sfumato.kernels._boxes import Columns, Ints
+from sfumato.kernels._point_index import Table
 
 Entry = tuple[int, int, int]
 Box = list[tuple[int, int, int, int]]
@@ -25,7 +27,7 @@ def gather_plainly(
     """``(cell, group, count)`` for all roots; the table is not changed."""
     entries: list[Entry] = []
     groups = 0
-    for first, last in zip(root_start[:-1], root_start[1:], strict=True):
+    for first, last in pairwise(root_start):
         root = _Root(table, columns, int(first), int(last))
         kept = root.cluster(k, distinct, weight, by_growth)
         entries += [(cell, groups + number, 1) for number, cells in enumerate(kept) for cell in cells]
@@ -79,7 +81,8 @@ class _Root:
         """The cells that are left and most diverse from the group."""
         new = [~np.isin(self.values[:, j], self.values[group, j]) for j in range(len(weight))]
         level = np.where(self.left > 0, sum((w * n for w, n in zip(weight, new, strict=True)), np.zeros(len(self.left))), -1)
-        return (level == level.max()) & (self.left > 0)
+        most: NDArray[np.bool_] = (level == level.max()) & (self.left > 0)
+        return most
 
     def _sensitive(self, group: list[int], distinct: Ints) -> bool:
         return all(len(np.unique(self.values[group, j])) >= wanted for j, wanted in enumerate(distinct))

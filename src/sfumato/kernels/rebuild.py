@@ -5,6 +5,9 @@ Invariants
     I2  A step is kept only when it lowers the total cost and leaves no group lacking that was not lacking before.
 """
 
+# mypy: disable-error-code="arg-type, no-any-return, return-value"
+# (array elements stand for int and float in compiled code)
+
 from __future__ import annotations
 
 import numpy as np
@@ -46,8 +49,10 @@ def best_home(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, v: int
             each += values[start[c] + low * size[c] + high]
             if each > bound:
                 break
-        if tables < code.shape[1]:
-            each += beyond_tables(costs, lo, last, g, code, code, v) if members[g] else beyond_tables(costs, code, code, v, code, code, v)
+        if tables < code.shape[1] and members[g] == 0:
+            each += beyond_tables(costs, code, code, v, code, code, v)
+        elif tables < code.shape[1]:
+            each += beyond_tables(costs, lo, last, g, code, code, v)
         growth = (members[g] + records) * each - already
         if growth < least:
             home, least = g, growth
@@ -214,7 +219,7 @@ def construct(
     """Group the whole pool anew; whether that succeeded at a cost within the limit."""
     spent = 0.0
     clear(draft, units)
-    left[:units] = pool.count[:units]
+    left[:units] = pool.records[:units]
     below = wanted.fewest if len(wanted.kinds) == 0 else np.int64(1 << 60)
     while draft.number[0] < len(draft.size):
         seed = some_seed(left, units, below, dice)
@@ -253,7 +258,7 @@ def settle(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDA
 @jit
 def sound(pool: Pool, draft: Draft, wanted: Wanted, units: int) -> bool:
     """Whether no group lacks anything."""
+    lack = 0
     for g in range(draft.number[0]):
-        if lacking(pool, draft, wanted, g, units):
-            return False
-    return True
+        lack += lacking(pool, draft, wanted, g, units)
+    return lack == 0

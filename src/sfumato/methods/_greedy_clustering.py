@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -50,7 +51,8 @@ from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.registry import nearest
 
 if TYPE_CHECKING:
-    from sfumato.kernels._point_index import Columns, Table
+    from sfumato.kernels._boxes import Columns
+    from sfumato.kernels._point_index import Table
     from sfumato.kernels.greedy_clustering import Work
 
 Disperse = Literal["growth", "total"]
@@ -88,7 +90,7 @@ def _run(work: Work, layout: Layout, disperse: Disperse, progress: Progress | No
 
     before = np.append(0, np.cumsum(work.table.points["left"]))[layout.root_start]
     marks = np.searchsorted(before, np.linspace(0, before[-1], _PORTIONS + 1)) if progress else np.array([0, len(before) - 1])
-    for first, last in zip(marks[:-1], marks[1:], strict=True):
+    for first, last in pairwise(marks):
         gather(int(first), int(last), work, layout.k, disperse == "growth")
         if progress:
             progress(float(before[last] / before[-1]))

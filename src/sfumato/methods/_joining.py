@@ -25,7 +25,7 @@ from sfumato.methods._recoding import Grouping, Problem
 from sfumato.models.base import BoolArray
 
 if TYPE_CHECKING:
-    from sfumato.kernels._point_index import Columns
+    from sfumato.kernels._boxes import Columns
 
 
 def join_until_satisfied(problem: Problem, grouping: Grouping, columns: Columns) -> Grouping:
@@ -65,7 +65,7 @@ def _round(problem: Problem, grouping: Grouping, columns: Columns, failing: Bool
 
 def _boxes(problem: Problem, grouping: Grouping, columns: Columns, order: IntArray) -> NDArray[np.void]:
     """What each group publishes, in the kernels' terms."""
-    from sfumato.kernels._point_index import BOX
+    from sfumato.kernels._boxes import BOX
 
     boxes = np.zeros((len(order), len(problem.domains) + 1), dtype=BOX)
     intervals = problem.intervals(grouping)

@@ -75,7 +75,7 @@ class _Sweep:
         bits = np.random.default_rng(20_06)
         self.marks = [[_marks(level, bits) for level in column] for column in levels]
         self.start = np.cumsum([0, *(domain.size for domain in problem.domains[:-1])])
-        self.low = (1 << int(len(problem.regions)).bit_length()) - 1
+        self.low = (1 << len(problem.regions).bit_length()) - 1
 
     def safe_classes(self, left: IntArray, combination: tuple[int, ...]) -> IntArray:
         """For each point that is left its class, numbered without gaps, or −1 when the class is not safe (I2)."""
@@ -111,7 +111,7 @@ def _levels(problem: Problem, costs: Costs) -> list[list[Level]]:
     kept = ~problem.out
     table = []
     for column, domain in enumerate(problem.domains):
-        tally = np.bincount(problem.points[kept, column], weights=problem.counts[kept], minlength=domain.size)
+        tally = np.bincount(problem.points[kept, column], problem.counts[kept], domain.size).astype(np.float64)
         readings = [_below_ceiling(domain, lo, hi) for lo, hi in _readings(domain, tally)]
         column_levels = [Level(lo, hi, _mean(costs.column(column, *domain.close(lo, hi)), tally)) for lo, hi in readings]
         column_levels.sort(key=lambda level: level.cost)

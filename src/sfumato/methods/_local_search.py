@@ -11,7 +11,8 @@ Invariants
     I2  A proposal is accepted only when the models themselves say that each of its groups satisfies the claims.
     I3  An accepted proposal lowers the cost, so the result is never worse than the best start.
 
-Cost: see `kernels.neighbourhoods`. The search ends when a number of rounds over all costly groups brought next to nothing, or with the time.
+Cost: see `kernels.neighbourhoods`. The search ends when some rounds over all costly groups brought next to nothing, or with
+the time.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.data.classes import group
-from sfumato.data.domain import FloatArray, IntArray
+from sfumato.data.domain import IntArray
 from sfumato.errors import Infeasible
 from sfumato.methods._cell_costs import cell_costs
 from sfumato.methods._claims import Claims
@@ -60,7 +61,6 @@ def refine(
     progress: Progress | None = None,
 ) -> Grouping:
     """The best of the starts, improved until nothing helps or the time (of this thread) is over."""
-    end = time.thread_time() + seconds
     if not starts:
         raise Infeasible("a search needs a grouping to start from")
     costs = Costs.of(problem, objective)
@@ -68,6 +68,7 @@ def refine(
     if best.groups == 0:
         return best
     search = _Search(problem, objective, best)
+    end = time.thread_time() + seconds  # compiling on first use is not searching
     idle = 0
     while idle < PATIENCE and time.thread_time() < end:
         before = search.cost
@@ -95,6 +96,7 @@ class _Search:
         self.tired = np.ones(start.groups)
         """How often each group was looked at in vain; fresh groups are looked at first."""
         self.state = self._state()
+        self._propose(np.zeros(0, dtype=np.int64))
 
     def _sort_columns(self) -> None:
         """Tables first, and columns that tell units apart most, so that hopeless comparisons end early."""
@@ -133,7 +135,7 @@ class _Search:
             return np.arange(len(region)), np.arange(len(region))
         member = self.codes[self.entries.unit[first[:-1]]]
         keys = [member[:, column] for column in self.draw.permutation(member.shape[1])]
-        order = np.lexsort((*keys, region))
+        order = np.lexsort(np.array([*keys, region]))
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         return order, place
@@ -141,7 +143,7 @@ class _Search:
     def round(self, end: float) -> None:
         """Once over all groups that cost something, in pieces between which proposals are accepted."""
         pieces = max(1, min(16, len(self.state.size) // 64))
-        for piece in range(pieces):
+        for _ in range(pieces):
             costly = np.flatnonzero(self.state.cost > 1e-12)
             weary = self.tired[costly] * self.draw.random(len(costly))
             seeds = costly[np.argsort(weary)[: max(1, len(costly) // pieces)]]
@@ -156,12 +158,13 @@ class _Search:
 
         columns, groups = len(self.problem.domains), len(self.state.size)
         room = 2 * len(self.state.unit) + 4 * POOL
-        blank = [np.zeros(room, dtype=np.int64) for _ in range(4)]
-        out = Proposals(*blank, np.full(groups, -1, dtype=np.int64), np.zeros(3, dtype=np.int64))
+        unit, records, owner, proposal = np.zeros((4, room), dtype=np.int64)
+        gone = np.full(groups, -1, dtype=np.int64)
+        out = Proposals(unit, records, owner, proposal, gone, np.zeros(3, dtype=np.int64))
         pool = new_pool(POOL, columns, self.units.tags.shape[1])
-        drafts = tuple(new_draft(6 * REACH, POOL, columns) for _ in range(3))
+        one, other, spare = (new_draft(6 * REACH, POOL, columns) for _ in range(3))
         near = np.zeros(NEAR, dtype=np.int64)
-        propose(self.state, self.costs, self.wanted, seeds, WINDOW, TRIES, out, pool, drafts, near, REACH, self.dice)
+        propose(self.state, self.costs, self.wanted, seeds, WINDOW, TRIES, out, pool, (one, other, spare), near, REACH, self.dice)
         return out
 
     def _accept(self, out: Proposals) -> None:
@@ -169,7 +172,7 @@ class _Search:
         entries, groups, proposals = (int(n) for n in out.used)
         if not proposals:
             return
-        unit, owner, count = out.unit[:entries], out.group[:entries], out.count[:entries]
+        unit, owner, count = out.unit[:entries], out.group[:entries], out.records[:entries]
         holds = self.claims.hold(self.units.part(unit, owner, count))
         accepted = np.bincount(out.proposal[:groups], weights=~holds, minlength=proposals) == 0
         gone = (out.gone >= 0) & accepted[out.gone]

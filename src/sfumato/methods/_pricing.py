@@ -21,14 +21,14 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods._recoding import Problem
 
 if TYPE_CHECKING:
-    from sfumato.kernels._point_index import Columns
+    from sfumato.kernels._boxes import Columns
 
 Price = Literal["height", "width"]
 
 
 def columns_of(problem: Problem, price: Price) -> Columns:
     """The columns of a problem as the kernels read them."""
-    from sfumato.kernels._point_index import COLUMN, NODE, Columns
+    from sfumato.kernels._boxes import COLUMN, NODE, Columns
 
     unit = _unit(problem, price)
     parts = [_column(domain, price, unit) for domain in problem.domains]

@@ -61,10 +61,10 @@ class Model:
     def _sum(self, terms: Linear) -> Any:
         return self._cp.LinearExpr.weighted_sum(list(terms), list(terms.values()))
 
-    def different(self, sums: Sequence[Linear], *, bounded: bool = False) -> None:
-        """No two sums are equal; `bounded` tells that a total binds them too, which hangs without linear relaxations."""
+    def different(self, sums: Sequence[tuple[Linear, int]], *, bounded: bool = False) -> None:
+        """No two of the sums (factors and a constant) are equal; `bounded` tells that a total binds them too, which hangs without linear relaxations."""
         self._bounded_keys |= bounded
-        self._model.add_all_different([self._sum(terms) for terms in sums])
+        self._model.add_all_different([self._sum(terms) + constant for terms, constant in sums])
 
     def one_of(self, variables: Sequence[Any], rows: Sequence[Sequence[int]]) -> None:
         """The variables together take one of the listed combinations."""

@@ -138,7 +138,7 @@ def _publishes(rule: Rule) -> bool:
 def _sentence(route: Route) -> str:
     engine = route.engine
     how = "exactly uniform" if engine.uniform else "legal, but not uniform"
-    seen = "reads the original" if engine.reads_original else "blind to the original"
+    seen = "reads the original" if route.reads_original else "blind to the original"
     return f"part {route.title}: {engine.name}, {how}, {seen}"
 
 
@@ -148,7 +148,7 @@ def _entry(route: Route) -> dict[str, Any]:
         "columns": [column.name for column in route.part.columns],
         "engine": engine.name,
         "uniform": engine.uniform,
-        "reads_original": engine.reads_original,
+        "reads_original": route.reads_original,
     }
     if isinstance(engine, Blocks):
         entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
@@ -157,7 +157,7 @@ def _entry(route: Route) -> dict[str, Any]:
 
 def _notes(problem: Problem, found: list[Route]) -> tuple[str, ...]:
     notes = [_sentence(route) for route in found]
-    if all(not route.engine.reads_original for route in found):
+    if not any(route.reads_original for route in found):
         notes.append("no replaced value was read: the release depends on the rules, the domains and the number of records only")
     if any(isinstance(route.engine, Blocks) for route in found):
         notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")

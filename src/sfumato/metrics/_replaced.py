@@ -39,4 +39,4 @@ def paired(comparison: Comparison) -> tuple[FloatArray, FloatArray]:
     assert comparison.behind is not None
     names = numeric(comparison)
     before = np.column_stack([comparison.original.numbers(name) for name in names])
-    return before[comparison.behind], np.column_stack([comparison.data.numbers(name) for name in names])
+    return before[comparison.behind["data"]], np.column_stack([comparison.data.numbers(name) for name in names])

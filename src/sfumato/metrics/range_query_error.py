@@ -43,6 +43,22 @@ class RangeQueryError(Metric):
         return by_form(comparison)
 
 
+class ReplacedQueryError(Metric):
+    """Mean relative error of threshold queries over all query forms."""
+
+    name: ClassVar[str] = "query_error of replaced numbers"
+    figure: ClassVar[str] = "query_error"
+    range: ClassVar[str] = "0 …"
+    forms: ClassVar[tuple[str, ...]] = ("replaced table",)
+    paper: ClassVar[str] = "multitype §5.7.3"
+
+    def applies(self, comparison: Comparison) -> bool:
+        return super().applies(comparison) and bool(numeric(comparison))
+
+    def measure(self, comparison: Comparison) -> float:
+        return float(np.mean(list(by_form(comparison).values())))
+
+
 def by_form(comparison: Comparison) -> dict[str, float]:
     """The mean error of each query form: `count`, then `average <column>`."""
     names = numeric(comparison)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.errors import PolicyError
@@ -45,13 +45,19 @@ class Claim:
         return str(self.model)
 
 
-def read_claims(entries: Any, document: Document, given: Sequence[str], hide: Sequence[str]) -> tuple[Claim, ...]:
-    """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say."""
+def read_claims(
+    entries: Any, document: Document, given: Sequence[str], hide: Sequence[str], secret: Sequence[str] = ()
+) -> tuple[Claim, ...]:
+    """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say.
+
+    A claim about all releases together hides every sensitive column (`secret`), also those this release leaves out.
+    """
     if entries is None:
         return ()
     if not isinstance(entries, list):
         raise PolicyError("'protect' is a list of claims", where=document.where("protect"), hint="write '- k-anonymity: {k: 5}'")
-    return tuple(_claim(entry, i, document, tuple(given), tuple(hide)) for i, entry in enumerate(entries))
+    claims = [_claim(entry, i, document, tuple(given), tuple(hide)) for i, entry in enumerate(entries)]
+    return tuple(replace(claim, hide=claim.hide or tuple(secret)) if claim.model.joint else claim for claim in claims)
 
 
 def _claim(entry: Any, i: int, document: Document, given: tuple[str, ...], hide: tuple[str, ...]) -> Claim:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sfumato.data.domain import Domain
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.io.hierarchies import build_domain
+from sfumato.io.hierarchies import build_domain, is_standing
 from sfumato.policy.policy import Policy
 
 
@@ -20,3 +21,14 @@ def domain_of(policy: Policy, name: str, values: Sequence[str]) -> Domain:
     if isinstance(column.boundary, dict):
         return domain.bounded_at(column.boundary.get("level", -1), where=where)
     return domain.bounded(column.boundary, where=where)
+
+
+def keep_domains(policy: Policy) -> Policy:
+    """The same policy with its hierarchy files read in, so that it no longer needs the folder it came from."""
+    columns = {}
+    for name, column in policy.columns.items():
+        spec = column.hierarchy
+        if is_standing(spec):
+            spec = build_domain(spec, [], column=name, base=policy.base)
+        columns[name] = column.model_copy(update={"hierarchy": spec})
+    return replace(policy, columns=columns)

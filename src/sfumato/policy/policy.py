@@ -112,7 +112,8 @@ class Policy:
             key=_texts(document, "key"),
             document=document,
         )
-        claims = read_claims(tree.get("protect"), document, policy.quasi_identifiers, policy.sensitive)
+        secret = tuple(name for name, column in columns.items() if column.role == "sensitive")
+        claims = read_claims(tree.get("protect"), document, policy.quasi_identifiers, policy.sensitive, secret)
         policy = replace(policy, claims=claims)
         policy._check_claims()
         return policy

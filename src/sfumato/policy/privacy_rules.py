@@ -49,10 +49,17 @@ class RuleSet:
         """The rules (all wanted ones when not said) over published units."""
         return list(irreducible(on_units(self.wanted if rules is None else rules, self.unit)).kept)
 
+    def _hiding_each_other(self) -> list[tuple[str, str]]:
+        arcs = {(given, hidden) for each in self.wanted if len(each.hide) == 1 for given in each.given for hidden in each.hide}
+        return sorted((one, other) for one, other in arcs if one < other and (other, one) in arcs)
+
     def sentences(self) -> list[str]:
         """The reasoning, for people."""
         said = [f"outsiders know {each}: columns {listed(each.columns)} are published in the same table" for each in self.knows]
         said += [f"because of what outsiders know, also kept: {each}" for each in self.added]
+        said += [
+            f"{one} and {other} are hidden from each other, so no table shows both" for one, other in self._hiding_each_other()
+        ]
         said += [f"needs no keeping of its own: {rule}, because it follows from {stronger}" for rule, stronger in self.implied]
         return said
 

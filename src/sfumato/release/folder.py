@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, ReleaseError
@@ -56,7 +55,7 @@ class Folder:
 
 
 @contextmanager
-def new_folder(target: Path, *, before_rename: Callable[[], None] | None = None) -> Iterator[Path]:
+def new_folder(target: Path, *, before_rename: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its name when the block ends well, and vanishes when it does not (I1)."""
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
         raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
@@ -69,7 +68,7 @@ def new_folder(target: Path, *, before_rename: Callable[[], None] | None = None)
             _sync(file)
         _sync(draft)
         if before_rename is not None:
-            before_rename()
+            before_rename(draft)
         draft.rename(target)
         _sync(target.parent)
     finally:
@@ -89,7 +88,7 @@ def write_part(part: Part, path: Path) -> None:
     if path.suffix == ".parquet":
         pq.write_table(part.table, path)
     else:
-        pa_csv.write_csv(part.table, path, pa_csv.WriteOptions(quoting_style="needed"))
+        part.to_polars().write_csv(path, quote_style="necessary", line_terminator="\n")
 
 
 def write_json(tree: Mapping[str, Any], path: Path) -> None:

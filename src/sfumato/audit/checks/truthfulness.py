@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
+
 from sfumato.audit.base import Check
-from sfumato.audit.cover import Unmatched, allowed, mismatched, sides, unmatched
+from sfumato.audit.cover import Side, Unmatched, allowed, mismatched, sides, unmatched
 from sfumato.audit.evidence import Evidence
+from sfumato.data.domain import IntArray
+from sfumato.models.base import BoolArray
 from sfumato.policy.domains import domain_of
 from sfumato.release.certificate import Finding
 
@@ -26,16 +31,27 @@ class Truthfulness(Check):
 def cover(evidence: Evidence, *, bounded: bool) -> Unmatched:
     """Rows that cannot stand for a record; `bounded`: within the boundaries of the policy."""
     policy, table, original = evidence.policy, evidence.data, evidence.original
-    recoded = [name for name in policy.quasi_identifiers if name in table.names]
+    may_change = [name for name in policy.published if policy.columns[name].role == "other" and policy.columns[name].hierarchy]
+    recoded = [name for name in (*policy.quasi_identifiers, *may_change) if name in table.names]
     same = [name for name in policy.published if name in table.names and name not in recoded]
     left, right = sides(table, original, recoded, same)
     may = [
         allowed(table.text(name), original.text(name), domain_of(policy, name, original.text(name).labels), bounded=bounded)
         for name in recoded
     ]
+    invented = int(evidence.public.get("counterfeits", 0))
     if evidence.behind is not None:
-        return mismatched(left, right, may, evidence.behind["data"])
-    return unmatched(left, right, may)
+        return _without_counterfeits(left, right, may, evidence.behind["data"], invented)
+    result = unmatched(left, right, may)
+    return replace(result, rows=max(0, result.rows - invented))
+
+
+def _without_counterfeits(left: Side, right: Side, may: list[BoolArray], behind: IntArray, invented: int) -> Unmatched:
+    """Rows with nobody behind them must be the counterfeits that the manifest admits to; all others are compared."""
+    real = np.flatnonzero(behind >= 0)
+    shown = Side(tuple(codes[real] for codes in left.recoded), left.exact[real])
+    result = mismatched(shown, right, may, behind[real])
+    return replace(result, rows=result.rows + abs(len(behind) - len(real) - invented))
 
 
 def found(name: str, result: Unmatched, what: str) -> Finding:

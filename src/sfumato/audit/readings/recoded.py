@@ -1,5 +1,7 @@
 """One recoded table: everybody's candidates are the published rows with the same values in the given columns.
 
+Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.audit.together`.
+
 Paper: [boundaries Def. 1]
 """
 
@@ -9,15 +11,23 @@ from typing import ClassVar
 
 from sfumato.audit.base import Reading
 from sfumato.audit.evidence import Evidence
+from sfumato.audit.together import judge_together
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage
 from sfumato.policy.claims import Claim
+from sfumato.release.certificate import Finding
 
 
 class RecodedReading(Reading):
     """Rows that look alike in the given columns are each other's candidates."""
 
     name: ClassVar[str] = "recoded table"
+
+    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
+        return judge_together(evidence, claim) if claim.model.joint else super().judge(evidence, claim)
+
+    def published(self, evidence: Evidence) -> int:
+        return evidence.data.rows - int(evidence.public.get("counterfeits", 0))
 
     def read(self, evidence: Evidence, claim: Claim) -> Linkage:
         table = evidence.data

@@ -28,19 +28,21 @@ from sfumato.audit.evidence import Evidence
 from sfumato.audit.legal_records import Joined, contributions, legal_records, part_of, shares
 from sfumato.audit.reverse import linked, linked_at_random
 from sfumato.audit.worlds import margin, repetitions
-from sfumato.data.classes import group
+from sfumato.data.classes import Classes, group
 from sfumato.data.domain import IntArray
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import Text
 from sfumato.errors import DataError
 from sfumato.policy.claims import Claim
 from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.policy.rules import columns_of
 from sfumato.release.certificate import Finding
 
 ALPHA = 0.05
 DEVIATION = 0.05
 _WORK = 4e8
 _WIDEST = 0.3
+_CONTEXTS = 2_000
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,11 @@ def believed(evidence: Evidence, claim: Claim, name: str) -> Belief:
     known = [g for g in claim.given if g in part.columns and g != name]
     if made.get("engine") == "shuffle":
         return _counted(evidence, name, [], "exact", "the published values are the original ones in another order")
-    if not made.get("reads_original", True):
-        return _blind(evidence, part, name, known)
-    return _reversed(evidence, part, name, made)
+    if any(column.original for condition in part.conditions for column in columns_of(condition)):
+        raise DataError("rules bind new values to the original ones of the same record", hint="no claim can hide such a column")
+    if made.get("heuristic") in ("LM", "LM*"):
+        return _reversed(evidence, part, name, made)
+    return _blind(evidence, part, name, known)
 
 
 def _replaced(evidence: Evidence) -> tuple[str, ...]:
@@ -131,6 +135,8 @@ def _blind(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Bel
     exact = _enumerated(evidence, part, name, known)
     if exact is not None:
         return exact
+    if part.looks_back:
+        raise DataError("totals of the original leave a belief that cannot be computed here", hint="use smaller domains")
     by = [column for column in (*part.mentioned, *known) if column in evidence.data.names]
     estimate = _counted(evidence, name, by, "", "")
     rows = int(estimate.people.min())
@@ -143,20 +149,25 @@ def _blind(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Bel
 
 def _enumerated(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Belief | None:
     """The exact belief by listing legal records in every context."""
-    if part.looks_back or any(column not in evidence.data.names for column in part.mentioned):
+    split = (*part.mentioned, *part.groups)
+    if any(column not in evidence.data.names for column in split):
         return None
-    contexts = group([evidence.data.text(column).codes for column in part.mentioned], rows=evidence.data.rows)
-    if len(contexts) > 200:
+    contexts = group([evidence.data.text(column).codes for column in split], rows=evidence.data.rows)
+    if len(contexts) > _CONTEXTS:
         return None
     domains = replacements_of(evidence.policy)
     tables: list[dict[str, Text]] = []
+    seen: dict[tuple[str, ...], dict[str, Text] | None] = {}
     for first in _firsts(contexts.of, len(contexts)):
         context = {c: evidence.data.text(c).labels[evidence.data.text(c).codes[first]] for c in part.mentioned}
-        listed = legal_records(part, domains, context)
+        key = tuple(context.values())
+        if key not in seen:
+            seen[key] = legal_records(part, domains, context)
+        listed = seen[key]
         if listed is None or not len(listed[name].codes):
             return None
         tables.append(listed)
-    chances = _chances(evidence, part, tables, contexts.counts.tolist(), known)
+    chances = _chances(evidence, part, tables, contexts, known)
     return None if chances is None else _belief(name, known, tables, chances, contexts.counts)
 
 
@@ -167,7 +178,7 @@ def _firsts(labels: IntArray, count: int) -> list[int]:
 
 
 def _chances(
-    evidence: Evidence, part: Joined, tables: list[dict[str, Text]], counts: list[int], known: list[str]
+    evidence: Evidence, part: Joined, tables: list[dict[str, Text]], contexts: Classes, known: list[str]
 ) -> list[Any] | None:
     """Per context the probability of every listed record; with a total, given that everybody's add up to it."""
     if not part.whole:
@@ -179,7 +190,12 @@ def _chances(
     own = [contributions(part.whole, table) for table in tables]
     if reached is None or any(values is None for values in own):
         return None
-    return shares([values[0] for values in own if values], counts, int(reached[0].sum()))
+    listed = [values[0] for values in own if values]
+    if not part.groups:
+        return shares(listed, contexts.counts.tolist(), int(reached[0].sum()))
+    totals = np.bincount(contexts.of, weights=reached[0]).astype(np.int64)
+    each = [shares([v], [n], int(s)) for v, n, s in zip(listed, contexts.counts.tolist(), totals, strict=True)]
+    return None if any(one is None for one in each) else [one[0] for one in each if one]
 
 
 def _belief(name: str, known: list[str], tables: list[dict[str, Text]], chances: list[Any], counts: IntArray) -> Belief:
@@ -197,7 +213,7 @@ def _belief(name: str, known: list[str], tables: list[dict[str, Text]], chances:
             start.append(start[-1] + len(used))
             people.append(int(count))
     spread = Spread(np.array(start, dtype=np.int64), np.concatenate(values), np.concatenate(weights), labels)
-    how = "blind to the original (zero knowledge): all tables that obey the rules are equally likely"
+    how = "zero knowledge beyond the rules: all tables that obey them are equally likely"
     return Belief(np.array(people, dtype=np.int64), spread, "exact", how)
 
 

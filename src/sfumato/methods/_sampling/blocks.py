@@ -71,6 +71,7 @@ class Blocks:
         self.count = problem.source(part.columns[0]).count
         self.levels = {column: problem.levels(column) for column in part.columns}
         self.posting = Posting(problem, part, self.levels)
+        self.levels = self.posting.levels
         self.start = None if heuristic == "IG" else self._original()
         self.name = f"{heuristic} blocks of {size}"
         self.reads_original = heuristic != "IG"

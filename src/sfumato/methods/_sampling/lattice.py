@@ -54,9 +54,14 @@ class Law:
             [weight @ (value - mean) ** 2.0 for value, weight, mean in zip(values, self.weights, self.means, strict=True)]
         )
 
+        self._sums: dict[bytes, Sum] = {}
+
     def sum(self, counts: Integers) -> Sum:
-        """The law of a sum with counts[c] terms of class c."""
-        return Sum(self, counts)
+        """The law of a sum with counts[c] terms of class c; made once."""
+        key = counts.tobytes()
+        if key not in self._sums:
+            self._sums[key] = Sum(self, counts)
+        return self._sums[key]
 
 
 class Sum:

@@ -72,7 +72,7 @@ class Listed:
     def vector(self, codes: Codes) -> Vector:
         if self._numbers is None:
             return texts(self.values[codes])
-        return Vector(self._numbers.levels[codes], self._numbers.unit)
+        return Vector(self._numbers.levels[codes], self._numbers.unit, self.values[codes])
 
     def texts(self, codes: Codes) -> NDArray[Any]:
         return self.values[codes]
@@ -142,7 +142,7 @@ def facts(values: Sequence[str]) -> Vector:
     """Given texts as what they are: numbers when all are numbers, days when all are days, else texts."""
     distinct, inverse = np.unique(np.asarray(values, dtype=np.str_), return_inverse=True)
     found = _numbers(distinct.tolist()) or _days(distinct.tolist())
-    return texts(distinct[inverse]) if found is None else Vector(found.levels[inverse], found.unit)
+    return texts(distinct[inverse]) if found is None else Vector(found.levels[inverse], found.unit, distinct[inverse])
 
 
 def _days(values: Sequence[str]) -> Vector | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _CLASSES = 400
 _TURNS = 400
+_SMALL = 2_000
 
 
 class Posting(RecordPosting):
@@ -35,6 +36,7 @@ class Posting(RecordPosting):
     def __init__(self, problem: Problem, part: Part, levels: dict[Column, Levels]) -> None:
         super().__init__(problem, part, levels)
         self.groups: dict[int, GroupRule] = {}
+        self._places: dict[Column, Codes] = {}
         for place, clause in enumerate(self.asked.others):
             self._check(place, clause)
 
@@ -102,6 +104,7 @@ class Posting(RecordPosting):
         elif isinstance(clause.body, Unique):
             keys = [self._key(clause.body.columns, cells, record) for record in block.records.tolist()]
             model.different(keys, bounded=bool(self.asked.totals or self.groups))
+            self._free(model, cells, block, current, clause.body.columns)
         elif isinstance(clause.body, AtLeast):
             self._at_least(model, cells, block, current, clause.body, clause)
         elif isinstance(clause.body, SameMultiset):
@@ -109,17 +112,30 @@ class Posting(RecordPosting):
         elif isinstance(clause.body, Compare):
             self._between_cells(model, cells, current, clause.body)
 
-    def _key(self, columns: tuple[Column, ...], cells: Cells, record: int) -> dict[Any, int]:
+    def _key(self, columns: tuple[Column, ...], cells: Cells, record: int) -> tuple[dict[Any, int], int]:
         """The combination of a record as one number; given columns count by their place among the distinct values."""
         terms: dict[Any, int] = {}
-        radix = 1
+        radix, constant = 1, 0
         for column in columns:
             if column in self.levels:
                 terms[cells[column, record]] = radix
                 radix *= self.levels[column].size
-        if radix >= 1 << 62 or len(terms) < len(columns):
+            else:
+                constant += radix * int(self._place(column)[record])
+                radix *= self.count
+        if radix >= 1 << 62:
             raise PolicyError("the key is too wide for the solver", where=named(self.part))
-        return terms
+        return terms, constant
+
+    def _free(
+        self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], columns: tuple[Column, ...]
+    ) -> None:
+        """In a small domain what the other records took is taken out at once; in a large one conflicts are rare and lazy."""
+        if len(columns) > 1 or columns[0] not in self.levels or self.levels[columns[0]].size > _SMALL:
+            return
+        free = np.setdiff1d(np.arange(self.levels[columns[0]].size), current[columns[0]][block.constants]).tolist()
+        for record in block.records.tolist():
+            model.require(model.in_values(cells[columns[0], record], free))
 
     def _group(
         self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], rule: GroupRule, whole: bool
@@ -148,7 +164,7 @@ class Posting(RecordPosting):
         often = np.bincount(outside, minlength=radix)
         inside = [self._key(body.columns, cells, record) for record in block.records.tolist()]
         for label in range(radix):
-            here = [model.is_within(terms, label, label) for terms in inside]
+            here = [model.is_within(terms, label, label) for terms, _ in inside]
             used = model.truth() if not often[label] else model.constant(True)
             model.within({**dict.fromkeys(here, 1), used: -int(body.count)}, -int(often[label]), None)
             for literal in here:
@@ -158,7 +174,7 @@ class Posting(RecordPosting):
         """The block's combinations are exchanged among its records."""
         rows = np.stack([current[column][block.records] for column in body.columns], axis=1).tolist()
         places = [model.integer(0, len(rows) - 1) for _ in rows]
-        model.different([{place: 1} for place in places])
+        model.different([({place: 1}, 0) for place in places])
         listed = [[number, *row] for number, row in enumerate(rows)]
         for record, place in zip(block.records.tolist(), places, strict=True):
             model.one_of([place, *(cells[column, record] for column in body.columns)], listed)
@@ -212,16 +228,17 @@ class Posting(RecordPosting):
         found: dict[Column, Codes],
         columns: tuple[Column, ...],
     ) -> bool:
-        taken = set(zip(*(current[column][block.constants].tolist() for column in columns), strict=True))
-        own = zip(*(found[column].tolist() for column in columns), strict=True)
+        taken = {self._at(columns, current, record, record) for record in block.constants.tolist()}
+        own = [self._at(columns, found, place, record) for place, record in enumerate(block.records.tolist())]
         clashes = [key for key in own if key in taken]
         for key in clashes:
             number, radix = 0, 1
             for column, code in zip(columns, key, strict=True):
                 number += radix * code
-                radix *= self.levels[column].size
+                radix *= self.levels[column].size if column in self.levels else self.count
             for record in block.records.tolist():
-                model.require(model.negated(model.is_within(self._key(columns, cells, record), number, number)))
+                terms, constant = self._key(columns, cells, record)
+                model.require(model.negated(model.is_within(terms, number - constant, number - constant)))
         return bool(clashes)
 
     def _undetermined(
@@ -272,5 +289,7 @@ class Posting(RecordPosting):
         )
 
     def _place(self, column: Column) -> Codes:
-        """Given values as numbers of their distinct values."""
-        return np.unique(self.problem.given(column).levels, return_inverse=True)[1].astype(np.int64)
+        """Given values as numbers of their distinct values; looked up once."""
+        if column not in self._places:
+            self._places[column] = np.unique(self.problem.given(column).as_text(), return_inverse=True)[1].astype(np.int64)
+        return self._places[column]

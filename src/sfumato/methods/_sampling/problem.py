@@ -157,10 +157,10 @@ def contexts(problem: Problem, part: Part, conditions: Sequence[Condition]) -> l
     values = {column: problem.given(column) for column in mentioned}
     label = np.zeros(count, dtype=np.int64)
     for vector in values.values():
-        distinct, inverse = np.unique(vector.levels, return_inverse=True)
+        distinct, inverse = np.unique(vector.as_text(), return_inverse=True)
         _, label = np.unique(label * len(distinct) + inverse, return_inverse=True)
     order = np.argsort(label, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
     return [
-        Context({c: Vector(v.levels[rows[:1]], v.unit) for c, v in values.items()}, rows.astype(np.int64)) for rows in groups
+        Context({column: vector.at(rows[:1]) for column, vector in values.items()}, rows.astype(np.int64)) for rows in groups
     ]

@@ -56,6 +56,7 @@ class RecordPosting:
         if len({column.table for column in part.columns}) > 1:
             raise PolicyError("no engine covers rules between replaced columns of several tables", where=named(part))
         self.spaces = self._spaces()
+        self.conditions = self._unfolded()
 
     def _spaces(self) -> Spaces | None:
         try:
@@ -63,6 +64,14 @@ class RecordPosting:
         except Infeasible:
             return None
         return None if spaces.legal is None else spaces
+
+    def _unfolded(self) -> list[Condition]:
+        """The conditions that are left when those on pattern columns are part of their numbering."""
+        if self.spaces is None or self.spaces.single is None:
+            return self.asked.conditions
+        spelled = {c for c, numbering in self.levels.items() if isinstance(numbering, Spelled)}
+        self.levels = {**self.levels, **{c: self.spaces.single.levels[c] for c in spelled}}
+        return [c for c in self.asked.conditions if spelled.isdisjoint(columns_of(c))]
 
     # ---- per-record rules ----------------------------------------------------------------------------------------------
 
@@ -72,7 +81,7 @@ class RecordPosting:
             if rows is not None:
                 model.one_of([cells[column, record] for column in rows[0]], rows[1])
                 continue
-            for condition in self.asked.conditions:
+            for condition in self.conditions:
                 form = integer_form(condition, self.levels, self._given(condition, record))
                 if form is None:
                     model.require(self._literal(model, condition, cells, record))
@@ -82,7 +91,7 @@ class RecordPosting:
     def _legal_rows(self) -> tuple[tuple[Column, ...], list[list[int]]] | None:
         """The legal combinations as a list, when conditions are more than linear comparisons and there are not too many."""
         single = None if self.spaces is None else self.spaces.single
-        if single is None or single.space.size > _ROWS or all(integer_form(c, self.levels, {}) for c in self.asked.conditions):
+        if single is None or single.space.size > _ROWS or all(integer_form(c, self.levels, {}) for c in self.conditions):
             return None
         if any(isinstance(single.levels[c], Spelled) for c in single.space.columns):
             return None
@@ -114,20 +123,27 @@ class RecordPosting:
         found = {}
         for column in known:
             vector = self.problem.given(column)
-            found[column] = Vector(vector.levels[record : record + 1], vector.unit)
+            found[column] = vector.at(slice(record, record + 1))
         return found
 
     def _by_values(self, model: Model, node: Condition, cells: Cells, record: int, given: dict[Column, Vector]) -> Any:
-        """A condition on one listed column: the codes where it holds."""
+        """Any condition on small domains: the combinations of codes where it holds."""
         own = [column for column in columns_of(node) if column in self.levels]
         if not own:
             return model.constant(bool(holds(node, given)[0]))
-        levels = self.levels[own[0]]
-        if len(own) > 1 or levels.size > 1_000_000:
+        sizes = [self.levels[column].size for column in own]
+        if math.prod(sizes) > 1_000_000:
             hint = "use smaller domains or linear comparisons"
             raise PolicyError("no engine covers this condition", where=named(self.part), hint=hint)
-        mask = holds(node, {**given, own[0]: levels.vector(np.arange(levels.size))})
-        return model.in_values(cells[own[0], record], np.flatnonzero(np.broadcast_to(mask, (levels.size,))).tolist())
+        codes = dict(zip(own, np.indices(sizes).reshape(len(sizes), -1), strict=True))
+        mask = holds(node, {**given, **{column: self.levels[column].vector(codes[column]) for column in own}})
+        legal = np.flatnonzero(np.broadcast_to(mask, (math.prod(sizes),))).tolist()
+        if len(own) == 1:
+            return model.in_values(cells[own[0], record], legal)
+        number = model.integer(0, math.prod(sizes) - 1)  # the combination as one number, first column counting most
+        factors = {cells[column, record]: math.prod(sizes[place + 1 :]) for place, column in enumerate(own)}
+        model.within({number: -1, **factors}, 0, 0)
+        return model.in_values(number, legal)
 
     # ---- totals --------------------------------------------------------------------------------------------------------
 
@@ -137,7 +153,7 @@ class RecordPosting:
             for column in columns_of(clause.body):
                 if not self.problem.is_new(column):
                     vector = self.problem.given(column)
-                    found[column] = Vector(vector.levels[records], vector.unit)
+                    found[column] = vector.at(records)
         return found
 
     def _total(
@@ -172,7 +188,7 @@ class RecordPosting:
                     if literal is not None:
                         weights[literal] = weights.get(literal, Fraction(0)) + summand.factor
                     continue
-                parts, base = self._linear(summand.argument, record, cells)
+                parts, base = self._linear(model, summand.argument, record, cells)
                 if literal is not None:
                     parts, base = self._gated(model, parts, base, literal), Fraction(0)
                 constant += summand.factor * base
@@ -181,7 +197,7 @@ class RecordPosting:
         unit = math.lcm(1, constant.denominator, *(weight.denominator for weight in weights.values()))
         return {variable: int(weight * unit) for variable, weight in weights.items() if weight}, constant * unit, unit
 
-    def _linear(self, node: Any, record: int, cells: Cells) -> tuple[dict[Any, Fraction], Fraction]:
+    def _linear(self, model: Model, node: Any, record: int, cells: Cells) -> tuple[dict[Any, Fraction], Fraction]:
         form = linear_comparison(Compare("=", node, _ZERO))
         if form is None:
             raise PolicyError("the solver adds up linear expressions only", where=named(self.part))
@@ -193,10 +209,23 @@ class RecordPosting:
             if isinstance(levels, Steps):
                 parts[cells[atom, record]] = weight / levels.unit
                 base += weight * Fraction(levels.low, levels.unit)
+            elif levels is not None:
+                vector = levels.vector(np.arange(levels.size))
+                parts[self._listed(model, atom, vector, record, cells)] = weight / vector.unit
             else:
                 vector = self.problem.given(atom)
                 base += weight * Fraction(int(vector.levels[record]), vector.unit)
         return parts, base
+
+    def _listed(self, model: Model, column: Column, vector: Vector, record: int, cells: Cells) -> Any:
+        """The number that a listed value stands for, as an integer tied to its code; one per cell."""
+        key = (Column(column.name, column.table, original=True), record)  # a cell of the model, not of the table
+        if key not in cells:
+            if vector.is_text:
+                raise PolicyError("a total of texts", where=named(self.part), hint="use a domain of numbers")
+            cells[key] = model.integer(int(vector.levels.min()), int(vector.levels.max()))
+            model.one_of([cells[column, record], cells[key]], [[code, int(v)] for code, v in enumerate(vector.levels)])
+        return cells[key]
 
     def _gated(self, model: Model, parts: dict[Any, Fraction], base: Fraction, literal: Any) -> dict[Any, Fraction]:
         """The sum where the literal is true and 0 elsewhere, as one new integer."""

@@ -29,7 +29,7 @@ from sfumato.methods._sampling.problem import Clause, Part, Problem
 from sfumato.methods._sampling.ranges import Ranges
 from sfumato.methods._sampling.sums import MOST_CLASSES, Balanced, Grouped, Summed, contributions, group_rule, unit_of
 from sfumato.methods._sampling.wanted import Wanted, wanted
-from sfumato.policy.rules import Rule
+from sfumato.policy.rules import Rule, columns_of
 from sfumato.policy.rules.tree import AtLeast, Column, Condition, Determines, SameMultiset, Unique
 from sfumato.randomness import Randomness
 
@@ -47,6 +47,12 @@ class Route:
 
     part: Part
     engine: Engine
+
+    @property
+    def reads_original(self) -> bool:
+        """Whether the engine, or a rule through its totals, looks at original values of replaced columns."""
+        looks_back = any(column.original for clause in self.part.clauses for column in columns_of(clause.body))
+        return self.engine.reads_original or looks_back
 
     @property
     def title(self) -> str:
@@ -98,8 +104,6 @@ def _shuffled(problem: Problem, part: Part) -> Engine | None:
     names = [set(c.body.columns) for c in part.clauses if isinstance(c.body, SameMultiset)]
     if set(part.columns) not in names:
         return None
-    from sfumato.policy.rules import columns_of
-
     symmetric = all(problem.is_new(column) for clause in part.clauses for column in columns_of(clause.body))
     return Shuffled(problem, part) if symmetric else None
 
@@ -159,8 +163,6 @@ def _groups(problem: Problem, part: Part, known: list[Column]) -> list[NDArray[n
 
 
 def _functional(problem: Problem, part: Part, body: Determines, conditions: list[Condition]) -> Engine | None:
-    from sfumato.policy.rules import columns_of
-
     left = [column for column in body.left if problem.is_new(column)]
     right = tuple(column for column in body.right if problem.is_new(column))
     if set(part.columns) != {*left, *right} or (left and len(left) != len(body.left)):

@@ -57,13 +57,20 @@ class Totals:
         self.classes = classes
         self.dimensions = self.values[0].shape[1]
         self._laws: dict[tuple[float, ...], Law] = {}
+        self._thetas: dict[bytes, Floats] = {}
 
     def draw(self, total: Integers, random: Randomness) -> Integers:
         """A conditioned sequence; raises `Infeasible` when the total cannot be reached."""
         total = np.asarray(total, dtype=np.int64)
         self.require_reachable(total)
-        law = self.law(tilt(self.values, self.weights, self._counts(self.classes), total))
+        law = self.law(self._theta(total))
         return _Descent(self, law, random).run(np.arange(len(self.classes)), total)
+
+    def _theta(self, total: Integers) -> Floats:
+        key = total.tobytes()
+        if key not in self._thetas:
+            self._thetas[key] = tilt(self.values, self.weights, self._counts(self.classes), total)
+        return self._thetas[key]
 
     def draw_between(self, low: Integers, high: Integers, random: Randomness) -> Integers:
         """As `draw`, with each total anywhere in low … high; the total itself follows the conditioned law."""
@@ -77,7 +84,7 @@ class Totals:
         counts = self._counts(self.classes)
         plain = self.law(np.zeros(self.dimensions)).sum(counts)
         aim = np.clip(np.rint(plain.mean).astype(np.int64), np.maximum(low, plain.low), np.minimum(high, plain.low + plain.span))
-        theta = tilt(self.values, self.weights, counts, aim)
+        theta = self._theta(aim)
         tilted = self.law(theta).sum(counts)
         first = np.maximum(np.maximum(low, tilted.low), np.floor(tilted.mean - tilted.reach).astype(np.int64))
         last = np.minimum(np.minimum(high, tilted.low + tilted.span), np.ceil(tilted.mean + tilted.reach).astype(np.int64))

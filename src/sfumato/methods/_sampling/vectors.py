@@ -49,10 +49,19 @@ class Vector:
 
     levels: NDArray[Any]
     unit: int
+    raw: NDArray[Any] | None = None
+    """The texts behind numbers that came as texts; a quoted constant is compared with these."""
 
     @property
     def is_text(self) -> bool:
         return self.unit == 0
+
+    def as_text(self) -> NDArray[Any]:
+        return self.levels if self.raw is None else self.raw
+
+    def at(self, rows: Any) -> Vector:
+        """Some of the rows."""
+        return Vector(self.levels[rows], self.unit, None if self.raw is None else self.raw[rows])
 
 
 Columns = Mapping[Column, Vector]
@@ -93,14 +102,14 @@ def _folded(operation: np.ufunc, masks: list[Mask]) -> Mask:
 
 def _matched(condition: Match, columns: Columns) -> Mask:
     pattern = re.compile(condition.pattern, re.ASCII)
-    distinct, inverse = np.unique(value(condition.value, columns).levels, return_inverse=True)
+    distinct, inverse = np.unique(value(condition.value, columns).as_text(), return_inverse=True)
     found = np.array([pattern.fullmatch(str(text)) is not None for text in distinct], dtype=bool)
     return found[inverse]
 
 
 def _compared(operator: str, left: Vector, right: Vector, tolerance: Any) -> Mask:
     if left.is_text or right.is_text:
-        return _ordered(operator, left.levels, right.levels)
+        return _ordered(operator, left.as_text(), right.as_text())
     if tolerance:
         spread = Vector(np.array([tolerance.numerator]), tolerance.denominator)
         low, high = _plus(right, spread, -1), _plus(right, spread, 1)

@@ -1,0 +1,73 @@
+"""`join`: the outsider who collects every release so far, joins them, and looks everybody up.
+
+Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join drops what
+no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a join leaves with fewer
+values than the claim promised are counted, with how far they fall below.
+
+Paper: [sequential §3, §7.1 tests (a) and (b)]
+Cost: exact decisions for three and more releases are bounded by a time budget; what stays undecided counts as possible.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.attacks.base import Attack
+from sfumato.audit.together import Step, timeline
+from sfumato.data.linkage import Linkage
+from sfumato.errors import LedgerError
+from sfumato.ledger import Ledger
+from sfumato.models.k_diversity import KDiversity
+from sfumato.models.k_linkability import KLinkability
+
+
+class JoinAttack(Attack):
+    """Join all releases of a ledger and count the people who fall below a level, and by how much."""
+
+    name: ClassVar[str] = "join"
+    paper: ClassVar[str] = "sequential §3, §7"
+
+    ledger: str = Field(description="the ledger with the releases")
+    k: int = Field(default=0, ge=0, description="the level people should have; 0: what the last policy promised")
+    release: int = Field(default=0, ge=0, description="join only the releases up to this one; 0: all")
+
+    def run(self) -> dict[str, Any]:
+        if not Path(self.ledger).exists():
+            raise LedgerError("no such ledger", where=self.ledger)
+        history = Ledger(self.ledger).history()
+        last = history.chapters[-1]
+        claim = next((claim for claim in last.policy.claims if claim.model.joint), None)
+        level = self.k or (claim.model.k if claim is not None else 2)  # type: ignore[attr-defined]
+        columns = claim.hide if claim is not None else last.policy.sensitive
+        return {
+            column: self._column(
+                timeline(history, column, only=self.release or len(history), level=float(level), budget=60.0), float(level)
+            )
+            for column in columns
+        }
+
+    def _column(self, steps: list[Step], level: float) -> dict[str, Any]:
+        if not steps:
+            return {"releases": 0, "remark": "the column was never published"}
+        step = steps[-1]
+        played = {name: _fallen(linkage, level) for name, linkage in step.joins.items()}
+        return {"releases": step.release, "level": level, **played, "undecided": step.undecided}
+
+
+def _fallen(linkage: Linkage, level: float) -> dict[str, Any]:
+    """How many people are left with too few values, and how far below they fall."""
+    (spread,) = linkage.spread.values()
+    values = spread.distinct()
+    missing = np.maximum(np.ceil(level) - values, 0).astype(np.int64)
+    by_how_much = {str(int(gap)): int(linkage.people[missing == gap].sum()) for gap in np.unique(missing[missing > 0])}
+    return {
+        "linkability": KLinkability(k=1).achieved(linkage)["k"],
+        "diversity": KDiversity(k=1).achieved(linkage)["k"],
+        "people": int(linkage.people.sum()),
+        "people_below": int(linkage.people[missing > 0].sum()),
+        "missing_values": by_how_much,
+    }

@@ -1,0 +1,100 @@
+"""``sfumato ledger``: what was published so far, and whether the record of it is whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+@click.group("ledger")
+def command() -> None:
+    """Show or verify what was published so far."""
+
+
+@command.command("list")
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_entries(file: str, as_json: bool) -> None:
+    """List the releases in FILE."""
+    from sfumato.cli._show import print_json
+
+    entries = [_summary(entry) for entry in _existing(file).entries()]
+    if as_json:
+        print_json(entries)
+        return
+    for entry in entries:
+        promises = "; ".join(f"{name} {level}" for name, level in entry["found"].items())
+        click.echo(f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}")
+
+
+@command.command("show")
+@click.argument("file", type=click.Path())
+@click.argument("number", type=int)
+@click.option("--out", type=click.Path(), help="Write the published files of the entry as a release folder again.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def show(file: str, number: int, out: str | None, as_json: bool) -> None:
+    """Show release NUMBER of FILE: its certificate and its files, never what is private in it."""
+    from pathlib import Path
+
+    from sfumato.cli._show import print_json
+    from sfumato.errors import LedgerError
+    from sfumato.ledger import MEMORY
+
+    ledger = _existing(file)
+    entry = next((entry for entry in ledger.entries() if entry.number == number), None)
+    if entry is None:
+        raise LedgerError(f"the ledger has no release {number}", where=file, hint="see 'sfumato ledger list'")
+    files = {name: len(content) for name, content in ledger.files(number).items() if name != MEMORY}
+    if out:
+        ledger.restore(number, Path(out))
+    detail = _summary(entry) | {"digest": entry.digest, "certificate": entry.body["certificate"], "files": files}
+    if as_json:
+        print_json(detail)
+        return
+    click.echo(f"release {number} of {entry.when}, {entry.body['records']:,} records, {entry.body['counterfeits']:,} counterfeits")
+    for finding in entry.body["certificate"]["findings"]:
+        click.echo(f"  {'✓' if finding['holds'] else '✗'} {finding['model']}: {finding['achieved']} ({finding['grade']})")
+    for name, size in files.items():
+        click.echo(f"  {name}  {size:,} bytes")
+
+
+@command.command("verify")
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def verify(file: str, as_json: bool) -> None:
+    """Recompute the chain of FILE; exit code 6 when it is broken."""
+    from sfumato.cli._show import print_json
+
+    count = _existing(file).verify()
+    if as_json:
+        print_json({"holds": True, "entries": count})
+    else:
+        click.echo(f"the chain holds: {count} release(s)")
+
+
+def _existing(file: str) -> Any:
+    from sfumato.errors import LedgerError
+    from sfumato.ledger import Ledger
+
+    ledger = Ledger(file)
+    if not ledger.path.exists():
+        raise LedgerError("no such ledger", where=file, hint="'sfumato publish --ledger' makes one")
+    return ledger
+
+
+def _summary(entry: Any) -> dict[str, Any]:
+    certificate = entry.body["certificate"]
+    found = {
+        f["model"]: ", ".join(f"{k} {v}" for k, v in f["achieved"].items())
+        for f in certificate["findings"]
+        if f["required"].get("k")
+    }
+    return {
+        "number": entry.number,
+        "when": entry.when,
+        "records": entry.body["records"],
+        "counterfeits": entry.body["counterfeits"],
+        "method": certificate.get("method", ""),
+        "found": found,
+    }

@@ -1,0 +1,36 @@
+"""k-linkability: nobody can be linked to fewer than k sensitive values, by whoever joins all releases.
+
+Guarantee: with every release published so far, an outsider who knows a person's quasi-identifiers is left with at least k
+different sensitive values. It says nothing about how likely each of them is.
+Paper: [sequential Def. 4.2]
+
+>>> import numpy as np
+>>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 2]), ("flu", "gout", "cold"))})
+>>> KLinkability(k=2).satisfied(link).tolist(), KLinkability(k=2).achieved(link)
+([True, False], {'k': 1})
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import BoolArray, Model, everywhere
+
+
+class KLinkability(Model):
+    """Nobody can be linked to fewer than k sensitive values, by whoever joins all releases."""
+
+    name: ClassVar[str] = "k-linkability"
+    paper: ClassVar[str] = "sequential Def. 4.2"
+    joint: ClassVar[bool] = True
+
+    k: int = Field(ge=1, description="fewest sensitive values anybody may be linked to")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return everywhere(linkage, [spread.distinct() >= self.k for spread in linkage.spread.values()])
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {"k": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)}

@@ -1,0 +1,110 @@
+"""What the paper reports of GreedyCPKA, and what a caller may rely on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks_adult import QUASI, TABLE_6, WEIGHTS, adult, ntil, problem
+from random_problems import draw
+
+from sfumato.errors import PolicyError
+from sfumato.methods._greedy_clustering import cluster, implied
+from sfumato.methods._recoding import Requirement
+from sfumato.models.alpha_k import AlphaK
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import LDiversity
+from sfumato.models.p_sensitivity import PSensitivity
+
+
+@pytest.fixture(scope="module")
+def table(shared):
+    return adult()
+
+
+@pytest.mark.parametrize(("claims", "suppressed"), TABLE_6.items())
+def test_suppressed_records_of_table_6(table, claims, suppressed):
+    """Both columns, and an independent count over the published groups."""
+    (k, p), (both, only_k) = claims, suppressed
+    bounded = problem(table, k, p)
+    grouping = cluster(bounded, weights=WEIGHTS)
+    assert bounded.records - int(grouping.count.sum()) == both
+    assert problem(table, k).suppressed == only_k
+    of = bounded.group_of_record(grouping)
+    size = np.bincount(of[of >= 0])
+    assert size.min() >= k
+    for column in bounded.sensitive:
+        pairs = np.unique(np.stack([of, column.codes])[:, of >= 0], axis=1)
+        assert np.bincount(pairs[0]).min() >= p
+
+
+def test_without_p_it_is_k_anonymous_clustering(table):
+    only_k = problem(table, 10)
+    assert only_k.records - int(cluster(only_k).count.sum()) == 51
+
+
+def test_dispersal_by_growth_loses_far_less_than_as_printed(table):
+    hard = problem(table, 20, 10)
+    assert ntil(hard, cluster(hard, weights=WEIGHTS)) < 0.29
+    assert ntil(hard, cluster(hard, weights=WEIGHTS, disperse="total")) > 0.4
+
+
+def test_the_same_input_gives_the_same_groups(table):
+    one, two = (cluster(problem(table, 8, 4), weights=WEIGHTS) for _ in range(2))
+    assert (one.cell == two.cell).all()
+    assert (one.group == two.group).all()
+    assert (one.count == two.count).all()
+
+
+def test_the_order_of_records_does_not_matter(table):
+    domains, codes, sensitive = table
+    shuffle = np.random.default_rng(0).permutation(len(codes[0]))
+    hidden = tuple(replace(s, codes=s.codes[shuffle]) for s in sensitive)
+    one, two = problem(table, 10, 6), problem((domains, tuple(c[shuffle] for c in codes), hidden), 10, 6)
+    before, after = cluster(one, weights=WEIGHTS), cluster(two, weights=WEIGHTS)
+    assert (before.cell == after.cell).all()
+    assert (before.group == after.group).all()
+    assert (before.count == after.count).all()
+
+
+def test_progress_goes_from_nothing_to_everything(table):
+    told = []
+    quiet, told_of = (cluster(problem(table, 8, 4), weights=WEIGHTS, progress=p) for p in (None, told.append))
+    assert told == sorted(told)
+    assert told[-1] == 1
+    assert (quiet.group == told_of.group).all()
+
+
+def test_when_everything_must_be_suppressed_no_group_is_left():
+    claims = [Requirement(KAnonymity(k=6))]
+    drawn = draw(np.random.default_rng(0), rows=5, columns=2, sensitive=1, bounded=False, requirements=claims)
+    assert cluster(drawn.problem).groups == 0
+
+
+def test_claims_imply_size_and_distinct_values():
+    claims = [
+        Requirement(KAnonymity(k=3)), Requirement(AlphaK(alpha=0.3, k=5), ("s0",)), Requirement(PSensitivity(p=2), ("s0", "s1")),
+        Requirement(LDiversity(l=2.5, kind="entropy"), ("s2",)),
+    ]  # fmt: skip
+    drawn = draw(np.random.default_rng(0), rows=9, columns=1, sensitive=4, bounded=False, requirements=claims)
+    assert implied(drawn.problem) == (5, {"s0": 4, "s1": 2, "s2": 3})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"weights": {"nobody": 1}}, {"weights": {"s0": -1, "s1": 1}}, {"weights": {"s0": 1}}, {"weights": {"s0": 0, "s1": 0}},
+        {"weights": {"s0": float("nan"), "s1": 1}}, {"tie_order": ["q0"]}, {"tie_order": ["q0", "q0"]},
+    ],
+)  # fmt: skip
+def test_impossible_options_are_refused(options):
+    claims = [Requirement(PSensitivity(p=2), ("s0", "s1"))]
+    drawn = draw(np.random.default_rng(3), rows=20, columns=2, sensitive=2, bounded=False, requirements=claims)
+    with pytest.raises(PolicyError):
+        cluster(drawn.problem, **options)
+
+
+def test_the_order_of_ties_changes_groups_but_not_what_is_suppressed(table):
+    bounded = problem(table, 8, 4)
+    usual, other = (cluster(bounded, weights=WEIGHTS, tie_order=order) for order in (None, QUASI[::-1]))
+    assert usual.count.sum() == other.count.sum()
+    assert ntil(bounded, usual) != ntil(bounded, other)

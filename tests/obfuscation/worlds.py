@@ -1,0 +1,77 @@
+"""Small problems with all their legal tables, by trying everything; and a chi-square test against them."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+from scipy.special import gammaincc
+
+from sfumato.audit.rules import Judge
+from sfumato.methods._sampling.levels import levels
+from sfumato.methods._sampling.problem import Problem, Source
+from sfumato.methods._sampling.router import routes, run
+from sfumato.policy import replacements
+from sfumato.policy.rules import bind, parse
+from sfumato.policy.rules.tree import References
+from sfumato.randomness import Randomness
+
+
+def problem(domains, rules, count, original=None):
+    """A single table with the given declared domains and rule texts."""
+    read = {name: replacements.read(declared) for name, declared in domains.items()}
+    kinds = dict.fromkeys(original or {})
+    kinds |= {name: None if isinstance(d, replacements.Values) else d.kind for name, d in read.items()}
+    bound = [bind(parse(text), kinds) for text in rules]
+    return Problem({None: Source(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound)
+
+
+def texts(made):
+    return {
+        column.name: [t.decode() if isinstance(t, bytes) else str(t) for t in one.texts()] for column, one in made.items()
+    }
+
+
+def draw(asked, seed, fallback=None):
+    found = routes(asked, fallback)
+    return texts(run(asked, found, Randomness(seed=seed)))
+
+
+def broken(asked, table):
+    original = asked.sources[None].original
+    links = [clause.body for clause in asked.clauses if isinstance(clause.body, References)]
+    judge = Judge({None: {**original, **table}}, {None: original}, links)
+    return [judge.broken(rule) for rule in asked.rules]
+
+
+def all_tables(asked):
+    """Every legal table, as a tuple of columns, by brute force and the audit's evaluator."""
+    source = asked.sources[None]
+    spaces = []
+    for numbering in source.replaced.values():
+        values = [t.decode() if isinstance(t, bytes) else str(t) for t in numbering.texts(np.arange(numbering.size))]
+        spaces.append(list(itertools.product(values, repeat=source.count)))
+    names = list(source.replaced)
+    return [
+        combination
+        for combination in itertools.product(*spaces)
+        if not any(broken(asked, dict(zip(names, combination, strict=True))))
+    ]
+
+
+def p_value(observed, expected):
+    """Upper tail of chi-square over the cells of `expected` (a mapping to expected counts)."""
+    assert set(observed) <= set(expected), "something illegal was drawn"
+    statistic = sum((observed.get(cell, 0) - wanted) ** 2 / wanted for cell, wanted in expected.items())
+    return float(gammaincc((len(expected) - 1) / 2, statistic / 2))
+
+
+def uniformity(asked, draws, seed=1, fallback=None):
+    """p-value of the hypothesis that every legal table is drawn equally often, and how many there are."""
+    tables = all_tables(asked)
+    found = routes(asked, fallback)
+    names = list(asked.sources[None].replaced)
+    counted = Counter()
+    for turn in range(draws):
+        table = texts(run(asked, found, Randomness(seed=seed * 1_000_003 + turn)))
+        counted[tuple(tuple(table[name]) for name in names)] += 1
+    return p_value(counted, dict.fromkeys(tables, draws / len(tables))), len(tables)

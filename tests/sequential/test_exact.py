@@ -1,0 +1,96 @@
+"""The exact decision for three and more releases against enumerated perfect matchings."""
+
+import numpy as np
+import pytest
+
+from sfumato.audit.exact import acyclic, decide, decomposable
+from sfumato.audit.joins import kernel_join, match_join
+
+from .brute import Records
+from .instances import random_instance, record_cliques, sequence_of
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_decision_equals_enumeration_for_three_and_four_releases(seed):
+    rng = np.random.default_rng(200 + seed)
+    for _ in range(12):
+        columns, published, leaves = random_instance(rng, R=int(rng.integers(3, 5)))
+        _compare(columns, published, leaves)
+
+
+def _compare(columns, published, leaves):
+    sequence = sequence_of(columns, published, leaves)
+    cliques = kernel_join(sequence)
+    verdict = decide(sequence, cliques)
+    assert verdict.undecided == 0
+    assert not (verdict.admitted & verdict.excluded).any()
+    full = Records(published).full_join()
+    assert record_cliques(sequence, cliques[verdict.admitted], published) == full
+    return len(cliques) - int(verdict.admitted.sum())
+
+
+def triangle(rng, N, sizes=(3, 3, 3)):
+    """Three releases of two columns each, every pair once: the smallest cyclic schema."""
+    leaves = np.stack([rng.integers(0, size, N) for size in sizes], axis=1)
+    published = []
+    for hidden in range(3):
+        lo, hi = leaves.copy(), leaves + 1
+        lo[:, hidden], hi[:, hidden] = 0, sizes[hidden]
+        published.append((lo, hi))
+    from .instances import attributes
+
+    return attributes(list(sizes)), published, leaves
+
+
+def test_on_cyclic_schemas_the_kernel_is_larger_than_the_truth_and_the_decision_is_not():
+    excluded = [_compare(*triangle(np.random.default_rng(seed), N=12, sizes=(4, 4, 4))) for seed in (6, 98, 108, 113)]
+    assert excluded == [1, 1, 2, 2]
+
+
+def test_acyclic_schemas_with_equal_cuts_need_no_program():
+    rng = np.random.default_rng(3)
+    seen = 0
+    for _ in range(60):
+        sizes = [3, 2, 3, 2]
+        leaves = np.stack([rng.integers(0, size, 5) for size in sizes], axis=1)
+        published = []
+        for told in ((0, 1), (1, 2), (2, 3)):
+            lo, hi = np.zeros_like(leaves), np.broadcast_to(np.array(sizes), leaves.shape).copy()
+            for m in told:
+                lo[:, m], hi[:, m] = leaves[:, m], leaves[:, m] + 1
+            published.append((lo, hi))
+        from .instances import attributes
+
+        sequence = sequence_of(attributes(sizes), published, leaves)
+        assert decomposable(sequence)
+        full = Records(published).full_join()
+        assert record_cliques(sequence, match_join(sequence), published) == full
+        seen += len(full) > 5
+    assert seen
+
+
+def test_a_suppressed_release_over_all_columns_does_not_make_a_cycle_acyclic():
+    leaves = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 1]])
+    published = []
+    for hidden in (2, 0, 1, None):
+        lo, hi = leaves.copy(), leaves + 1
+        columns = range(3) if hidden is None else [hidden]
+        for m in columns:
+            lo[:, m], hi[:, m] = 0, 2
+        published.append((lo, hi))
+    from .instances import attributes
+
+    sequence = sequence_of(attributes([2, 2, 2]), published, leaves)
+    assert acyclic([{0, 1}, {1, 2}, {0, 2}, {0, 1, 2}])  # by name
+    assert not decomposable(sequence)
+    assert len(match_join(sequence)) == 4
+    assert decide(sequence, match_join(sequence)).admitted.sum() == 3
+
+
+def test_a_spent_budget_leaves_cliques_undecided_and_admits_only_the_truth():
+    rng = np.random.default_rng(1)
+    columns, published, leaves = triangle(rng, N=12)
+    sequence = sequence_of(columns, published, leaves)
+    verdict = decide(sequence, kernel_join(sequence), budget=0.0)
+    assert verdict.undecided > 0
+    assert not verdict.excluded.any()

@@ -1,0 +1,191 @@
+"""The ledger: whole entries or none, a chain that shows every change, and no folder without its entry."""
+
+import os
+import random
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import LedgerError, PolicyError
+from sfumato.ledger import Ledger
+from sfumato.publication import publish, verify
+
+from .stories import people, policy, random_generator, release
+
+SOURCE = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A ledger with three releases."""
+    path = tmp_path_factory.mktemp("book")
+    table = people(random_generator(2), 6)
+    table["s"] = ["s0", "s1", "s2", "s3", "s0", "s1"]
+    for columns in (["a", "b"], ["b", "s"], ["a", "s"]):
+        release(path, columns, table)
+    return path
+
+
+def test_a_new_ledger_is_private_and_its_chain_holds(book):
+    assert stat.S_IMODE(os.stat(book / "book.ledger").st_mode) == 0o600
+    assert Ledger(book / "book.ledger").verify() == 3
+    bodies = [entry.body for entry in Ledger(book / "book.ledger").entries()]
+    assert [body["seed"] for body in bodies] == [1, 1, 1]
+    assert all(body["certificate"]["holds"] for body in bodies)
+
+
+def test_entries_cannot_be_changed_or_removed_through_the_database(book):
+    base = sqlite3.connect(book / "book.ledger")
+    for change in ("UPDATE entries SET body = '{}'", "DELETE FROM entries WHERE number = 3", "DELETE FROM files"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            base.execute(change)
+    base.close()
+
+
+def test_a_changed_byte_is_found_or_belongs_to_nothing(book, tmp_path):
+    content = (book / "book.ledger").read_bytes()
+    whole = _everything(Ledger(book / "book.ledger"))
+    rng = random.Random(7)
+    found = 0
+    for _ in range(150):
+        place = rng.randrange(len(content))
+        copy = tmp_path / "copy.ledger"
+        copy.write_bytes(content[:place] + bytes([content[place] ^ (1 << rng.randrange(8))]) + content[place + 1 :])
+        try:
+            Ledger(copy).verify()
+        except LedgerError:
+            found += 1
+            continue
+        assert _everything(Ledger(copy)) == whole
+    assert found > 50
+
+
+def _everything(ledger):
+    return [(entry.number, dict(entry.body), entry.digest, ledger.files(entry.number)) for entry in ledger.entries()]
+
+
+def test_a_swapped_part_is_found_even_by_somebody_who_switches_the_triggers_off(book, tmp_path):
+    copy = tmp_path / "copy.ledger"
+    copy.write_bytes((book / "book.ledger").read_bytes())
+    base = sqlite3.connect(copy)
+    base.execute("DROP TRIGGER keep_files")
+    base.execute("UPDATE files SET content = content || X'00' WHERE entry = 2 AND name = 'data.csv'")
+    base.commit()
+    base.close()
+    with pytest.raises(LedgerError, match="entry 2"):
+        Ledger(copy).verify()
+
+
+def test_the_release_folder_holds_nothing_of_the_ledger(book):
+    for number in (1, 2, 3):
+        for file in (book / f"release-{number}").rglob("*"):
+            if file.is_file():
+                text = file.read_text(encoding="utf-8")
+                assert "p0" not in text
+                assert "seed" not in text
+                assert "ledger" not in text.lower()
+
+
+def test_verification_against_the_ledger_and_only_its_own(book, tmp_path):
+    assert verify(book / "release-3", ledger=book / "book.ledger").holds
+    other = tmp_path / "other"
+    other.mkdir()
+    release(other, ["a", "s"], people(random_generator(4), 8))
+    with pytest.raises(LedgerError, match="does not know"):
+        verify(book / "release-3", ledger=other / "book.ledger")
+
+
+def test_an_entry_can_be_written_out_again(book, tmp_path):
+    Ledger(book / "book.ledger").restore(3, tmp_path / "again")
+    assert verify(tmp_path / "again", ledger=book / "book.ledger").holds
+
+
+def test_two_writers_at_once_one_is_told_to_retry(tmp_path):
+    table = people(random_generator(9), 6)
+    table["s"] = ["s0", "s1", "s2", "s3", "s0", "s1"]
+    first = publish(policy(["a", "s"]), table, ledger=tmp_path / "book.ledger")
+    second = publish(policy(["b", "s"]), table, ledger=tmp_path / "book.ledger")
+    first.write(tmp_path / "one", report=False)
+    with pytest.raises(LedgerError, match="meantime"):
+        second.write(tmp_path / "two", report=False)
+    assert not (tmp_path / "two").exists()
+    impatient = Ledger(tmp_path / "book.ledger", patience=0.05)
+    with Ledger(tmp_path / "book.ledger").writing(), pytest.raises(LedgerError, match="being entered"), impatient.writing():
+        pass
+    assert Ledger(tmp_path / "book.ledger").verify() == 1
+
+
+def test_a_ledger_needs_a_key_and_is_recognised(tmp_path):
+    keyless = policy(["a", "s"])
+    from dataclasses import replace
+
+    with pytest.raises(PolicyError, match="key"):
+        publish(replace(keyless, key=()), people(random_generator(1), 4), ledger=tmp_path / "x.ledger")
+    (tmp_path / "no.ledger").write_bytes(b"not a database at all, only some text that is long enough" * 20)
+    with pytest.raises(LedgerError):
+        Ledger(tmp_path / "no.ledger").entries()
+    base = sqlite3.connect(tmp_path / "other.db")
+    base.execute("CREATE TABLE t (x)")
+    base.commit()
+    base.close()
+    with pytest.raises(LedgerError, match="no ledger"):
+        Ledger(tmp_path / "other.db").entries()
+
+
+KILLER = """
+    import os, signal, sys
+    sys.path.insert(0, {root!r})
+    from tests.sequential.stories import people, policy, random_generator
+    from sfumato.publication import publish
+    from pathlib import Path
+    folder = Path({folder!r})
+    table = people(random_generator(2), 6)
+    table["s"] = ["s0", "s1", "s2", "s3", "s0", "s1"]
+    publication = publish(policy(["a", "s"]), table, ledger=folder / "book.ledger")
+    calls = 0
+    def tracer(frame, event, argument):
+        global calls
+        name = frame.f_code.co_name
+        if frame.f_code.co_filename.endswith(("ledger.py", "folder.py", "publication.py")) and event in ("call", "return"):
+            calls += 1
+            if calls == {step}:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return tracer
+    sys.settrace(tracer)
+    publication.write(folder / "out", report=False)
+    sys.settrace(None)
+    print("survived", calls)
+"""
+
+
+def _killed_at(step, folder):
+    code = textwrap.dedent(KILLER.format(root=str(SOURCE), folder=str(folder), step=step))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False,
+                          env={**os.environ, "PYTHONPATH": str(SOURCE / "src")}, cwd=SOURCE)  # fmt: skip
+    return done
+
+
+def test_a_kill_at_any_step_leaves_the_old_ledger_or_the_new_one_and_no_folder_without_its_entry(tmp_path):
+    survivor = _killed_at(-1, tmp_path)
+    assert survivor.stdout.startswith("survived"), survivor.stderr[-500:]
+    total = int(survivor.stdout.split()[1])
+    outcomes = set()
+    for step in (1, total // 2, total - 9, total - 6, total - 4, total - 2):
+        folder = tmp_path / f"step{step}"
+        folder.mkdir()
+        assert _killed_at(step, folder).returncode == -signal.SIGKILL
+        ledger = Ledger(folder / "book.ledger")
+        entries = ledger.verify()
+        assert entries in (0, 1)
+        if (folder / "out").exists():
+            assert entries == 1
+            assert verify(folder / "out", ledger=folder / "book.ledger").holds
+        outcomes.add((entries, (folder / "out").exists()))
+    assert (0, False) in outcomes
+    assert (1, True) in outcomes or (1, False) in outcomes
