@@ -31,7 +31,8 @@ def test_a_rule_about_untouched_columns_is_kept_and_judged(tmp_path: Path) -> No
     assert sf.verify(tmp_path / "out", original=DATA).holds
     file = tmp_path / "out" / "data.csv"
     file.write_text(file.read_text().replace("2024-01-02", "2023-01-02"))
-    assert {"rules", "files", "truthfulness"} <= {f.model for f in sf.verify(tmp_path / "out", original=DATA).findings if not f.holds}
+    broken = {f.model for f in sf.verify(tmp_path / "out", original=DATA).findings if not f.holds}
+    assert {"rules", "files", "truthfulness"} <= broken
 
 
 @pytest.mark.parametrize("rule", ["age >= 18", "count(illness) = 4", "unique(admitted)"])
