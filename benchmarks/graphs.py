@@ -67,7 +67,7 @@ def main() -> None:
         seconds = [round(cpu, 2) for cpu in (perturbing, recovering, everything)]
         rows.append([people, graph.size, mu, published.size, *seconds, round(off, 2)])
         print(rows[-1], flush=True)
-    write("graphs", ["people", "edges", "mu", "published", "perturb_s", "recover_s", "with_patterns_s", "triangles_off_sigma"], rows)
+    write("graphs", ["people", "edges", "mu", "published", "perturb_s", "recover_s", "patterns_s", "triangles_off_sigma"], rows)
     graph, attacked = circles(20_000, 80_000), []
     for mu in (1e-4, 1e-3):
         world = plant_and_publish(graph, Flip.symmetric(mu), Randomness(1), accounts=20, victims=100)
