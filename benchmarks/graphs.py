@@ -67,16 +67,21 @@ def main() -> None:
         seconds = [round(cpu, 2) for cpu in (perturbing, recovering, everything)]
         rows.append([people, graph.size, mu, published.size, *seconds, round(off, 2)])
         print(rows[-1], flush=True)
-    graph = circles(20_000, 80_000)
+    write("graphs", ["people", "edges", "mu", "published", "perturb_s", "recover_s", "patterns_s", "triangles_off_sigma"], rows)
+    graph, attacked = circles(20_000, 80_000), []
     for mu in (1e-4, 1e-3):
         world = plant_and_publish(graph, Flip.symmetric(mu), Randomness(1), accounts=20, victims=100)
-        found, seconds = timed(lambda world=world: interval_walk_attack(world))
-        rows.append([20_000, graph.size, mu, world.published.size, "interval-walk", found.accounts, round(seconds, 2), found.steps])
-        print(rows[-1], flush=True)
+        found, cpu = timed(lambda world=world: interval_walk_attack(world))
+        attacked.append([20_000, graph.size, mu, world.published.size, found.accounts, round(cpu, 2), found.steps])
+        print(attacked[-1], flush=True)
+    write("graphs_interval_walk", ["people", "edges", "mu", "published", "found_all_accounts", "cpu_s", "steps"], attacked)
+
+
+def write(name: str, header: list[str], rows: list[list[object]]) -> None:
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "graphs.csv").open("w", newline="", encoding="utf-8") as file:
+    with (RESULTS / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["people", "edges", "mu", "published", "perturb_s", "recover_s", "with_patterns_s", "triangles_off_sigma"])
+        writer.writerow(header)
         writer.writerows(rows)
 
 
