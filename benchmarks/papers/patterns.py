@@ -76,7 +76,8 @@ def extraction() -> None:
     for size in range(100, 1000, 200):
         values = np.sort(np.random.default_rng(size).random(size))
         start = time.process_time()
-        found = [extract(values, False) for _ in range(5)][0]
+        for _ in range(5):
+            found = extract(values, False)
         seconds = (time.process_time() - start) / 5
         rows.append([size, len(found), len(extract(values, True)), seconds])
         curve[float(size)] = seconds * 1000
