@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ import sfumato as sf
 from sfumato.attacks.basket_linkage import BasketLinkage
 from sfumato.attacks.few_items import FewItems
 from sfumato.attacks.re_execution import ReExecution
+from sfumato.audit.checks.assignments import Assignments
+from sfumato.audit.evidence import Evidence
 from sfumato.data.baskets import Baskets
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.io.baskets import BasketSource
@@ -155,6 +158,37 @@ def test_a_label_on_the_wrong_row_is_noticed(tmp_path: Path) -> None:
     (folder / "data.csv").write_text("\n".join(lines) + "\n")
     failing = {finding.model for finding in sf.verify(folder, original=baskets).findings if not finding.holds}
     assert "one-to-one" in failing
+
+
+def test_a_graph_that_is_not_regular_is_noticed() -> None:
+    baskets = people(50)
+    publication = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=1)
+    release = publication.release
+    graph = release.trace.extra["assignments"]
+    bare = Evidence("baskets", release.parts, publication.policy, release.public, original=baskets, behind=release.trace.rows)
+    true_round = int((graph == release.trace.rows["data"]).all(axis=1).argmax())
+    for spoil in ("shared edge", "not one to one", "true one missing", "not compatible"):
+        wrong = graph.copy()
+        if spoil == "shared edge":
+            wrong[(true_round + 1) % 4] = wrong[true_round]
+        elif spoil == "not one to one":
+            wrong[(true_round + 1) % 4, 0] = wrong[(true_round + 1) % 4, 1]
+        elif spoil == "true one missing":
+            wrong = np.delete(wrong, true_round, axis=0)
+        else:
+            wrong[(true_round + 1) % 4] = np.roll(wrong[(true_round + 1) % 4], 25)
+        assert Assignments().examine(replace(bare, private={"assignments": graph})).holds
+        assert not Assignments().examine(replace(bare, private={"assignments": wrong})).holds, spoil
+
+
+def test_the_compact_form_says_the_same(tmp_path: Path) -> None:
+    baskets = people(200)
+    publication = sf.publish(policy({"l-diversity": {"l": 3, "kind": "frequency"}}), data=baskets, seed=1)
+    readable = publication.write(tmp_path / "csv", report=False)
+    compact = publication.write(tmp_path / "parquet", format="parquet", report=False)
+    assert sf.verify(compact, original=baskets).holds
+    assert sf.measure(compact, original=baskets) == sf.measure(readable, original=baskets)
+    assert (compact / "data.parquet").stat().st_size < (readable / "data.csv").stat().st_size
 
 
 def test_without_the_original_nothing_is_claimed_about_people(tmp_path: Path) -> None:

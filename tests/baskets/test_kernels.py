@@ -32,14 +32,16 @@ def test_choices_are_uniform() -> None:
     assert ((counts - 1000) ** 2 / 1000).sum() < 27.9  # chi-square, 6 degrees of freedom, 1e-4
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_truncated_walk_equals_its_twin(seed: int) -> None:
+@pytest.mark.parametrize("limit", [1, 2, 5, 1000])
+@pytest.mark.parametrize("seed", range(4))
+def test_truncated_walk_equals_its_twin(seed: int, limit: int) -> None:
+    """Also where patience is short and most places are found by search."""
     key, n, k = Randomness(seed=seed).bytes(32), 23, 4
     edges, rows = targets(n, k), targets(n, k).tolist()
     stream, words = chacha.open_stream(chacha.key_words(key), 0), chacha.plain_words(key)
     for turn in range(k):
-        owner, _ = walks.truncated_walk(edges, k - turn, stream)
-        assert owner.tolist() == walks.plain_truncated_walk(rows, words)
+        owner, _ = walks.truncated_walk(edges, k - turn, stream, limit)
+        assert owner.tolist() == walks.plain_truncated_walk(rows, words, limit)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7])

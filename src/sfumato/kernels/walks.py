@@ -12,6 +12,10 @@ Invariants
     I1  Before and after each round the unused edges form a `degree`-regular bipartite graph.
     I2  During a round the edge that matches u rests in the last unused slot of its row.
     I3  `owner` is a permutation at every moment of the closed walk; what is not yet matched is matched with itself on paper.
+Departures
+    Starts in ring order are several times faster than random ones, but a free place left far behind may then cost the last
+    walks a number of steps quadratic in the distance. A walk that has taken `limit` steps is therefore dropped and the nearest
+    free place is searched breadth first. How an assignment was found does not matter for the draw among disjoint ones.
 Cost
     Truncated: about 9 steps per record and round on a ring, growing with log n. Closed: 20 to 40 steps.
 """
@@ -37,21 +41,50 @@ def _rest(targets: Targets, u: int, slot: int, last: int) -> None:
 
 
 @jit
-def truncated_walk(targets: Targets, degree: int, stream: Stream) -> tuple[NDArray[np.int32], int]:
+def _search(targets: Targets, degree: int, owner: NDArray[np.int32], begin: int, chosen: NDArray[np.int32]) -> int:
+    """Breadth first from `begin` to the nearest free place; enters the way into `chosen` and returns the places looked at."""
+    n = targets.shape[0]
+    came, slot_of = np.full(n, -1, np.int32), np.zeros(n, np.int32)
+    queue = np.empty(n + 1, np.int32)
+    queue[0], head, tail = begin, 0, 1
+    found = -1
+    while found < 0:
+        u = queue[head]
+        head += 1
+        for slot in range(degree if u == begin else degree - 1):
+            v = targets[u, slot]
+            if came[v] < 0:
+                came[v], slot_of[v] = u, slot
+                if owner[v] < 0:
+                    found = v
+                    break
+                queue[tail] = owner[v]
+                tail += 1
+    u, v = np.int32(-1), np.int32(found)
+    while u != begin:
+        u = came[v]
+        chosen[u] = slot_of[v]
+        v = targets[u, degree - 1]  # I2
+    return tail
+
+
+@jit
+def truncated_walk(targets: Targets, degree: int, stream: Stream, limit: int) -> tuple[NDArray[np.int32], int]:
     """One round: each record walks along unused edges until it meets any free published record; returns owner, steps."""
     n = targets.shape[0]
     owner = np.full(n, -1, np.int32)
     chosen = np.zeros(n, np.int32)
     steps = 0
     for begin in range(n):
-        u, choices = begin, degree
-        while True:
-            steps += 1
+        u, choices, taken = begin, degree, 0
+        while u >= 0 and taken < limit:
+            taken += 1
             chosen[u] = below(stream, choices)
             u = owner[targets[u, chosen[u]]]
-            if u < 0:
-                break
             choices = degree - 1
+        steps += taken
+        if u >= 0:
+            steps += _search(targets, degree, owner, begin, chosen)
         u = begin
         while u >= 0:
             v = targets[u, chosen[u]]
@@ -163,7 +196,7 @@ def backtracking_walk(
     return owner, steps
 
 
-def plain_truncated_walk(rows: list[list[int]], words: Iterator[int]) -> list[int]:
+def plain_truncated_walk(rows: list[list[int]], words: Iterator[int], limit: int) -> list[int]:
     """One round of the truncated walk on lists, for small graphs and as the measure of the kernel.
 
     `rows` loses the matched edges. The order of the slots, and so each choice, is the kernel's.
@@ -172,13 +205,16 @@ def plain_truncated_walk(rows: list[list[int]], words: Iterator[int]) -> list[in
     owner: dict[int, int] = {}
     for begin in range(len(rows)):
         chosen: dict[int, int] = {}
-        u, choices = begin, degree
-        while True:
+        u, choices, free = begin, degree, False
+        for _ in range(limit):
             chosen[u] = plain_below(words, choices)
             v = rows[u][chosen[u]]
-            if v not in owner:
+            free = v not in owner
+            if free:
                 break
             u, choices = owner[v], degree - 1
+        if not free:
+            chosen = _plain_search(rows, owner, begin)
         u = begin
         while True:
             slot = chosen[u]
@@ -192,3 +228,16 @@ def plain_truncated_walk(rows: list[list[int]], words: Iterator[int]) -> list[in
     for row in rows:
         row.pop()
     return [owner[v] for v in range(len(rows))]
+
+
+def _plain_search(rows: list[list[int]], owner: dict[int, int], begin: int) -> dict[int, int]:
+    """The slots along a shortest way from `begin` to a free place."""
+    waiting, ways = [begin], {begin: {}}  # type: ignore[var-annotated]
+    for u in waiting:
+        for slot, v in enumerate(rows[u] if u == begin else rows[u][:-1]):
+            if v not in owner:
+                return {**ways[u], u: slot}
+            if owner[v] not in ways:
+                ways[owner[v]] = {**ways[u], u: slot}
+                waiting.append(owner[v])
+    raise AssertionError("a regular graph always has a way on")

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 from sfumato.randomness import Randomness
 
 Walk = Literal["truncated", "closed", "backtracking"]
+PATIENCE = 20_000
+"""Steps after which a truncated walk gives up chance and searches."""
 
 
 def assignments(targets: NDArray[np.int32], walk: Walk, randomness: Randomness) -> NDArray[np.int32]:
@@ -47,7 +49,7 @@ def assignments_and_steps(
     for turn in range(degree):
         left = degree - turn
         if walk == "truncated":
-            rounds[turn], taken = walks.truncated_walk(edges, left, stream)
+            rounds[turn], taken = walks.truncated_walk(edges, left, stream, PATIENCE)
         else:
             starts = randomness.permutation(count)
             round_of = walks.closed_walk if walk == "closed" else walks.backtracking_walk
