@@ -1,4 +1,4 @@
-"""What pattern-walk is compared with: random perturbation and Mondrian l-diversity on numeric columns, both at a wanted distortion."""
+"""What pattern-walk is compared with: random perturbation of a wanted distortion, and Mondrian l-diversity on numbers."""
 
 from __future__ import annotations
 

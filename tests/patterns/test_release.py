@@ -206,8 +206,8 @@ def test_pinned_values_against_enumeration():
     for _ in range(30):
         data, factors = rng.integers(0, 6, 3), rng.integers(-2, 3, (4, 3))
         bounds = factors @ data - rng.integers(0, 2, 4) * rng.integers(0, 3, 4)
-        rules = [" + ".join(f"{f} * v[{i + 1}]" for i, f in enumerate(row)) + f" >= {b}" for row, b in zip(factors, bounds, strict=True)
-                 if row.any()]  # fmt: skip
+        left = [" + ".join(f"{f} * v[{i + 1}]" for i, f in enumerate(row)) for row in factors]
+        rules = [f"{sum_} >= {bound}" for sum_, row, bound in zip(left, factors, bounds, strict=True) if row.any()]
         made = sf.publish(policy_of([rule.replace("+ -", "- ") for rule in rules], high=5), seed=1,
                           data={"v": [str(v) for v in data], "s": ["a", "b", "c"]})  # fmt: skip
         space = Space(evidence_of(made))

@@ -113,7 +113,7 @@ class Space:
         rows, variables, weights = np.concatenate(row), np.concatenate(variable), np.concatenate(weight)
         reached = np.bincount(rows, weights * self._level_of(variables), minlength=count).astype(np.float64)
         slack = float(wanted.tolerance) if wanted.operator == "=" else 0.0
-        edge: Floats = reached - np.broadcast_to(ahead, (count,)).astype(np.float64)  # I1
+        edge = np.asarray(reached - np.broadcast_to(ahead, (count,)), dtype=np.float64)  # I1
         low = edge - slack if wanted.operator in ("=", ">=", ">") else np.full(count, -np.inf)
         high = edge + slack if wanted.operator in ("=", "<=", "<") else np.full(count, np.inf)
         return rows, variables, weights, low, high

@@ -93,7 +93,8 @@ class Answering:
         inside = np.asarray((self.numbers > thresholds).all(axis=1))
         if accepted is not None and self.label.size:
             inside &= np.isin(self.label, accepted)
-        return inside.astype(np.float64)
+        weights: FloatArray = np.asarray(inside, dtype=np.float64)
+        return weights
 
     def answer(self, target: int | None, thresholds: FloatArray, accepted: IntArray | None) -> float | None:
         """The count, or the average of column `target`; None when nothing qualifies."""
