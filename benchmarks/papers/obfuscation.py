@@ -82,10 +82,10 @@ def figure_10(count: int = 1000) -> list[dict]:
     whole = group_totals(MARKS, WEIGHTS, np.array([count]), np.array([int(finals.sum()) + 80 * count]), free)
     ig = linked(whole, MARKS, WEIGHTS, [np.arange(count)], t, rng)
     for size in (1, 5, 10, 50, 100, 200, 333, 500, 1000):
-        row = {"q": size, "IG": round(t / ig.max(), 2)}
+        row = {"q": size, "IG": round(float(t / ig.max()), 2)}
         for heuristic in ("LM", "LM*"):
             order = np.arange(count) if heuristic == "LM" else free.permutation(count)
-            blocks = [order[start : start + size] for start in range(0, count, size)]
+            blocks = np.array_split(order, max(1, count // size))
             sizes = np.array([len(block) for block in blocks])
             totals = np.array([int((finals[block] + 80).sum()) for block in blocks])
             published = np.empty(count, dtype=np.int64)
@@ -94,7 +94,7 @@ def figure_10(count: int = 1000) -> list[dict]:
                 often = linked(published, MARKS, WEIGHTS, blocks, t, rng)
             else:
                 often = linked_at_random(published, MARKS, WEIGHTS, size, t, rng)
-            row[heuristic] = round(t / often.max(), 2)
+            row[heuristic] = round(float(t / often.max()), 2)
         rows.append(row)
         print(row, file=sys.stderr)
     return rows
@@ -125,8 +125,11 @@ def save(name: str, rows: list[dict], title: str, shown: list[str]) -> None:
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--records", type=int, default=2000, help="records of Figures 9 and 11")
+    options.add_argument("--only-privacy", action="store_true", help="Figure 10 alone")
     count = options.parse_args().records
     save("figure-10", figure_10(), "Estimated l, N = 1,000, t = 510", ["IG", "LM", "LM*"])
+    if options.parse_args().only_privacy:
+        return
     save("figure-9", figure_9(count), "CPU seconds per 1,000 records", ["IG", "LM", "LM*", "direct"])
     save("figure-11", figure_11(count), "CPU seconds, q = 200", ["IG, CPU", "LM*, CPU"])
 
