@@ -120,8 +120,10 @@ def test_toy_sub_problems_of_lm_with_two_records_per_block():
     assert at_random[0].records.tolist() != list(range(7))
 
 
-def test_a_last_block_of_one_record_is_not_lost():
-    assert [len(b.records) for b in blocks(5, 2, "LM", Randomness(seed=1))] == [2, 2, 1]
+def test_a_rest_is_spread_over_the_blocks():
+    assert [len(b.records) for b in blocks(5, 2, "LM", Randomness(seed=1))] == [3, 2]
+    assert [len(b.records) for b in blocks(1000, 333, "LM*", Randomness(seed=1))] == [334, 333, 333]
+    assert [len(b.records) for b in blocks(3, 200, "IG", Randomness(seed=1))] == [3]
 
 
 @pytest.mark.parametrize("heuristic", ["LM", "LM*", "IG"])

@@ -1,4 +1,4 @@
-"""Random schemas and rules: every output obeys every rule by the audit's evaluator, and what is refused has no legal table at all."""
+"""Random schemas and rules: every output obeys every rule by the audit's evaluator; what is refused has no legal table."""
 
 import numpy as np
 from hypothesis import HealthCheck, given, note, settings

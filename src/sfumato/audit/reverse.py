@@ -59,10 +59,9 @@ def linked_at_random(
     people = len(published)
     counts = np.zeros((people, len(values)), dtype=np.int64)
     offsets = values - values[0]
-    ways = _ways(offsets, weights, min(size, people))
+    ways = _ways(offsets, weights, min(2 * size, people))
     orders = np.stack([random.permutation(people) for _ in range(repetitions)])
-    for start in range(0, people, size):
-        block = orders[:, start : start + size]
+    for block in np.array_split(orders, max(1, people // size), axis=1):
         left = offsets[published[block]].sum(axis=1)
         for place in range(block.shape[1]):
             drawn = _step(offsets, weights, ways[block.shape[1] - place - 1], left, random)

@@ -48,6 +48,7 @@ class Obfuscation(Method):
     form: ClassVar[str] = "replaced table"
     keeps_rules: ClassVar[bool] = True
     paper: ClassVar[str] = "obfuscation"
+    keeps_rules: ClassVar[bool] = True
 
     heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")
     block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
@@ -96,8 +97,6 @@ class Obfuscation(Method):
 
     def run(self, task: Task) -> Release:
         problem = problem_of(task.policy, task.data)
-        if task.data.rows == 0:
-            raise Infeasible("the table has no records", hint="give a table with records")
         found = self._routes(problem)
         made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress)  # I1
         rows = task.randomness.child("row order").permutation(task.data.rows)  # I2

@@ -238,7 +238,7 @@ def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, An
     if heuristic == "LM":
         rows = evidence.behind["data"] if evidence.behind is not None else np.arange(len(start))
         order = np.argsort(rows, kind="stable")
-        blocks = [order[i : i + size] for i in range(0, len(order), size)]
+        blocks = np.array_split(order, max(1, len(order) // size))
         often = linked(start, totals, mass, blocks, t, random)
     else:
         often = linked_at_random(start, totals, mass, size, t, random)

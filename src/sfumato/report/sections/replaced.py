@@ -34,13 +34,12 @@ class Replaced(Section):
             f"at the values they replace: whatever was there before, the result is as likely."
         )
         made = table(("columns", "made by", "all legal tables equally likely", "original read"), [_row(part) for part in parts])
-        rules = [(f"{rule}", str(classify(rule)), _part(rule_columns(view, rule), parts)) for rule in rules_of(view.policy)]
+        rules = [(f"{rule}", str(classify(rule)), _part(_named(rule), parts)) for rule in rules_of(view.policy)]
         listed = table(("rule, true in every line above", "kind", "part"), rules) if rules else Markup("")
         return Markup("").join([paragraph(words), made, Markup("<h3>Rules</h3>"), listed, _beside(view)])
 
 
-def rule_columns(view: View, rule: Any) -> set[str]:
-    """The published columns that a rule speaks about."""
+def _named(rule: Any) -> set[str]:
     return {column.name for column in columns_of(rule) if not column.original}
 
 

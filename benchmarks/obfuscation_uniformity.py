@@ -1,0 +1,69 @@
+"""How far from uniform the solver's blocks are, and the direct engines beside them: all legal tables listed, thousands of draws.
+
+    python benchmarks/obfuscation_uniformity.py
+
+chi²/df near 1 and a distance near the noise of the draws mean uniform. Writes ``benchmarks/results/obfuscation-uniformity.csv``.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "obfuscation"))
+from worlds import all_tables, problem, texts
+
+from sfumato.methods._sampling.blocks import fallback
+from sfumato.methods._sampling.router import Route, routes, run
+from sfumato.randomness import Randomness
+
+CASES = {
+    "one total": ({"a": {"integers": [0, 5]}}, ["sum(a) = 10"], 4),
+    "two totals": ({"a": {"integers": [0, 3]}, "b": {"integers": [0, 2]}}, ["sum(a) = 4", "sum(b) = 3", "a != b"], 3),
+    "key with a total": ({"a": {"integers": [0, 8]}}, ["unique(a)", "sum(a) = 14"], 4),
+}
+
+
+def measured(asked, found, draws: int) -> dict[str, float]:
+    tables = all_tables(asked)
+    names = list(asked.sources[None].replaced)
+    counted: Counter = Counter()
+    for turn in range(draws):
+        table = texts(run(asked, found(), Randomness(seed=turn)))
+        counted[tuple(tuple(table[name]) for name in names)] += 1
+    assert set(counted) <= set(tables)
+    expected = draws / len(tables)
+    often = np.array([counted[table] for table in tables])
+    noise = np.abs(np.random.default_rng(1).multinomial(draws, np.full(len(tables), 1 / len(tables)), 200) / draws - 1 / len(tables))
+    return {
+        "tables": len(tables),
+        "draws": draws,
+        "seen": len(counted),
+        "chi2_per_df": round(float(((often - expected) ** 2 / expected).sum() / (len(tables) - 1)), 2),
+        "distance": round(float(np.abs(often / draws - 1 / len(tables)).sum() / 2), 3),
+        "distance_of_noise": round(float(noise.sum(axis=1).mean() / 2), 3),
+    }
+
+
+def main() -> None:
+    rows = []
+    for name, (domains, rules, count) in CASES.items():
+        asked = problem(domains, rules, count)
+        blocks = lambda asked=asked, count=count: [Route(part, fallback("IG", count)(asked, part)) for part in asked.parts]  # noqa: E731
+        rows.append({"rules": name, "engine": "solver block", **measured(asked, blocks, 1500)})
+        if "key" not in name:
+            planned = routes(asked, None)
+            rows.append({"rules": name, "engine": "direct", **measured(asked, lambda planned=planned: planned, 1500)})
+        print(rows[-1], file=sys.stderr)
+    with (Path(__file__).parent / "results" / "obfuscation-uniformity.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Figures 9 to 11 of [obfuscation §6.1] on the toy schema: time against q and N, parallel gain, estimated l against q.
+
+    python benchmarks/papers/obfuscation.py [--records N]
+
+Figure 9   CPU seconds per 1,000 records of IG, LM and LM* against the block size q (solver blocks), and the direct engines
+Figure 10  estimated l for IG, LM, LM* against q at N = 1,000, t = 510 worlds each; the original is sorted by final grade, as in the paper
+Figure 11  seconds against N at q = 200: CPU of IG and LM*, and wall time with one and two jobs
+
+Writes ``benchmarks/results/obfuscation-figure-*.csv`` and one SVG each. The paper used another solver on another machine: shapes and
+ratios are what can be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+from obfuscation_speed import RULES, toy
+from versatile_chart import lines
+
+from sfumato.audit.reverse import linked, linked_at_random
+from sfumato.audit.worlds import repetitions
+from sfumato.methods._sampling.blocks import fallback
+from sfumato.methods._sampling.groups import group_totals
+from sfumato.methods._sampling.router import Route, routes, run
+from sfumato.policy.rules.tree import Column
+from sfumato.randomness import Randomness
+
+RESULTS = Path(__file__).parents[1] / "results"
+MARKS = np.arange(80, 101)
+WEIGHTS = np.array([2 * min(mark - 80, 100 - mark) + 1 for mark in MARKS], dtype=float)  # (courses, thesis) pairs per final
+
+
+def original(count: int) -> dict[str, list[str]]:
+    """A legal table, sorted by final grade."""
+    problem = toy(count)
+    made = run(problem, routes(problem, None), Randomness(seed=1))
+    order = np.argsort(made[Column("final_grade")].codes, kind="stable")
+    return {column.name: [_text(t) for t in one.texts()[order]] for column, one in made.items()}
+
+
+def _text(value) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def solved(count: int, data: dict, heuristic: str, size: int, jobs: int = 1) -> tuple[float, float]:
+    """CPU and wall seconds of all parts by solver blocks."""
+    problem = toy(count, RULES, data)
+    cpu, wall = time.process_time(), time.perf_counter()
+    found = [Route(part, fallback(heuristic, size)(problem, part)) for part in problem.parts]
+    run(problem, found, Randomness(seed=2), jobs)
+    return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def figure_9(count: int) -> list[dict]:
+    data, rows = original(count), []
+    for size in (10, 50, 100, 200, 500, 1000):
+        row = {"q": size}
+        for heuristic in ("IG", "LM", "LM*"):
+            row[heuristic] = round(solved(count, data, heuristic, size)[0] / count * 1000, 3)
+        problem = toy(100_000)
+        start = time.process_time()
+        run(problem, routes(problem, None), Randomness())
+        row["direct"] = round((time.process_time() - start) / 100, 5)
+        rows.append(row)
+        print(row, file=sys.stderr)
+    return rows
+
+
+def figure_10(count: int = 1000) -> list[dict]:
+    """The forward heuristics with an exactly uniform solver (each block keeps its total), then their reverse engineering."""
+    finals = np.sort(np.array([int(v) for v in original(count)["final_grade"]])) - 80
+    t, rng, rows = repetitions(0.05, 0.05), np.random.default_rng(3), []
+    free = Randomness(seed=4)
+    whole = group_totals(MARKS, WEIGHTS, np.array([count]), np.array([int(finals.sum()) + 80 * count]), free)
+    ig = linked(whole, MARKS, WEIGHTS, [np.arange(count)], t, rng)
+    for size in (1, 5, 10, 50, 100, 200, 333, 500, 1000):
+        row = {"q": size, "IG": round(float(t / ig.max()), 2)}
+        for heuristic in ("LM", "LM*"):
+            order = np.arange(count) if heuristic == "LM" else free.permutation(count)
+            blocks = np.array_split(order, max(1, count // size))
+            sizes = np.array([len(block) for block in blocks])
+            totals = np.array([int((finals[block] + 80).sum()) for block in blocks])
+            published = np.empty(count, dtype=np.int64)
+            published[np.concatenate(blocks)] = group_totals(MARKS, WEIGHTS, sizes, totals, free)
+            if heuristic == "LM":
+                often = linked(published, MARKS, WEIGHTS, blocks, t, rng)
+            else:
+                often = linked_at_random(published, MARKS, WEIGHTS, size, t, rng)
+            row[heuristic] = round(float(t / often.max()), 2)
+        rows.append(row)
+        print(row, file=sys.stderr)
+    return rows
+
+
+def figure_11(largest: int) -> list[dict]:
+    rows = []
+    for count in (largest // 4, largest // 2, 3 * largest // 4, largest):
+        data, row = original(count), {"N": count}
+        for heuristic in ("IG", "LM*"):
+            row[f"{heuristic}, CPU"], row[f"{heuristic}-1, wall"] = (round(s, 2) for s in solved(count, data, heuristic, 200))
+            row[f"{heuristic}-2, wall"] = round(solved(count, data, heuristic, 200, jobs=2)[1], 2)
+        rows.append(row)
+        print(row, file=sys.stderr)
+    return rows
+
+
+def save(name: str, rows: list[dict], title: str, shown: list[str]) -> None:
+    with (RESULTS / f"obfuscation-{name}.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    across = next(iter(rows[0]))
+    curves = {key: {row[across]: row[key] for row in rows} for key in shown}
+    (RESULTS / f"obfuscation-{name}.svg").write_text(lines(curves, title=title, across=across), encoding="utf-8")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--records", type=int, default=2000, help="records of Figures 9 and 11")
+    options.add_argument("--only-privacy", action="store_true", help="Figure 10 alone")
+    count = options.parse_args().records
+    save("figure-10", figure_10(), "Estimated l, N = 1,000, t = 510", ["IG", "LM", "LM*"])
+    if options.parse_args().only_privacy:
+        return
+    save("figure-9", figure_9(count), "CPU seconds per 1,000 records", ["IG", "LM", "LM*", "direct"])
+    save("figure-11", figure_11(count), "CPU seconds, q = 200", ["IG, CPU", "LM*, CPU"])
+
+
+if __name__ == "__main__":
+    main()
