@@ -18,9 +18,11 @@ from typing import Any
 from sfumato import __version__
 from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.evidence import Evidence
+from sfumato.audit.original import in_original
 from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
+from sfumato.history.chapters import History, new_chapter
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
@@ -43,7 +45,6 @@ from sfumato.release.folder import (
     write_manifest,
     write_part,
 )
-from sfumato.release.history import History, new_chapter
 from sfumato.release.release import Part, Release, Trace
 from sfumato.release.trace_file import read_trace, save_trace, trace_path
 from sfumato.report.view import View
@@ -136,8 +137,10 @@ def publish(
     dataset = policy.data.read(data)
     check_columns(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
+    if policy.keep and not chosen.method.keeps_rules:
+        _check_rules(policy, dataset)
     book = ledger_of(policy, ledger)
-    earlier = book.history() if book is not None else None
+    earlier = _remembered(book, chosen, policy)
     task = Task(policy, dataset, Randomness(seed), jobs, engine, progress, earlier)
     release = chosen.method.run(task)
     release = replace(release, trace=replace(release.trace, seed=seed))
@@ -180,6 +183,16 @@ def constraints(policy: Policy, ledger: str | Path | None = None) -> list[str]:
     return sentences
 
 
+def _remembered(book: Ledger | None, chosen: Plan, policy: Policy) -> History | None:
+    """The earlier releases; refused when the method would not look at them although a claim is about all of them."""
+    if book is None:
+        return None
+    if not chosen.method.remembers and any(claim.model.joint for claim in policy.claims):
+        where, hint = policy.document.where("method"), "write 'method: {sequential: {}}'"
+        raise PolicyError(f"{chosen.method.name} does not look at earlier releases", where=where, hint=hint)
+    return book.history()
+
+
 def _continued(earlier: History | None, policy: Policy, release: Release, dataset: Any) -> History | None:
     """The history with this release as its last chapter; also without a ledger, when a claim is about all releases."""
     if not isinstance(dataset, Table) or release.form != "recoded table":
@@ -196,6 +209,14 @@ def _certified(history: History | None, certificate: Certificate) -> History | N
     if history is None:
         return None
     return History((*history.chapters[:-1], replace(history.chapters[-1], certificate=certificate)))
+
+
+def _check_rules(policy: Policy, dataset: Any) -> None:
+    """A method that leaves records as they are cannot make a rule true that is broken already."""
+    broken = [sentence for sentence in in_original(policy, dataset) if "is broken" in sentence]
+    if broken:
+        hint = "clean the data, drop the rule, or replace its columns with a method that keeps rules"
+        raise DataError("; ".join(broken), where=policy.document.where("keep"), hint=hint)
 
 
 def check_columns(policy: Policy, dataset: Any) -> None:
@@ -321,7 +342,7 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
 def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The utility of a release folder, by all metrics that apply."""
     read, policy = open_release(folder)
-    behind = _trace_of(folder).rows
+    behind = _trace_of(folder).rows or None
     return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters, behind=behind)
 
 

@@ -1,6 +1,7 @@
 """Random schemas and rules: every output obeys every rule by the audit's evaluator, and what is refused has no legal table at all."""
 
-from hypothesis import HealthCheck, given, settings
+import numpy as np
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from worlds import all_tables, broken, problem, texts
 
@@ -87,6 +88,8 @@ def schemas(draw):
 @given(schemas(), st.integers(0, 1000))
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_outputs_obey_all_rules_and_refusals_are_right(asked, seed):
+    note([str(rule) for rule in asked.rules])
+    note({name: numbering.texts(np.arange(numbering.size)).tolist() for name, numbering in asked.sources[None].replaced.items()})
     try:
         table = texts(run(asked, routes(asked, fallback("IG", 3)), Randomness(seed=seed)))
     except Infeasible:

@@ -111,7 +111,7 @@ class Space:
             variable.append(cells)
             weight.append(np.full(own.size, float(factor) * self._scale(atom)))
         rows, variables, weights = np.concatenate(row), np.concatenate(variable), np.concatenate(weight)
-        reached = np.bincount(rows, weights * self._level_of(variables), minlength=count)
+        reached = np.bincount(rows, weights * self._level_of(variables), minlength=count).astype(np.float64)
         slack = float(wanted.tolerance) if wanted.operator == "=" else 0.0
         edge: Floats = reached - np.broadcast_to(ahead, (count,)).astype(np.float64)  # I1
         low = edge - slack if wanted.operator in ("=", ">=", ">") else np.full(count, -np.inf)

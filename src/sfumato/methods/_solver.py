@@ -17,6 +17,24 @@ from typing import Any
 Linear = Mapping[Any, int]
 
 
+def reachable(values: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], low: Sequence[int], high: Sequence[int]) -> bool:
+    """Whether counts[c] records of every class c, each with one of the contributions values[c], can have totals in low … high."""
+    model = Model()
+    totals: list[dict[Any, int]] = [{} for _ in low]
+    for rows, count in zip(values, counts, strict=True):
+        often = [model.integer(0, count) for _ in rows]
+        model.within(dict.fromkeys(often, 1), count, count)
+        for variable, row in zip(often, rows, strict=True):
+            for axis, value in enumerate(row):
+                totals[axis][variable] = value
+    for terms, least, most in zip(totals, low, high, strict=True):
+        model.within(terms, least, most)
+    try:
+        return model.solve({}, 1, 20.0) is not None
+    except TimeoutError:
+        return True
+
+
 class Model:
     """A problem under construction; variables are opaque handles."""
 
@@ -62,7 +80,10 @@ class Model:
         return self._cp.LinearExpr.weighted_sum(list(terms), list(terms.values()))
 
     def different(self, sums: Sequence[tuple[Linear, int]], *, bounded: bool = False) -> None:
-        """No two of the sums (factors and a constant) are equal; `bounded` tells that a total binds them too, which hangs without linear relaxations."""
+        """No two of the sums (factors and a constant) are equal.
+
+        `bounded` tells that a total binds them too, which hangs without linear relaxations.
+        """
         self._bounded_keys |= bounded
         self._model.add_all_different([self._sum(terms) + constant for terms, constant in sums])
 

@@ -17,7 +17,7 @@ class PairedMetric(Metric):
     forms: ClassVar[tuple[str, ...]] = ("replaced table",)
 
     def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and comparison.behind is not None and bool(numeric(comparison))
+        return super().applies(comparison) and "data" in (comparison.behind or {}) and bool(numeric(comparison))
 
 
 def numeric(comparison: Comparison) -> tuple[str, ...]:

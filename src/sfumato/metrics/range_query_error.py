@@ -90,7 +90,7 @@ class Answering:
 
     def weights(self, thresholds: FloatArray, accepted: IntArray | None) -> FloatArray:
         """How much of each record qualifies: 1 or 0."""
-        inside = (self.numbers > thresholds).all(axis=1)
+        inside = np.asarray((self.numbers > thresholds).all(axis=1))
         if accepted is not None and self.label.size:
             inside &= np.isin(self.label, accepted)
         return inside.astype(np.float64)

@@ -41,6 +41,7 @@ from sfumato.randomness import Randomness
 Codes = NDArray[np.int64]
 Heuristic = Literal["LM", "LM*", "IG"]
 _SECONDS = 60.0
+_AT_ONCE = 3_000
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,20 @@ class Blocks:
     def _rescued(self, random: Randomness) -> dict[Column, Codes]:
         start = self._original()
         if start is None:
-            raise self._infeasible("the records cannot be generated block by block, and the original is no legal start")
+            return self._at_once(random)
         self.heuristic, self.reads_original = "LM*", True
         self.name = f"LM* blocks of {self.size}, after IG found no solution"
         return self._modified(start, random.child("rescue"))
+
+    def _at_once(self, random: Randomness) -> dict[Column, Codes]:
+        """The whole table as one block, when it is small enough to try."""
+        everything = Block(np.arange(self.count, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        nothing = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
+        found = self._solved(everything, nothing, random.child("at once")) if self.count <= _AT_ONCE else None
+        if found is None:
+            raise self._infeasible("no table that obeys the rules was found, and the original is none to start from")
+        self.name = "whole table at once"
+        return found
 
     def _infeasible(self, what: str) -> Infeasible:
         named = " and ".join(f'"{rule}"' for rule in self.conflict())

@@ -190,6 +190,9 @@ class Posting(RecordPosting):
             if isinstance(levels, Steps) and (atom.column, record) in cells:
                 terms[cells[atom.column, record]] = weight / levels.unit
                 bound -= weight * Fraction(levels.low, levels.unit)
+            elif levels is not None and (atom.column, record) in cells:
+                vector = levels.vector(np.arange(levels.size))
+                terms[self._listed(model, atom.column, vector, record, cells)] = weight / vector.unit
             else:
                 bound -= weight * self._standing(atom.column, record, current)
         unit = math.lcm(1, *(weight.denominator for weight in terms.values()))

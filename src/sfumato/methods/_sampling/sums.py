@@ -26,6 +26,7 @@ from sfumato.methods._sampling.spaces import Records, Tree, draw
 from sfumato.methods._sampling.totals import Totals
 from sfumato.methods._sampling.vectors import Columns, Vector, holds, value
 from sfumato.methods._sampling.wanted import Summand, Total
+from sfumato.methods._solver import reachable
 from sfumato.policy.rules import columns_of, linear_comparison
 from sfumato.policy.rules.tree import Aggregate, Column
 from sfumato.randomness import Randomness
@@ -34,6 +35,7 @@ Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_CLASSES = 400
 _ROWS = 4_000_000
+_MOST_COUNTED = 3_000
 
 
 @dataclass
@@ -144,19 +146,27 @@ class Balanced:
         return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
 
     def _check(self) -> None:
+        """Bounds and steps first; totals that might exclude each other, or ragged contributions, by a small integer program."""
         try:
             if (self.low == self.high).all():
                 self.sampler.require_reachable(self.low)
         except Infeasible as error:
-            named = " and ".join(dict.fromkeys(f'"{total.rule}"' for total in self.totals))
-            raise Infeasible(error.what, where=f"rule {named}", hint=error.hint) from None
+            raise Infeasible(error.what, where=self._named(), hint=error.hint) from None
+        values = [table.values.tolist() for table in self.tables]
+        simple = len(self.totals) == 1 and all((np.diff(table.values[:, 0]) == 1).all() for table in self.tables)
+        if not simple and sum(map(len, values)) <= _MOST_COUNTED:
+            counts = [len(context.records) for context in self.spaces.contexts]
+            if not reachable(values, counts, self.low.tolist(), self.high.tolist()):
+                raise Infeasible("no table has these totals", where=self._named(), hint="change one of the totals or the domain")
+
+    def _named(self) -> str:
+        return "rule " + " and ".join(dict.fromkeys(f'"{total.rule}"' for total in self.totals))
 
     def run(self, random: Randomness) -> dict[Column, Made]:
         try:
             chosen = self.sampler.draw_between(self.low, self.high, random)
         except Infeasible as error:
-            named = " and ".join(dict.fromkeys(f'"{total.rule}"' for total in self.totals))
-            raise Infeasible(error.what, where=f"rule {named}", hint=error.hint) from None
+            raise Infeasible(error.what, where=self._named(), hint=error.hint) from None
         drawn = [
             table.records(chosen[context.records], random)
             for table, context in zip(self.tables, self.spaces.contexts, strict=True)

@@ -37,11 +37,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible
-from sfumato.methods._sampling.lattice import Floats, Integers, Law
+from sfumato.methods._sampling.lattice import Floats, Integers, Law, Sum
 from sfumato.randomness import Randomness
 
 _BASE_COST = 2e7
 _MANY = 200_000
+_NOISE = 1e-12
 
 
 class Totals:
@@ -83,16 +84,26 @@ class Totals:
             return low
         counts = self._counts(self.classes)
         plain = self.law(np.zeros(self.dimensions)).sum(counts)
-        aim = np.clip(np.rint(plain.mean).astype(np.int64), np.maximum(low, plain.low), np.minimum(high, plain.low + plain.span))
-        theta = self._theta(aim)
-        tilted = self.law(theta).sum(counts)
-        first = np.maximum(np.maximum(low, tilted.low), np.floor(tilted.mean - tilted.reach).astype(np.int64))
-        last = np.minimum(np.minimum(high, tilted.low + tilted.span), np.ceil(tilted.mean + tilted.reach).astype(np.int64))
-        candidates = _box(first, last)
-        weight = tilted.pmf(candidates) * np.exp(-(candidates - aim) @ theta)
-        if not weight.sum() > 0:
+        found = self._chosen(plain, np.zeros(self.dimensions), low, high, random)
+        if found is None:  # the box lies in the tail: bring its nearest corner into the middle
+            aim = np.clip(np.rint(plain.mean), np.maximum(low, plain.low), np.minimum(high, plain.low + plain.span))
+            theta = self._theta(aim.astype(np.int64))
+            found = self._chosen(self.law(theta).sum(counts), theta, low, high, random)
+        if found is None:
             raise Infeasible("no total inside the wanted bounds can be reached", hint="widen the bounds")
-        found: Integers = candidates[_one(weight, random)]
+        return found
+
+    def _chosen(self, law: Sum, theta: Floats, low: Integers, high: Integers, random: Randomness) -> Integers | None:
+        """A total of the box by its weight under the untilted law; None when the law has (almost) no mass there."""
+        first = np.maximum(np.maximum(low, law.low), np.floor(law.mean - law.reach).astype(np.int64))
+        last = np.minimum(np.minimum(high, law.low + law.span), np.ceil(law.mean + law.reach).astype(np.int64))
+        candidates = _box(first, last)
+        mass = law.pmf(candidates)
+        if not mass.sum() > _NOISE:
+            return None
+        with np.errstate(divide="ignore"):
+            level = np.where(mass > _NOISE * mass.max(), np.log(mass), -np.inf) - candidates @ theta
+        found: Integers = candidates[_one(np.exp(level - level.max()), random)]
         return found
 
     def law(self, theta: Floats) -> Law:

@@ -32,8 +32,8 @@ class BasketSection(Section):
         words = (
             f"Each of the {len(published):,} rows is a vote of {view.public.get('degree', '?')} records: the items most of "
             f"them have. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
-            f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of the rows in at most "
-            f"{int(np.median(published.threshold))}."
+            f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of them "
+            f"in at most {int(np.median(published.threshold))}."
         )
         parts = [paragraph(words), columns(_binned(published.threshold), title="Rows by how many items may differ")]
         for name, shown in published.labels.items():

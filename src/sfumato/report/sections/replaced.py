@@ -40,6 +40,7 @@ class Replaced(Section):
 
 
 def rule_columns(view: View, rule: Any) -> set[str]:
+    """The published columns that a rule speaks about."""
     return {column.name for column in columns_of(rule) if not column.original}
 
 

@@ -1,0 +1,310 @@
+"""From policy to certified folder and back: what users see, what the audit catches, what exit codes say."""
+
+import contextlib
+import csv
+import io
+import itertools
+import json
+import shutil
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.cli import main
+from sfumato.demos.testdata import POLICY as DEMO
+from sfumato.demos.testdata import students
+from sfumato.errors import AuditRefused, Infeasible, PolicyError
+from sfumato.release.folder import digest
+
+GRADES = {
+    "version": 1,
+    "columns": {
+        "phone": {"role": "replaced", "domain": {"pattern": "05[0247][0-9]{7}"}},
+        "age": "other",
+        "courses": {"role": "replaced", "domain": {"integers": [80, 100]}},
+        "thesis": {"role": "replaced", "domain": {"integers": [80, 100]}},
+        "final": {"role": "replaced", "domain": {"integers": [80, 100]}},
+    },
+    "keep": ["unique(phone)", "final = (courses + thesis) / 2", "mean(final) = 90"],
+    "protect": [{"given": ["phone"], "hide": "final", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}],
+    "method": {"obfuscation": {}},
+}
+
+
+def people(count):
+    rows = students(count)
+    return {
+        "phone": [row[1] for row in rows],
+        "age": [str(20 + i % 30) for i in range(count)],
+        "courses": [row[5] for row in rows],
+        "thesis": [row[6] for row in rows],
+        "final": [row[7] for row in rows],
+    }
+
+
+def policy(**changes):
+    return sf.Policy.parse({**GRADES, **changes})
+
+
+def finding(certificate, name):
+    return next(found for found in certificate.findings if found.model == name)
+
+
+@dataclass
+class Result:
+    exit_code: int
+    output: str
+
+
+def invoke(*arguments):
+    """A command as a user runs it; both streams together."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return Result(int(stopped.value.code or 0), said.getvalue())
+
+
+def test_the_shared_students_policy_works_verbatim(shared, tmp_path):
+    source = shared / "policies" / "students.yaml"
+    checked = invoke("check", source)
+    assert checked.exit_code == 0
+    assert 'rule "mean(final_grade) = 90" holds in the original' in checked.output
+    assert "3 independent part(s)" in checked.output
+    published = invoke("publish", source, "--out", tmp_path / "out")
+    assert published.exit_code == 0
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["holds"]
+    assert certificate["findings"][0]["grade"] == "exact"
+    assert invoke("verify", tmp_path / "out", "--original", shared / "policies" / "students.csv").exit_code == 0
+    with (tmp_path / "out" / "data.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sum(int(row["final_grade"]) for row in rows) == 360
+
+
+def test_linkage_confidence_of_the_students_by_listing_all_worlds():
+    """Four students with mean 90: the audit's exact l against brute force over all 221^4 tables, counted by final grades."""
+    publication = sf.publish(policy(), data=people(4), seed=3)
+    weight = {f: sum(1 for c, t in itertools.product(range(80, 101), repeat=2) if c + t == 2 * f) for f in range(80, 101)}
+    link = dict.fromkeys(weight, 0)
+    for finals in itertools.product(weight, repeat=4):
+        if sum(finals) == 360:
+            link[finals[0]] += weight[finals[0]] * weight[finals[1]] * weight[finals[2]] * weight[finals[3]]
+    expected = sum(link.values()) / max(link.values())
+    found = finding(publication.certificate, "l-diversity")
+    assert found.grade == "exact"
+    assert found.achieved["l"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_kept_columns_stay_and_rows_are_shuffled():
+    data = people(300)
+    table = sf.publish(policy(), data=data, seed=3).release.parts["data"]
+    ages = table["age"].to_pylist()
+    assert sorted(ages) == sorted(data["age"])
+    assert ages != data["age"]
+
+
+def test_a_seed_repeats_and_no_seed_does_not():
+    data = people(50)
+    one, two = (sf.publish(policy(), data=data, seed=3).release.parts["data"] for _ in range(2))
+    assert one == two
+    assert one != sf.publish(policy(), data=data).release.parts["data"]
+
+
+def test_what_is_published_does_not_depend_on_the_replaced_values():
+    """Zero knowledge: other originals, same output."""
+    data = people(40)
+    other = {**data, "final": ["90"] * 40, "courses": ["90"] * 40, "thesis": ["90"] * 40, "phone": [f"05{i:08d}" for i in range(40)]}
+    one = sf.publish(policy(), data=data, seed=3).release.parts["data"]
+    two = sf.publish(policy(), data=other, seed=3).release.parts["data"]
+    assert one == two
+
+
+def test_the_manifest_says_how_each_part_was_made_and_nothing_private(tmp_path):
+    publication = sf.publish(policy(), data=people(40), seed=987654321)
+    publication.write(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [part["engine"] for part in manifest["public"]["parts"]] == ["permuted ranks", "fixed totals"]
+    assert all(part["uniform"] and not part["reads_original"] for part in manifest["public"]["parts"])
+    for file in (tmp_path / "out").iterdir():
+        assert "987654321" not in file.read_text()
+
+
+CHANGES = {
+    "a rule about records": ({"final": "85"}, "rules"),
+    "a total": ({"courses": "80", "thesis": "80", "final": "80"}, "rules"),
+    "a value outside its domain": ({"phone": "0601234567"}, "domains"),
+    "a kept column": ({"age": "99"}, "kept columns"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_verify_catches_changes(tmp_path, what):
+    change, wrong = CHANGES[what]
+    data = people(60)
+    sf.publish(policy(), data=data, seed=3).write(tmp_path / "out")
+    folder = tmp_path / "forged"
+    shutil.copytree(tmp_path / "out", folder)
+    with (folder / "data.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert any(rows[0][name] != value for name, value in change.items())
+    rows[0].update(change)
+    with (folder / "data.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["data.csv"]["sha256"] = digest(folder / "data.csv")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    verdict = sf.verify(folder, original=data)
+    assert [found.model for found in verdict.findings if not found.holds] == [wrong]
+
+
+def test_a_repeated_key_is_caught(tmp_path):
+    from sfumato.audit.checks.rules import Rules
+    from sfumato.audit.evidence import Evidence
+    from sfumato.release.release import Part
+
+    publication = sf.publish(policy(), data=people(60), seed=3)
+    table = publication.release.parts["data"].table
+    phones = table["phone"].to_pylist()
+    forged = table.set_column(0, "phone", [[phones[1], *phones[1:]]])
+    found = Rules().examine(Evidence("replaced table", {"data": Part(forged)}, policy()))
+    assert not found.holds
+    assert '"unique(phone)" is broken 1 time(s)' in found.reason
+
+
+def test_lm_estimates_and_lm_with_tiny_blocks_is_caught():
+    """Sorted grades: blocks of two hardly move, so the audit refuses; LM* with large blocks passes."""
+    data = people(200)
+    order = np.argsort([int(value) for value in data["final"]])
+    data = {name: [values[i] for i in order] for name, values in data.items()}
+    keep = {"keep": GRADES["keep"][1:]}
+    with pytest.raises(PolicyError, match="blocks of one record"):
+        sf.publish(policy(method={"obfuscation": {"heuristic": "LM", "block": 1}}), data=data)
+    with pytest.raises(AuditRefused, match="fall below"):
+        sf.publish(policy(**keep, method={"obfuscation": {"heuristic": "LM", "block": 2, "engine": "blocks"}}), data=data, seed=1)
+    made = {"obfuscation": {"heuristic": "LM*", "block": 100, "engine": "blocks"}}
+    found = finding(sf.publish(policy(**keep, method=made), data=data, seed=1).certificate, "l-diversity")
+    assert found.grade == "estimate ± 0.05 at 0.95"
+    assert found.achieved["l"] > 4
+
+
+def test_check_counts_violations_in_the_original(tmp_path):
+    data = people(20)
+    data["phone"][3] = data["phone"][4]
+    data["final"][0] = "100"
+    with (tmp_path / "people.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(data)
+        writer.writerows(zip(*data.values(), strict=True))
+    text = DEMO.split("columns:")[0].replace("students.csv", "people.csv")
+    text += 'columns:\n  phone: {role: replaced, domain: {pattern: "05[0-9]{8}"}}\n  courses: {role: replaced, domain: {integers: [80, 100]}}\n'
+    text += "  thesis: {role: replaced, domain: {integers: [80, 100]}}\n  final: {role: replaced, domain: {integers: [80, 90]}}\n"
+    text += 'keep: ["unique(phone)", "final = (courses + thesis) / 2"]\nmethod: {obfuscation: {}}\n'
+    (tmp_path / "policy.yaml").write_text(text)
+    output = invoke("check", tmp_path / "policy.yaml").output
+    assert 'rule "unique(phone)" is broken 1 time(s) in the original' in output
+    assert 'rule "final = (courses + thesis) / 2" is broken 1 time(s) in the original' in output
+    assert "column 'final' has" in output
+    assert invoke("publish", tmp_path / "policy.yaml", "--out", tmp_path / "out").exit_code == 0
+
+
+def write_policy(folder, keep, domain="{integers: [0, 9]}"):
+    (folder / "d.csv").write_text("a,b\n" + "\n".join(f"{i},{i}" for i in range(10)) + "\n")
+    rules = json.dumps(keep)
+    (folder / "p.yaml").write_text(
+        "version: 1\ndata: {kind: table, source: d.csv}\ncolumns:\n"
+        f"  a: {{role: replaced, domain: {domain}}}\n  b: {{role: replaced, domain: {domain}}}\nkeep: {rules}\n"
+        "method: {obfuscation: {}}\n"
+    )
+    return folder / "p.yaml"
+
+
+def test_an_unsatisfiable_set_is_exit_4_and_names_the_rules(tmp_path):
+    path = write_policy(tmp_path, ["a < b", "b < a", "unique(a)"])
+    result = invoke("publish", path, "--out", tmp_path / "out")
+    assert result.exit_code == 4
+    assert '"a < b" and "b < a"' in result.output
+    assert not (tmp_path / "out").exists()
+    assert invoke("check", path).exit_code == 2
+
+
+def test_a_misspelt_rule_is_exit_2_with_file_line_and_character(tmp_path):
+    result = invoke("check", write_policy(tmp_path, ["a < b", "a <= cc"]))
+    assert result.exit_code == 2
+    assert "p.yaml:6" in result.output
+    assert "character 6" in result.output
+    assert "there is no column 'cc'" in result.output
+
+
+@pytest.mark.parametrize(
+    ("domain", "what"),
+    [
+        ("{integers: [9, 0]}", "lower bound"),
+        ("{integer: [0, 9]}", "did you mean 'integers'"),
+        ("{pattern: '[0-9'}", "cannot be read"),
+        ("{fakes: nmae}", "did you mean 'name'"),
+        ("{like: zz}", "unknown column"),
+        ("{values: [x, x]}", "repeats"),
+    ],
+)
+def test_wrong_domains_are_policy_errors(tmp_path, domain, what):
+    result = invoke("check", write_policy(tmp_path, [], domain))
+    assert result.exit_code == 2
+    assert what in result.output
+
+
+def test_rules_against_the_original_are_judged_with_the_trace():
+    data = {"pay": [str(1000 + 13 * i) for i in range(100)], "dept": ["a", "b"] * 50}
+    tree = {
+        "version": 1,
+        "columns": {"pay": {"role": "replaced", "domain": {"integers": [0, 9999]}}, "dept": "other"},
+        "keep": ["pay >= 0.8 * original.pay", "pay <= 1.2 * original.pay"],
+        "method": {"obfuscation": {}},
+    }
+    certificate = sf.publish(sf.Policy.parse(tree), data=data, seed=1).certificate
+    assert finding(certificate, "rules").achieved == {"rules": 2, "broken": 0}
+    hidden = {**tree, "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}]}
+    with pytest.raises(AuditRefused, match="bind new values to the original"):
+        sf.publish(sf.Policy.parse(hidden), data=data, seed=1)
+
+
+def test_totals_per_group_leave_a_person_alone_in_a_group_exposed():
+    data = {"pay": ["10", "20", "30", "40"], "dept": ["a", "b", "b", "b"]}
+    tree = {
+        "version": 1,
+        "columns": {"pay": {"role": "replaced", "domain": {"integers": [0, 50]}}, "dept": "other"},
+        "keep": ["sum(pay by dept) = sum(original.pay by dept)"],
+        "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}],
+        "method": {"obfuscation": {}},
+    }
+    with pytest.raises(AuditRefused, match="1 people fall below"):
+        sf.publish(sf.Policy.parse(tree), data=data, seed=1)
+
+
+def test_values_like_a_column_and_lists():
+    data = {"city": ["Rome", "Oslo", "Rome", "Bonn"], "size": ["s", "m", "s", "l"]}
+    tree = {
+        "version": 1,
+        "columns": {
+            "city": {"role": "replaced", "domain": {"like": "city"}},
+            "size": {"role": "replaced", "domain": {"values": ["s", "m", "l", "xl"]}},
+        },
+        "keep": ["city != 'Oslo'", "if city = 'Rome' then size in {'s', 'm'}"],
+    }
+    table = sf.publish(sf.Policy.parse(tree), data=data, seed=1).release.parts["data"]
+    assert set(table["city"].to_pylist()) <= {"Rome", "Bonn"}
+
+
+def test_an_empty_table_is_infeasible():
+    with pytest.raises(Infeasible):
+        sf.publish(policy(), data={name: [] for name in people(1)})
+
+
+def test_the_demo_holds(tmp_path):
+    result = invoke("demo", "--scenario", "testdata", "--out", tmp_path / "demo")
+    assert result.exit_code == 0
+    assert "everything holds" in result.output
+    assert "New values under rules" in (tmp_path / "demo" / "release" / "report.html").read_text()
