@@ -142,7 +142,9 @@ def _projected(sheets: Sequence[Sheet], known: list[str], hidden: str) -> pl.Dat
     return table
 
 
-def _needed(sheets: Sequence[Sheet], order: list[int], step: int, wanted: set[str], people: list[str] | None = None) -> pl.DataFrame:
+def _needed(
+    sheets: Sequence[Sheet], order: list[int], step: int, wanted: set[str], people: list[str] | None = None
+) -> pl.DataFrame:
     """A sheet's possibilities in the columns that are wanted or that a later sheet shares; of a sample on the columns `people`."""
     import polars as pl
 
