@@ -19,7 +19,8 @@ Invariants
 Departures
     Algorithm 1 cuts off q records at a time. Its line 4 loses a last block of a single record, and a short last block leaks: with
     N = 1,000 and q = 333 the thousandth record keeps its values under LM. Here the rest is spread over the other blocks.
-    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. The solver is not uniform (see `_solver`): routes say so.
+    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. The solver is not uniform (see `_solver`):
+    routes say so.
 """
 
 from __future__ import annotations
