@@ -1,9 +1,9 @@
 """Sequential releases on census-like people: the configurations of [sequential Table 6], with its tests (a) and (b).
 
-    python benchmarks/papers/sequential_releases.py [--large] [--real FILE]
+    python benchmarks/papers/sequential_releases.py [CONFIGURATION:RECORDS:K …]
 
-Writes ``benchmarks/results/sequential_releases.csv`` and an SVG of the losses. Times are CPU seconds of one thread after the records are
-grouped into classes, kernels compiled; *exact* is the audit's proof that every link counted lies on a perfect matching.
+Writes ``benchmarks/results/sequential_releases.csv`` and an SVG of the losses. Times are CPU seconds of one thread after the
+records are grouped into classes, kernels compiled; *exact* is the audit's proof that every link counted lies on a perfect matching.
     cut level    test (a): the level that the best cut really has, against the k asked for
     match level  test (b): the true level of a release that was tuned to the match join
 """
@@ -74,7 +74,10 @@ class Run:
         row |= {"seconds": round(seconds, 2), "grouping": round(grouping, 2)}
         row |= self._proof(published, k)
         loose = specialize(self._task(published[:-1], self.releases[-1]), Claim(k, join="match"), Randomness(seed))
-        row |= {"match_loss": round(loose.loss, 3), "match_level": self._proof([*published[:-1], (loose.lo, loose.hi)], k)["proven_level"]}
+        row |= {
+            "match_loss": round(loose.loss, 3),
+            "match_level": self._proof([*published[:-1], (loose.lo, loose.hi)], k)["proven_level"],
+        }
         return row
 
     def _task(self, published: list[tuple[np.ndarray, np.ndarray]], columns: tuple[str, ...]) -> Task:
@@ -99,7 +102,7 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
     parts.append('<text x="10" y="16">information loss of the tightest release: cut (light), single cells (dark), log scale</text>')
     for i, row in enumerate(rows):
         y = 30 + 34 * i
-        parts.append(f'<text x="10" y="{y + 14}">{row["configuration"]} N={row["records"]:,} k={row["k"]:g}</text>')
+        parts.append(f'<text x="10" y="{y + 14}">{row["configuration"]} N={int(str(row["records"])):,} k={row["k"]}</text>')
         for j, (key, fill) in enumerate((("cut_loss", "#9fb0bf"), ("cell_loss", "#3f4b57"))):
             value = float(row.get(key) or 0.0)  # type: ignore[arg-type]
             width = max(0.0, 75 * (np.log10(value + 0.01) + 2))
@@ -108,24 +111,31 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
     path.write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
 
 
+PLANS = ["CENSUS-1:100000:5", "CENSUS-2:100000:5", "R=3:100000:5", "R=4:100000:5", "wide:100000:5", "CENSUS-1:100000:25",
+         "CENSUS-1:500000:5", "R=4:500000:5"]  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--large", action="store_true", help="also 500,000 records")
-    large = parser.parse_args().large
-    for name in CONFIGURATIONS:
-        Run(name, 2000).publish(3)  # compile
-    plans = [(name, 100_000, k) for name in CONFIGURATIONS for k in (5,)] + [("CENSUS-1", 100_000, 25), ("CENSUS-1", 20_000, 5)]
-    plans += [("CENSUS-1", 500_000, 5), ("R=4", 500_000, 5)] if large else []
-    rows = []
+    parser.add_argument(
+        "plans", nargs="*", default=PLANS, help="configuration:records:k; their lines replace older ones in the results"
+    )
+    plans = [plan.split(":") for plan in parser.parse_args().plans]
     RESULTS.mkdir(exist_ok=True)
+    table = RESULTS / "sequential_releases.csv"
+    rows: dict[tuple[str, str, str], dict[str, object]] = {}
+    if table.exists():
+        with table.open(newline="") as file:
+            rows = {(row["configuration"], row["records"], row["k"]): dict(row) for row in csv.DictReader(file)}
     for name, records, k in plans:
-        rows.append(Run(name, records).publish(k))
-        print(rows[-1], flush=True)
-        with (RESULTS / "sequential_releases.csv").open("w", newline="") as file:
+        Run(name, 2000).publish(3)  # compile
+        rows[name, records, k] = Run(name, int(records)).publish(int(k))
+        print(rows[name, records, k], flush=True)
+        with table.open("w", newline="") as file:
             writer = csv.DictWriter(file, FIELDS, extrasaction="ignore")
             writer.writeheader()
-            writer.writerows(rows)
-    draw(rows, RESULTS / "sequential_releases.svg")
+            writer.writerows(rows.values())
+        draw(list(rows.values()), RESULTS / "sequential_releases.svg")
 
 
 if __name__ == "__main__":

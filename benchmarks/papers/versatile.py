@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def summary(rows: list[dict[str, object]], setting: Setting) -> str:
-    here = {method: at[setting.x] for method, at in averages(rows, setting.figure).items()}
+    here = {method: at[setting.x] for method, at in averages(rows, setting.figure).items() if setting.x in at}
     return "; ".join(
         f"{method} kl {at['kl_divergence']:.3f} err {at['query_error']:.3f} cpu {at['seconds']:.2f}s" for method, at in here.items()
     )

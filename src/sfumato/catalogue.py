@@ -1,4 +1,4 @@
-"""The generated pages of the documentation: what there is, and every command's help. ``python -m sfumato.catalogue`` writes them."""
+"""The generated pages of the documentation: what there is, and every command's help (``python -m sfumato.catalogue``)."""
 
 from __future__ import annotations
 

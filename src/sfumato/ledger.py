@@ -36,10 +36,10 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import LedgerError
+from sfumato.history.chapters import Chapter, History, recalled
 from sfumato.policy.domains import keep_domains
 from sfumato.policy.policy import Policy
 from sfumato.release.folder import MANIFEST, POLICY, REPORT, digest, new_folder, read_folder
-from sfumato.release.history import Chapter, History, recalled
 
 APPLICATION = 0x53464D4F  # "SFMO"
 FORMAT = 1

@@ -12,6 +12,7 @@ from sfumato.audit.base import Reading
 from sfumato.errors import PolicyError
 from sfumato.methods.base import Method
 from sfumato.policy.declared import declare
+from sfumato.policy.keep import disturbed_rule
 from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue, find
 
@@ -62,8 +63,11 @@ def _declared(policy: Policy) -> Method:
 def _unfit(method: Method, policy: Policy) -> str:
     if policy.data.name not in method.kinds:
         return f"it works on {' and '.join(method.kinds)} data, not on {policy.data.name}"
-    if policy.keep and not method.keeps_rules:
-        return "it does not keep the rules under 'keep'"
+    disturbed = "" if method.keeps_rules else disturbed_rule(policy)
+    if disturbed:
+        return f"the rule \"{disturbed}\" speaks about more than single records of columns that it publishes as they are"
+    if policy.ledger and not method.remembers and any(claim.model.joint for claim in policy.claims):
+        return "it does not look at earlier releases, and the claim is about all of them together"
     return method.refusal(policy)
 
 

@@ -18,8 +18,11 @@ from typing import Any
 from sfumato import __version__
 from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.evidence import Evidence
+from sfumato.audit.original import in_original
+from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
+from sfumato.history.chapters import History, new_chapter
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
@@ -42,8 +45,8 @@ from sfumato.release.folder import (
     write_manifest,
     write_part,
 )
-from sfumato.release.history import History, new_chapter
-from sfumato.release.release import Part, Release
+from sfumato.release.release import Part, Release, Trace
+from sfumato.release.trace_file import read_trace, save_trace, trace_path
 from sfumato.report.view import View
 
 Data = Any
@@ -75,6 +78,8 @@ class Publication:
             from sfumato.report.write import private_path, save_private
 
             save_private(self._view(self.policy, self.original), private_path(target))
+        if self.release.trace.lasting:
+            save_trace(self.release.trace, trace_path(target))
         return target
 
     def _write_and_enter(self, ledger: Ledger, target: Path, format: Format, report: bool) -> None:
@@ -132,8 +137,10 @@ def publish(
     dataset = policy.data.read(data)
     check_columns(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
+    if policy.keep and not chosen.method.keeps_rules:
+        _check_rules(policy, dataset)
     book = ledger_of(policy, ledger)
-    earlier = book.history() if book is not None else None
+    earlier = _remembered(book, chosen, policy)
     task = Task(policy, dataset, Randomness(seed), jobs, engine, progress, earlier)
     release = chosen.method.run(task)
     release = replace(release, trace=replace(release.trace, seed=seed))
@@ -176,6 +183,16 @@ def constraints(policy: Policy, ledger: str | Path | None = None) -> list[str]:
     return sentences
 
 
+def _remembered(book: Ledger | None, chosen: Plan, policy: Policy) -> History | None:
+    """The earlier releases; refused when the method would not look at them although a claim is about all of them."""
+    if book is None:
+        return None
+    if not chosen.method.remembers and any(claim.model.joint for claim in policy.claims):
+        where, hint = policy.document.where("method"), "write 'method: {sequential: {}}'"
+        raise PolicyError(f"{chosen.method.name} does not look at earlier releases", where=where, hint=hint)
+    return book.history()
+
+
 def _continued(earlier: History | None, policy: Policy, release: Release, dataset: Any) -> History | None:
     """The history with this release as its last chapter; also without a ledger, when a claim is about all releases."""
     if not isinstance(dataset, Table) or release.form != "recoded table":
@@ -192,6 +209,14 @@ def _certified(history: History | None, certificate: Certificate) -> History | N
     if history is None:
         return None
     return History((*history.chapters[:-1], replace(history.chapters[-1], certificate=certificate)))
+
+
+def _check_rules(policy: Policy, dataset: Any) -> None:
+    """A method that leaves records as they are cannot make a rule true that is broken already."""
+    broken = [sentence for sentence in in_original(policy, dataset) if "is broken" in sentence]
+    if broken:
+        hint = "clean the data, drop the rule, or replace its columns with a method that keeps rules"
+        raise DataError("; ".join(broken), where=policy.document.where("keep"), hint=hint)
 
 
 def check_columns(policy: Policy, dataset: Any) -> None:
@@ -221,7 +246,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any, 
     return Certificate(
         findings,
         records,
-        utility=measure_release(policy, release.form, release.parts, original, release.public),
+        utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows or None),
         assumptions=assumptions(policy, release.notes),
         limits=(LIMITS,),
         method=chosen.method.name,
@@ -245,14 +270,16 @@ def measure_release(
     original: Any,
     public: Mapping[str, Any],
     parameters: Mapping[str, Any] | None = None,
+    *,
+    behind: Mapping[str, IntArray] | None = None,
 ) -> dict[str, Any]:
-    """Every metric that applies, under its name."""
-    comparison = compare(policy, form, parts, original, public, parameters)
+    """Every metric that applies, under its name; `behind` are the rows of the private trace, when it is at hand."""
+    comparison = replace(compare(policy, form, parts, original, public, parameters), behind=behind)
     figures = {}
     for cls in catalogue("metrics", Metric).values():
         metric = cls()
         if metric.applies(comparison):
-            figures[metric.name] = _rounded(metric.measure(comparison))
+            figures[metric.figure or metric.name] = _rounded(metric.measure(comparison))
     return figures
 
 
@@ -269,7 +296,7 @@ def compare(
     if isinstance(original, Table) and form in ("recoded table", "anatomy"):
         recoded = {name: domain_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
     tables = {name: Table(part.table) for name, part in parts.items()}
-    return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {})
+    return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {}, policy.with_role("replaced"))
 
 
 def _rounded(value: Any) -> Any:
@@ -296,6 +323,7 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
     """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules, with the
     ledger also together with all releases before it."""
     read, policy = open_release(folder)
+    trace = _trace_of(folder) if original is not None else Trace()
     evidence = Evidence(
         read.form,
         read.parts,
@@ -305,6 +333,8 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
         damage=read.damage,
         original=None if original is None else policy.data.read(original),
         history=None if ledger is None else Ledger(ledger).history_until(Path(folder)),
+        behind=trace.rows or None,
+        private=trace.extra,
     )
     return Verdict(certify(evidence))
 
@@ -312,7 +342,13 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
 def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The utility of a release folder, by all metrics that apply."""
     read, policy = open_release(folder)
-    return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters)
+    behind = _trace_of(folder).rows or None
+    return measure_release(policy, read.form, read.parts, policy.data.read(original), read.public, parameters, behind=behind)
+
+
+def _trace_of(folder: str | Path) -> Trace:
+    """The private trace beside a folder; an empty one when there is none."""
+    return read_trace(trace_path(Path(folder))) or Trace()
 
 
 def open_release(folder: str | Path) -> tuple[Folder, Policy]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.data.flip import Flip
 from sfumato.data.graph import Graph
-from sfumato.models._planted import any_bound, log_odds, log_places, needed_flip, path_bound, posterior, same_victims
+from sfumato.models._planted import _power, any_bound, log_odds, log_places, needed_flip, path_bound, posterior, same_victims
 from sfumato.models.structural_attack import StructuralAttack
 
 PLANTED = [Graph.from_pairs([0], [1], 2), Graph.from_pairs([0, 1], [1, 2], 3), Graph.from_pairs([0, 1, 0], [1, 2, 2], 3)]
@@ -76,10 +76,16 @@ def test_no_guess_beats_the_bound(planted, mu, density):
     assert best_guess <= any_bound(flip, planted.nodes, nodes) + 1e-12
 
 
-def test_the_bound_is_sharp_for_two_people():
-    """Two of two accounts, tied, in a graph without other ties: the bound is attained up to the order of the two."""
-    flip = Flip.symmetric(0.1)
-    assert any_bound(flip, 2, 2) >= 0.5
+@pytest.mark.parametrize("size", [1e-3, 0.04, 0.3, 0.9])
+@pytest.mark.parametrize(("chance", "background"), [(0.8, 0.2), (0.95, 0.01), (0.6, 0.4)])
+def test_the_power_is_that_of_the_best_test(size, chance, background):
+    """Against a linear program over every outcome of four pairs: the most power any randomized test of this size has."""
+    from scipy.optimize import linprog
+
+    outcomes = list(product((0, 1), repeat=4))
+    hit, noise = (np.array([math.prod(p if bit else 1 - p for bit in bits) for bits in outcomes]) for p in (chance, background))
+    best = linprog(-hit, A_ub=noise[None, :], b_ub=[size], bounds=(0, 1))
+    assert _power(4, chance, background, -math.log(size)) == pytest.approx(-best.fun, rel=1e-6)
 
 
 @given(st.integers(2, 25), st.floats(0.01, 0.45), st.integers(30, 10**6))

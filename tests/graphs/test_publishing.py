@@ -52,8 +52,9 @@ def test_the_certificate_states_what_was_withstood_and_what_it_took(publication)
     assert finding.required == {"planted": 12, "success_at_most": 0.2, "against": "any"}
     assert max(finding.achieved["by_paths"], finding.achieved["by_ties"]) == finding.achieved["success_at_most"] <= 0.2
     assert finding.grade.startswith("bound")
-    assert publication.release.public["mu"] == publication.release.public["delete"] > 1 - 0.2 ** (1 / 11)
-    assert publication.release.public["edge_epsilon"] == pytest.approx(Flip.symmetric(publication.release.public["mu"]).epsilon, abs=1e-3)
+    public = publication.release.public
+    assert public["mu"] == public["delete"] > 1 - 0.2 ** (1 / 11)
+    assert public["edge_epsilon"] == pytest.approx(Flip.symmetric(public["mu"]).epsilon, abs=1e-3)
     said = " ".join(publication.certificate.assumptions)
     assert "path" in said
     assert "ties among" in said

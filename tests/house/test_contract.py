@@ -25,6 +25,8 @@ LEVELS: dict[str, list[dict[str, Any]]] = {
         {"l": 2.5, "kind": "entropy"},
         {"l": 2, "kind": "recursive", "c": 2},
     ],
+    "k-linkability": [{"k": 3}],
+    "k-diversity": [{"k": 1.5}],
     "t-closeness": [{"t": 0.4}, {"t": 0.3, "distance": "ordered"}],
 }
 COLUMNS = {

@@ -18,6 +18,7 @@ LINES = [
     {"schema"},
     {"models", "metrics", "engines", "io"},
     {"policy", "release"},
+    {"history"},
     {"methods", "audit"},
     {"ledger"},
     {"plan", "report", "attacks", "estimation"},

@@ -17,7 +17,7 @@ Departures
 
 Cost
     Tables that no shared column connects are attacked one by one, in linear time. Connected ones are joined; up to `_EXACT`
-    cells by integer programs, beyond that by the join alone (values that no join of the tables supports are excluded).
+    cells by integer programs, beyond that a sample of people by the join alone (values that no join supports are excluded).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _EXACT = 4_000
 _JOIN_LIMIT = 20_000_000
+_SAMPLE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def intersect(sheets: Sequence[Sheet], given: Sequence[str], hidden: str) -> Com
     cells = _joined(connected)
     if cells is not None:
         return _by_programs(cells, connected, known, hidden)
-    return _certain(_projected(connected, {*known, hidden}), known, hidden, exact=False)
+    return _certain(_projected(connected, known, hidden), known, hidden, exact=False)
 
 
 def _candidates(sheet: Sheet, place: int) -> pl.DataFrame:
@@ -86,9 +87,9 @@ def _certain(cells: pl.DataFrame, known: list[str], hidden: str, *, exact: bool)
     return Compromised(tuple(known), hidden, alone.select([*known, "#value"]).rows(), exact, len(groups))
 
 
-def _ordered(sheets: Sequence[Sheet]) -> list[int]:
+def _ordered(sheets: Sequence[Sheet], first: int = 0) -> list[int]:
     """An order in which every sheet shares a column with an earlier one."""
-    order, seen = [0], sheets[0].columns
+    order, seen = [first], sheets[first].columns
     while len(order) < len(sheets):
         following = max((i for i in range(len(sheets)) if i not in order), key=lambda i: len(sheets[i].columns & seen))
         order.append(following)
@@ -99,6 +100,8 @@ def _ordered(sheets: Sequence[Sheet]) -> list[int]:
 def _joined(sheets: Sequence[Sheet]) -> pl.DataFrame | None:
     """All cells, or None when there are too many for integer programs."""
     cells: pl.DataFrame | None = None
+    if any(len(marginal.weight) > _EXACT for sheet in sheets for marginal in sheet.marginals()):
+        return None
     for place in _ordered(sheets):
         part = _candidates(sheets[place], place)
         if len(part) > _EXACT:
@@ -118,25 +121,47 @@ def _join_size(left: pl.DataFrame, right: pl.DataFrame, shared: list[str]) -> in
     return int((counted["len"].cast(int) * counted["len_right"].cast(int)).sum())
 
 
-def _projected(sheets: Sequence[Sheet], wanted: set[str]) -> pl.DataFrame:
-    """Possible combinations of the wanted columns: the join of all sheets, keeping only what is still needed."""
-    order = _ordered(sheets)
-    table: pl.DataFrame | None = None
-    for step, place in enumerate(order):
+def _projected(sheets: Sequence[Sheet], known: list[str], hidden: str) -> pl.DataFrame:
+    """Possible combinations of known and hidden columns, for a sample of people: the join of all sheets, keeping what is needed.
+
+    The sample is taken on the known columns of one sheet and keeps all rows of the sampled people, so nobody's other
+    possibilities are lost.
+    """
+    wanted = {*known, hidden}
+    first = max(range(len(sheets)), key=lambda i: len(sheets[i].visible & set(known)))
+    order = _ordered(sheets, first)
+    table = _needed(sheets, order, 0, wanted, sorted(sheets[first].visible & set(known)))
+    for step in range(1, len(order)):
+        part = _needed(sheets, order, step, wanted | set(table.columns))
+        shared = [name for name in part.columns if name in table.columns]
+        if _join_size(table, part, shared) > _JOIN_LIMIT:
+            raise ReleaseError("the published tables are too large to be joined", hint="attack a smaller release")
         later = frozenset().union(*(sheets[other].columns for other in order[step + 1 :]))
-        needed = later | wanted
-        if table is not None:
-            needed |= set(table.columns)
-        part = _candidates(sheets[place], place)
-        part = part.select([name for name in part.columns if name in needed]).unique()
-        if table is not None:
-            shared = [name for name in part.columns if name in table.columns]
-            if _join_size(table, part, shared) > _JOIN_LIMIT:
-                raise ReleaseError("the published tables are too large to be joined", hint="attack a smaller release")
-            part = table.join(part, on=shared, how="inner")
-        table = part.select([name for name in part.columns if name in later | wanted]).unique()
-    assert table is not None
+        joined = table.join(part, on=shared, how="inner")
+        table = joined.select([name for name in joined.columns if name in later | wanted]).unique()
     return table
+
+
+def _needed(sheets: Sequence[Sheet], order: list[int], step: int, wanted: set[str], people: list[str] | None = None) -> pl.DataFrame:
+    """A sheet's possibilities in the columns that are wanted or that a later sheet shares; of a sample on the columns `people`."""
+    import polars as pl
+
+    sheet = sheets[order[step]]
+    needed = wanted.union(*(sheets[other].columns for other in order[step + 1 :]))
+    if not needed & sheet.hidden:
+        rows = pl.DataFrame({name: sheet.rows.columns[name] for name in sheet.visible & needed}).unique()
+        return _sampled(rows, people or [])
+    assert sheet.entries is not None
+    rows = pl.DataFrame({name: sheet.rows.columns[name] for name in (sheet.visible & needed) | {sheet.bucket}}).unique()
+    entries = pl.DataFrame({name: sheet.entries.columns[name] for name in (sheet.hidden & needed) | {sheet.bucket}}).unique()
+    return _sampled(rows, people or []).join(entries, on=sheet.bucket, how="inner").drop(sheet.bucket).unique()
+
+
+def _sampled(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    if not names:
+        return rows
+    people = rows.select(names).unique(maintain_order=True)
+    return rows if len(people) <= _SAMPLE else rows.join(people.sample(_SAMPLE, seed=0), on=names, how="semi")
 
 
 def _by_programs(cells: pl.DataFrame, sheets: Sequence[Sheet], known: list[str], hidden: str) -> Compromised:

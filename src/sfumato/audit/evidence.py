@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table
+from sfumato.history.chapters import History
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Records
-from sfumato.release.history import History
 from sfumato.release.release import Part
 from sfumato.schema.published import Tables, read_tables
 

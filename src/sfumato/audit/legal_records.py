@@ -23,7 +23,7 @@ from sfumato.audit.rules import Judge, coded
 from sfumato.data.table import Text
 from sfumato.policy.replacements import Domain, Ordered, Values
 from sfumato.policy.rules import Rule, columns_of, conjuncts, linear_comparison
-from sfumato.policy.rules.tree import Aggregate, Cell, Compare, Condition, Statement
+from sfumato.policy.rules.tree import Aggregate, Cell, Compare, Condition, Localities, Statement
 
 _MOST = 2_000_000
 _LONGEST = 1 << 25
@@ -52,7 +52,9 @@ class Joined:
 
     @property
     def looks_back(self) -> bool:
-        return any(c.original for node in (*self.conditions, *self.whole) for c in columns_of(node))
+        """Whether its values are bound to original ones: by name, or by the pattern that localities keep."""
+        patterns = any(isinstance(node, Localities) for node in self.whole)
+        return patterns or any(c.original for node in (*self.conditions, *self.whole) for c in columns_of(node))
 
 
 def part_of(column: str, replaced: tuple[str, ...], rules: list[Rule]) -> Joined:

@@ -24,12 +24,12 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Attribute, ReleaseSequence
 from sfumato.data.table import Table
 from sfumato.errors import DataError, SfumatoError
+from sfumato.history.chapters import Chapter, History
+from sfumato.history.weave import sequence_of
 from sfumato.policy.claims import Claim
 from sfumato.policy.domains import domain_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
-from sfumato.release.history import Chapter, History
-from sfumato.release.weave import sequence_of
 
 BUDGET = 120.0
 """CPU seconds for one exact decision."""
@@ -218,7 +218,7 @@ class Step:
     undecided: int
 
 
-def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 10.0) -> list[Step]:
+def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 5.0) -> list[Step]:
     """After each release (or one of them) the links by the match, the kernel and the full join.
 
     The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own level.

@@ -12,6 +12,7 @@ empty) is a value of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +56,11 @@ class Table:
             self._text[name] = as_text(self.column(name), name)
         return self._text[name]
 
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """The column as numbers, days as day numbers; a value that is neither is a `DataError`."""
+        text = self.text(name)
+        return np.array([as_number(label, name) for label in text.labels], dtype=np.float64)[text.codes]
+
     def column(self, name: str) -> pa.ChunkedArray:
         if name not in self.names:
             raise DataError(f"the data has no column '{name}'", hint=nearest(name, self.names))
@@ -72,3 +78,15 @@ def as_text(column: pa.ChunkedArray, name: str) -> Text:
         encoded = encoded.combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
     return Text(codes, tuple(encoded.dictionary.to_pylist()))
+
+
+def as_number(label: str, name: str) -> float:
+    """A written number, or the day number of a written day."""
+    try:
+        return float(label)
+    except ValueError:
+        pass
+    try:
+        return float(date.fromisoformat(label).toordinal())
+    except ValueError:
+        raise DataError(f"column '{name}' has values that are no numbers") from None

@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import jit
-from sfumato.kernels.cell_costs import CellCosts, cell_cost
+from sfumato.kernels.cell_costs import CellCosts, cell_cost, in_place
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -75,7 +74,7 @@ def new_draft(groups: int, units: int, columns: int) -> Draft:
     )  # fmt: skip
 
 
-@jit
+@in_place
 def cost_without(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, units: int) -> float:
     """The cost of one record of group g once unit v has left it; 0 when nobody remains."""
     total = 0.0
@@ -89,7 +88,7 @@ def cost_without(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, uni
     return total
 
 
-@jit
+@in_place
 def put(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, records: int) -> None:
     """Add records of unit v to group g (I1)."""
     total = 0.0
@@ -105,7 +104,7 @@ def put(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, records: int
     draft.size[g] += records
 
 
-@jit
+@in_place
 def take(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, records: int, units: int) -> None:
     """Remove records of unit v from group g (I1)."""
     draft.held[g, v] -= records
@@ -123,7 +122,7 @@ def take(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, records: in
             draft.cost[g] += cell_cost(costs, c, lo, last)
 
 
-@jit
+@in_place
 def lacking(pool: Pool, draft: Draft, wanted: Wanted, g: int, units: int) -> bool:
     """Whether a group that has members offers too few records or too little variety."""
     if draft.size[g] < wanted.fewest:
@@ -143,7 +142,7 @@ def lacking(pool: Pool, draft: Draft, wanted: Wanted, g: int, units: int) -> boo
     return False
 
 
-@jit
+@in_place
 def total_cost(draft: Draft) -> float:
     """The cost of all records of a draft."""
     total = 0.0
@@ -152,22 +151,25 @@ def total_cost(draft: Draft) -> float:
     return total
 
 
-@jit
+@in_place
 def clear(draft: Draft, units: int) -> None:
     """A draft without groups."""
     for g in range(draft.number[0]):
         draft.size[g], draft.cost[g] = 0, 0.0
-        draft.held[g, :units] = 0
+        for v in range(units):
+            draft.held[g, v] = 0
     draft.number[0] = 0
 
 
-@jit
+@in_place
 def copy(source: Draft, target: Draft, units: int) -> None:
     """Make `target` equal to `source`."""
     clear(target, units)
     n = source.number[0]
     target.number[0] = n
     for g in range(n):
-        target.held[g, :units] = source.held[g, :units]
         target.size[g], target.cost[g] = source.size[g], source.cost[g]
-        target.lo[g], target.last[g] = source.lo[g], source.last[g]
+        for v in range(units):
+            target.held[g, v] = source.held[g, v]
+        for c in range(source.lo.shape[1]):
+            target.lo[g, c], target.last[g, c] = source.lo[g, c], source.last[g, c]

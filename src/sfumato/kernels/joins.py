@@ -310,6 +310,16 @@ def _owner(start: Ints, c: int) -> int:
 
 
 @jit
+def chain_classes(classes: Ints, class_node: Ints, first_class: Ints, next_class: Ints) -> None:
+    """Lists of the living classes of each node: ``first_class[node]``, then ``next_class[class]``, −1 at the end."""
+    for i in range(len(classes)):
+        number = classes[i]
+        node = class_node[number]
+        next_class[number] = first_class[node]
+        first_class[node] = number
+
+
+@jit
 def tally(
     active: Ints,
     clique_start: Ints,

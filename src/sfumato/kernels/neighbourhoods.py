@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import jit
-from sfumato.kernels.cell_costs import CellCosts, beyond_tables, cell_cost
+from sfumato.kernels.cell_costs import CellCosts, beyond_tables, cell_cost, in_place
 from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, put, total_cost
 from sfumato.kernels.rebuild import TINY, construct, polish, random_below, sound
 
@@ -69,7 +68,7 @@ class Proposals(NamedTuple):
     """Numbers of entries, new groups, proposals so far."""
 
 
-@jit
+@in_place
 def extents(state: State, costs: CellCosts) -> None:
     """Fill in sizes, extents and costs of all groups from their entries."""
     columns = state.code.shape[1]
@@ -86,7 +85,7 @@ def extents(state: State, costs: CellCosts) -> None:
             state.cost[g] += cell_cost(costs, c, lo, last)
 
 
-@jit
+@in_place
 def nearest_groups(
     state: State, costs: CellCosts, gone: IntArray, seed: int, window: int, lean: float, near: IntArray, far: FloatArray
 ) -> int:
@@ -120,7 +119,7 @@ def nearest_groups(
     return found
 
 
-@jit
+@in_place
 def gather(state: State, costs: CellCosts, chosen: IntArray, found: int, pool: Pool, draft: Draft) -> tuple[int, int]:
     """Pool the units of the chosen groups and draft the groups as they are; how many groups fitted, and how many units."""
     draft_units = 0
@@ -137,8 +136,10 @@ def gather(state: State, costs: CellCosts, chosen: IntArray, found: int, pool: P
             if v == draft_units:
                 draft_units += 1
                 pool.unit[v], pool.records[v], pool.price[v] = state.unit[e], 0, 0.0
-                pool.code[v] = state.code[state.unit[e]]
-                pool.tag[v] = state.tag[state.unit[e]]
+                for c in range(pool.code.shape[1]):
+                    pool.code[v, c] = state.code[state.unit[e], c]
+                for h in range(pool.tag.shape[1]):
+                    pool.tag[v, h] = state.tag[state.unit[e], h]
             before = pool.price[v] * pool.records[v]
             pool.records[v] += state.records[e]
             pool.price[v] = (before + state.cost[g] * state.records[e]) / pool.records[v]
@@ -146,14 +147,14 @@ def gather(state: State, costs: CellCosts, chosen: IntArray, found: int, pool: P
     return found, draft_units
 
 
-@jit
+@in_place
 def room_for_one(draft: Draft) -> None:
     """An empty group, where units that can stand alone may go."""
     if draft.number[0] < len(draft.size):
         draft.number[0] += 1
 
 
-@jit
+@in_place
 def emit(out: Proposals, pool: Pool, draft: Draft, chosen: IntArray, found: int, units: int) -> bool:
     """Write a draft down as a proposal; whether there was room."""
     entries, groups, number = out.used[0], out.used[1], out.used[2]
@@ -176,7 +177,7 @@ def emit(out: Proposals, pool: Pool, draft: Draft, chosen: IntArray, found: int,
     return True
 
 
-@jit
+@in_place
 def some_of(near: IntArray, found: int, wanted: int, chosen: IntArray, dice: NDArray[np.uint64]) -> int:
     """Choose the first of `near` and random others, the nearer the likelier; how many."""
     chosen[0], number = near[0], 1
@@ -193,7 +194,7 @@ def some_of(near: IntArray, found: int, wanted: int, chosen: IntArray, dice: NDA
     return number
 
 
-@jit
+@in_place
 def improve(
     state: State, costs: CellCosts, wanted: Wanted, chosen: IntArray, found: int, pool: Pool, drafts: tuple[Draft, Draft, Draft],
     left: IntArray, dice: NDArray[np.uint64],
@@ -218,15 +219,14 @@ def improve(
     return before - total_cost(best), found, units
 
 
-@jit
+@in_place
 def propose(
     state: State, costs: CellCosts, wanted: Wanted, seeds: IntArray, window: int, tries: int, out: Proposals, pool: Pool,
-    drafts: tuple[Draft, Draft, Draft], near: IntArray, reach: int, dice: NDArray[np.uint64],
+    drafts: tuple[Draft, Draft, Draft], near: IntArray, far: FloatArray, chosen: IntArray, left: IntArray,
+    dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
     """Work on the neighbourhoods of the seeds; what all proposals save together."""
-    left = np.zeros(len(pool.records), dtype=np.int64)
-    far = np.zeros(len(near))
-    chosen = np.zeros(reach, dtype=np.int64)
+    reach = len(chosen)
     saved = 0.0
     for seed in seeds:
         if out.gone[seed] >= 0:

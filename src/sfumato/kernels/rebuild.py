@@ -13,14 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import jit
-from sfumato.kernels.cell_costs import CellCosts, beyond_tables
+from sfumato.kernels.cell_costs import CellCosts, beyond_tables, in_place
 from sfumato.kernels.draft import Draft, Pool, Wanted, clear, copy, cost_without, lacking, put, take, total_cost
 
 TINY = 1e-9
 
 
-@jit
+@in_place
 def random_below(dice: NDArray[np.uint64], n: int) -> int:
     """A number in ``0 … n − 1`` from a small generator whose state is ``dice[0]``."""
     x = dice[0]
@@ -31,7 +30,7 @@ def random_below(dice: NDArray[np.uint64], n: int) -> int:
     return np.int64((x >> np.uint64(11)) % np.uint64(n))
 
 
-@jit
+@in_place
 def best_home(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, v: int, records: int, apart: int) -> tuple[int, float]:
     """The group, other than `apart`, whose total grows least by these records; an empty one only when they suffice."""
     tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
@@ -59,7 +58,7 @@ def best_home(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, v: int
     return home, least
 
 
-@jit
+@in_place
 def relocate(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, units: int) -> bool:
     """Move a unit, or the surplus of its group, to where it costs less; whether anything moved."""
     moved = False
@@ -87,7 +86,7 @@ def relocate(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, units: 
     return moved
 
 
-@jit
+@in_place
 def empty_out(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, a: int, units: int) -> bool:
     """Send all records of group a to other groups; whether all found one."""
     for v in range(units):
@@ -101,7 +100,7 @@ def empty_out(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, a: int
     return True
 
 
-@jit
+@in_place
 def worth_a_try(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, a: int, units: int) -> bool:
     """Whether emptying group a could save: its units, sent away one by one, would not cost half as much again as now."""
     allowed = 1.5 * draft.size[a] * draft.cost[a]
@@ -113,7 +112,7 @@ def worth_a_try(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, a: i
     return True
 
 
-@jit
+@in_place
 def dissolve(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Wanted, units: int) -> bool:
     """Empty groups out where that saves; whether any was."""
     moved = False
@@ -130,7 +129,7 @@ def dissolve(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: W
     return moved
 
 
-@jit
+@in_place
 def polish(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Wanted, units: int) -> None:
     """Relocate and dissolve until neither helps."""
     for _ in range(20):
@@ -139,7 +138,7 @@ def polish(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Wan
             break
 
 
-@jit
+@in_place
 def some_seed(left: NDArray[np.int64], units: int, below: int, dice: NDArray[np.uint64]) -> int:
     """A random unit with records left, but fewer than `below`; −1 when there is none."""
     start = random_below(dice, units)
@@ -150,14 +149,14 @@ def some_seed(left: NDArray[np.int64], units: int, below: int, dice: NDArray[np.
     return -1
 
 
-@jit
+@in_place
 def helping(left: int, size: int, fewest: int) -> int:
     """How many records of a unit a growing group takes: what it needs, or all when the rest could not stand alone."""
     need = max(fewest - size, 1)
     return need if left - need >= fewest else left
 
 
-@jit
+@in_place
 def welcome(pool: Pool, draft: Draft, wanted: Wanted, g: int, v: int, records: int, units: int) -> bool:
     """Whether records of unit v still leave room for the variety that group g has to reach."""
     for h in range(len(wanted.kinds)):
@@ -177,7 +176,7 @@ def welcome(pool: Pool, draft: Draft, wanted: Wanted, g: int, v: int, records: i
     return True
 
 
-@jit
+@in_place
 def grow(
     costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], g: int, units: int, greed: float
 ) -> bool:
@@ -211,7 +210,7 @@ def grow(
     return True
 
 
-@jit
+@in_place
 def construct(
     costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], units: int, greed: float,
     limit: float, dice: NDArray[np.uint64],
@@ -219,7 +218,8 @@ def construct(
     """Group the whole pool anew; whether that succeeded at a cost within the limit."""
     spent = 0.0
     clear(draft, units)
-    left[:units] = pool.records[:units]
+    for v in range(units):
+        left[v] = pool.records[v]
     below = wanted.fewest if len(wanted.kinds) == 0 else np.int64(1 << 60)
     while draft.number[0] < len(draft.size):
         seed = some_seed(left, units, below, dice)
@@ -237,7 +237,7 @@ def construct(
     return settle(costs, pool, draft, wanted, left, units) and total_cost(draft) <= limit
 
 
-@jit
+@in_place
 def settle(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDArray[np.int64], units: int) -> bool:
     """Units with enough records stand alone, others join; whether everybody found a place (I1)."""
     for v in range(units):
@@ -255,7 +255,7 @@ def settle(costs: CellCosts, pool: Pool, draft: Draft, wanted: Wanted, left: NDA
     return True
 
 
-@jit
+@in_place
 def sound(pool: Pool, draft: Draft, wanted: Wanted, units: int) -> bool:
     """Whether no group lacks anything."""
     lack = 0

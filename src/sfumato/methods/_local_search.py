@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
+from sfumato.data.domain import FloatArray, IntArray
 from sfumato.errors import Infeasible
 from sfumato.methods._cell_costs import cell_costs
 from sfumato.methods._claims import Claims
@@ -163,8 +163,11 @@ class _Search:
         out = Proposals(unit, records, owner, proposal, gone, np.zeros(3, dtype=np.int64))
         pool = new_pool(POOL, columns, self.units.tags.shape[1])
         one, other, spare = (new_draft(6 * REACH, POOL, columns) for _ in range(3))
-        near = np.zeros(NEAR, dtype=np.int64)
-        propose(self.state, self.costs, self.wanted, seeds, WINDOW, TRIES, out, pool, (one, other, spare), near, REACH, self.dice)
+        near, chosen, left = (np.zeros(n, dtype=np.int64) for n in (NEAR, REACH, POOL))
+        propose(
+            self.state, self.costs, self.wanted, seeds, WINDOW, TRIES, out, pool, (one, other, spare), near, np.zeros(NEAR),
+            chosen, left, self.dice,
+        )  # fmt: skip
         return out
 
     def _accept(self, out: Proposals) -> None:

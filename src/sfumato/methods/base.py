@@ -53,8 +53,8 @@ class Method(BaseModel):
 
     keeps_rules: ClassVar[bool] = False
     """Whether it makes the rules under ``keep:`` true in what it publishes."""
-    uses_history: ClassVar[bool] = False
-    """Whether it makes a release that is judged together with the earlier ones of a ledger."""
+    remembers: ClassVar[bool] = False
+    """Whether it takes earlier releases into account, as claims about all releases together need once there is a ledger."""
 
     @abstractmethod
     def refusal(self, policy: Policy) -> str:

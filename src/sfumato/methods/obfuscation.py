@@ -46,6 +46,7 @@ class Obfuscation(Method):
 
     name: ClassVar[str] = "obfuscation"
     form: ClassVar[str] = "replaced table"
+    keeps_rules: ClassVar[bool] = True
     paper: ClassVar[str] = "obfuscation"
     keeps_rules: ClassVar[bool] = True
 

@@ -1,7 +1,7 @@
 """`refined`: the best of three quick methods, improved by local search until no move helps or the time is over.
 
-Starts: greedy clustering, mondrian, and a lattice sweep. The search stands in ``_local_search.py``. Everything it does keeps the claims
-and the boundaries; what it minimizes is the policy's own figure.
+Starts: greedy clustering, mondrian, and a lattice sweep. The search stands in ``_local_search.py``. Everything it does keeps the
+claims and the boundaries; what it minimizes is the policy's own figure.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ from sfumato.data.domain import Ranges
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.sequence import Boxes
 from sfumato.errors import Infeasible
+from sfumato.history.chapters import History
+from sfumato.history.weave import Population, Weave
 from sfumato.methods._sequences.growth import check_batch, population_of
 from sfumato.methods._sequences.specialize import Made, specialize
 from sfumato.methods._sequences.task import Claim as Level
@@ -37,9 +39,7 @@ from sfumato.methods.base import Method, Task
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
-from sfumato.release.history import History
 from sfumato.release.release import Part, Release, Trace
-from sfumato.release.weave import Population, Weave
 
 _GOALS: dict[str, Literal["linkability", "diversity"]] = {"k-linkability": "linkability", "k-diversity": "diversity"}
 
@@ -50,6 +50,7 @@ class Sequential(Method):
     name: ClassVar[str] = "sequential"
     form: ClassVar[str] = "recoded table"
     paper: ClassVar[str] = "sequential Alg. 3, §6"
+    remembers: ClassVar[bool] = True
 
     growth: Literal["unifying", "separative"] = Field(
         default="unifying", description="mix old and new records, or treat them apart"

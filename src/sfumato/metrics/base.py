@@ -31,6 +31,10 @@ class Comparison:
     sensitive: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    replaced: tuple[str, ...] = ()
+    """Columns published with new values."""
+    behind: Mapping[str, IntArray] | None = None
+    """Per part the original record behind each row, when the private trace is at hand."""
 
     @property
     def data(self) -> Table:
@@ -67,6 +71,8 @@ class Metric(ABC):
     """One measure of utility."""
 
     name: ClassVar[str]
+    figure: ClassVar[str] = ""
+    """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the name."""
     goal: ClassVar[Literal["lower", "higher"]] = "lower"
     range: ClassVar[str]
     forms: ClassVar[tuple[str, ...]] = ("recoded table",)

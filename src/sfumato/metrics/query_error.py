@@ -4,8 +4,7 @@ A workload of random queries, each a conjunction of `dimension` conditions "colu
 that about a share `selectivity` of all combinations qualifies; quasi-identifiers and sensitive columns are asked alike. A
 generalized cell counts with the share of its leaves that the condition accepts, a bucket with the share of its values (the usual
 uniformity assumption). Reported is the median of |estimate − truth| / max(truth, floor), with a floor of one per mille of the
-records so that tiny truths do not dominate. Sub-tables are asked about random sets of values and answer with their
-maximum-likelihood estimate.
+records so that tiny truths do not dominate. Other forms of release have workloads of their own under the same figure.
 
 Paper: the workloads of [versatile §6].
 Cost: queries × (classes of the original + classes of the release).
@@ -13,9 +12,9 @@ Cost: queries × (classes of the original + classes of the release).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,8 +22,6 @@ from sfumato.data.classes import Classes, group
 from sfumato.data.domain import FloatArray, IntArray
 from sfumato.data.table import Table, Text
 from sfumato.metrics.base import Comparison, Metric
-from sfumato.schema.estimate import Estimate
-from sfumato.schema.utility import random_queries, relative_errors
 
 
 class QueryError(Metric):
@@ -32,28 +29,13 @@ class QueryError(Metric):
 
     name: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy", "sub-tables")
+    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy")
     paper: ClassVar[str] = "versatile §6"
-
-    def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and (comparison.form != "sub-tables" or comparison.sub_tables is not None)
 
     def measure(self, comparison: Comparison) -> float:
         asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
-        if comparison.form == "sub-tables":
-            return float(np.median(_from_sub_tables(comparison, asked)))
         found = errors(comparison, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]))
         return float(np.median(found))
-
-
-def _from_sub_tables(comparison: Comparison, asked: Mapping[str, Any]) -> FloatArray:
-    """Errors of queries on random sets of values (share `percentage` of each column's), answered by the estimate."""
-    assert comparison.sub_tables is not None
-    tables, columns = comparison.sub_tables
-    dimension = min(int(asked["dimension"]), len(columns))
-    share = float(asked.get("percentage") or float(asked["selectivity"]) ** (1 / dimension))
-    workload = random_queries(columns, dimension, share, int(asked["queries"]), np.random.default_rng(0))
-    return relative_errors(columns, Estimate(tables.sheets()), workload)
 
 
 @dataclass(frozen=True, slots=True)

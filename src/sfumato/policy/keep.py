@@ -7,7 +7,7 @@ from functools import lru_cache
 from sfumato.errors import PolicyError
 from sfumato.policy import replacements
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import Rule, RuleError, bind, parse
+from sfumato.policy.rules import Rule, RuleError, bind, classify, columns_of, parse
 from sfumato.registry import nearest
 
 
@@ -29,6 +29,19 @@ def replacements_of(policy: Policy) -> dict[str, replacements.Domain]:
 def rules_of(policy: Policy) -> list[Rule]:
     """The rules under `keep`, bound to the columns; errors point into the policy's file."""
     return [_rule(policy, place, text) for place, text in enumerate(policy.keep)]
+
+
+def disturbed_rule(policy: Policy) -> str:
+    """The first rule that recoding or suppressing records could break, empty when there is none.
+
+    A rule about single records, over columns that are published as they are, stays as true as it was.
+    """
+    for rule in rules_of(policy):
+        kind = classify(rule)
+        as_it_is = all(policy.columns[column.name].role in ("sensitive", "other") for column in columns_of(rule))
+        if kind.is_global or kind.against_original or not as_it_is:
+            return rule.text
+    return ""
 
 
 def _rule(policy: Policy, place: int, text: str) -> Rule:

@@ -62,6 +62,8 @@ class Trace:
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What a method wants the audit on the private side to know."""
+    lasting: bool = False
+    """Whether later audits need it: then it is kept beside the release folder, for the data holder only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Rules(Check):
     name: ClassVar[str] = "rules"
 
     def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "replaced table" and bool(judged(evidence))
+        return evidence.form in ("replaced table", "recoded table") and bool(judged(evidence))
 
     def examine(self, evidence: Evidence) -> Finding:
         rules = judged(evidence)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.classes import group
 from sfumato.data.domain import FloatArray, IntArray
-from sfumato.kernels.joins import box_pairs, number_edges, place_units, settle, tally
+from sfumato.kernels.joins import box_pairs, chain_classes, number_edges, place_units, settle, tally
 from sfumato.methods._sequences.past import Past
 from sfumato.methods._sequences.task import Claim, Task
 
@@ -213,10 +213,11 @@ class Board:
 
     # -- moves ------------------------------------------------------------------------------------------------------------
 
-    def steps(self, column: int) -> IntArray:
-        """Per unit the next node towards its target in a column, −1 where it has arrived."""
-        node = self.class_nodes.data[column, self.unit_class.data[: self.unit_count]]
-        tree, target = self.trees[column], self.target[column, self.unit_base.data[: self.unit_count]]
+    def steps(self, column: int, units: IntArray | slice | None = None) -> IntArray:
+        """Per unit (all of them, or some) the next node towards its target in a column, −1 where it has arrived."""
+        chosen = slice(0, self.unit_count) if units is None else units
+        node = self.class_nodes.data[column, self.unit_class.data[chosen]]
+        tree, target = self.trees[column], self.target[column, self.unit_base.data[chosen]]
         return np.where(node == target, -1, tree.path[target, tree.depth[node] + 1])
 
     def make(self, moves: Moves) -> IntArray:
@@ -225,7 +226,7 @@ class Board:
         new = classes.copy()
         for column in np.unique(moves.column):
             mine = np.flatnonzero(moves.column == column)
-            step = self.steps(int(column))[moves.unit[mine]]
+            step = self.steps(int(column), moves.unit[mine])
             key = classes[mine] * self.span + step
             _, first, place = np.unique(key, return_index=True, return_inverse=True)
             made = [self._stepped(int(classes[mine[i]]), int(column), int(step[i])) for i in first]
@@ -304,9 +305,7 @@ class Board:
         per_class, classes, nodes, alive = join or self.join()
         first = np.full(self.node_count, -1, dtype=np.int64)
         following = np.full(self.class_count_total, -1, dtype=np.int64)
-        for number in classes.tolist():
-            node = self.class_node.data[number]
-            following[number], first[node] = first[node], number
+        chain_classes(classes, self.class_node.data, first, following)
         past = self.past
         found = np.zeros((len(past.people), int(self.task.sizes[self.task.sensitive])), dtype=np.float64)
         node_lo, node_hi = (np.ascontiguousarray(side.T) for side in self.node_q.data[:, :, : self.node_count])

@@ -23,11 +23,11 @@ import pyarrow as pa
 
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
+from sfumato.history.chapters import Chapter, History, keys_of
+from sfumato.history.weave import Population
 from sfumato.methods._sequences.task import Claim
 from sfumato.methods.base import Task
 from sfumato.randomness import Randomness
-from sfumato.release.history import Chapter, History, keys_of
-from sfumato.release.weave import Population
 
 
 def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> Population:

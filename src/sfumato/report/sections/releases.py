@@ -7,9 +7,9 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from sfumato.audit.together import timeline
+from sfumato.history.chapters import History
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
-from sfumato.release.history import History
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
 from sfumato.report.view import View

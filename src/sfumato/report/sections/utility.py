@@ -17,7 +17,10 @@ _MEANING = {
     "entropy_loss": "bits that a reader lacks about an original cell",
     "discernibility": "sum of squared class sizes, suppressed records against all",
     "average_class_size": "records per class",
-    "query_error": "median relative error of random COUNT queries",
+    "query_error": "relative error of random queries",
+    "range_query_error": "relative error of COUNT and AVG queries with thresholds",
+    "distortion": "average relative change of a replaced value",
+    "clustering_error": "share of records in another k-means cluster than before",
 }
 
 

@@ -31,9 +31,9 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.sequence import Attribute, BoolArray, ReleaseSequence, Role
 from sfumato.data.table import Table
 from sfumato.errors import DataError, LedgerError
+from sfumato.history.chapters import Chapter, History
 from sfumato.policy.domains import domain_of
 from sfumato.policy.policy import Policy
-from sfumato.release.history import Chapter, History
 
 COHORT = "\x1fjoined"
 Box = tuple[IntArray, IntArray]

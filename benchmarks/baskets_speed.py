@@ -1,0 +1,86 @@
+"""Set-valued records at scale: a million records at k = 16, and the walks against each other as ratios in one run.
+
+    python benchmarks/baskets_speed.py walks
+    python benchmarks/baskets_speed.py million [records]
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent / "papers"))
+from curves import write_csv
+
+from sfumato.data.sets import Sets
+from sfumato.methods._nonreciprocal.assignments import assignments, assignments_and_steps
+from sfumato.methods._nonreciprocal.orders import ORDERS
+from sfumato.methods._nonreciprocal.rings import members, targets
+from sfumato.methods._nonreciprocal.voting import expected_error_rate, vote
+from sfumato.randomness import Randomness
+
+K = 16
+
+
+def walks() -> None:
+    """CPU seconds and steps of the three walks, and the growth of the fastest."""
+    rows = []
+    for walk in ("truncated", "closed", "backtracking"):
+        assignments(targets(200, K), walk, Randomness(0))
+    every = ("truncated", "closed", "backtracking")
+    for count, names in ((3_196, every), (50_000, every), (200_000, every), (1_000_000, ("truncated",))):
+        for walk in names:
+            began = time.process_time()
+            _, steps = assignments_and_steps(targets(count, K), walk, Randomness(1))
+            rows.append([walk, count, K, f"{time.process_time() - began:.2f}", f"{steps / count / K:.2f}"])
+            print(*rows[-1], flush=True)
+    write_csv("baskets-walks", ("walk", "records", "k", "cpu_s", "steps_per_edge"), rows)
+
+
+def synthetic(count: int, width: int = 5_000, seed: int = 1) -> Sets:
+    """Baskets around 2,000 habits: skewed items, 8 of them on average."""
+    rng = np.random.default_rng(seed)
+    habit = rng.zipf(1.35, size=(2_000, 10)) % width
+    owner = np.repeat(np.arange(count), 6)
+    usual = habit[rng.integers(0, 2_000, count).repeat(6), rng.integers(0, 10, 6 * count)]
+    other = rng.zipf(1.35, size=2 * count) % width
+    rows = np.concatenate([owner, np.repeat(np.arange(count), 2)])
+    return Sets.from_flat(rows, np.concatenate([usual, other]), count, width)
+
+
+def million(count: int) -> None:
+    """Order, assignments and vote of `count` records, with peak memory."""
+    sets = synthetic(count)
+    warm = synthetic(3_000)
+    for make in ORDERS.values():
+        make(warm.take(np.arange(1_000)), K)
+    rows = []
+
+    def step(name: str, began: float) -> None:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        rows.append([count, K, name, f"{time.process_time() - began:.1f}", f"{peak:.2f}"])
+        print(*rows[-1], flush=True)
+
+    began = time.process_time()
+    order = ORDERS["window"](sets, K)
+    step("window order", began)
+    began = time.process_time()
+    assignments(targets(count, K), "truncated", Randomness(1))
+    step("assignments", began)
+    began = time.process_time()
+    preimages = order[members(count, K)].astype(np.int32)
+    votes = vote(sets, preimages)
+    step("vote", began)
+    print("error rate", round(expected_error_rate(sets, preimages, votes), 4))
+    write_csv(f"baskets-scale-{count}", ("records", "k", "step", "cpu_s", "peak_gb"), rows)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "walks":
+        walks()
+    else:
+        million(int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000)

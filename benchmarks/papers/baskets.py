@@ -1,0 +1,150 @@
+"""Chapter 3 in figures: bit error rate and query error by order and k, and against CAHD by l, on public data.
+
+    python benchmarks/papers/baskets.py orders [chess mushroom …]
+    python benchmarks/papers/baskets.py diversity [chess …]
+
+Labels for the diversity curves: 470 values with the skew of an occupation histogram, drawn independently of the items.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from curves import merged, panels_of, write_csv, write_svg
+
+from sfumato.data.baskets import Baskets
+from sfumato.data.sets import Sets
+from sfumato.data.worlds import Worlds
+from sfumato.io.baskets import read_fimi
+from sfumato.methods._nonreciprocal.assignments import assignments
+from sfumato.methods._nonreciprocal.cahd import cahd_groups
+from sfumato.methods._nonreciprocal.greedy import greedy_assignments
+from sfumato.methods._nonreciprocal.orders import ORDERS
+from sfumato.methods._nonreciprocal.rings import members, targets
+from sfumato.methods._nonreciprocal.segments import gray_tsp_order
+from sfumato.methods._nonreciprocal.voting import Votes, expected_error_rate, vote
+from sfumato.methods._nonreciprocal.withholding import withhold
+from sfumato.metrics.basket_queries import workload_error
+from sfumato.randomness import Randomness
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "set_valued"
+LEVELS, DIVERSITIES = (2, 4, 8, 16), (2, 4, 6, 8, 10)
+QUERIES = 500
+
+
+def query_errors(baskets: Baskets, votes: Votes) -> tuple[float, float]:
+    dense = len(baskets.sets.items) > 0.2 * len(baskets) * baskets.sets.width
+    worlds = Worlds(votes.base, votes.doubt, votes.threshold, baskets.names)
+    return workload_error(baskets, worlds, QUERIES, (3, 4) if dense else (1, 5))
+
+
+def orders(names: Sequence[str]) -> None:
+    """Error by order and degree."""
+    rows: list[list[object]] = []
+    for name in names:
+        baskets = read_fimi(DATA / f"{name}.dat.gz")
+        for k in LEVELS:
+            for order_name, make in ORDERS.items():
+                began = time.process_time()
+                order = make(baskets.sets, k)
+                seconds = time.process_time() - began
+                preimages = order[members(len(baskets), k)].astype(np.int32)
+                votes = vote(baskets.sets, preimages)
+                rate = expected_error_rate(baskets.sets, preimages, votes)
+                errors = query_errors(baskets, votes)
+                rows.append([name, len(baskets), k, order_name, f"{rate:.4f}", *(f"{e:.5f}" for e in errors), f"{seconds:.2f}"])
+                print(*rows[-1], flush=True)
+        together = merged("baskets-orders", rows)
+        header = ("data", "records", "k", "order", "bit_error_rate", "query_I", "query_II", "cpu_s")
+        write_csv("baskets-orders", header, together)
+        write_svg("baskets-orders", panels_of(together, 2, 3, 4), "k")
+
+
+def occupations(count: int, seed: int = 5) -> np.ndarray:
+    share = 1 / np.arange(3, 473) ** 0.9
+    return np.random.default_rng(seed).choice(470, size=count, p=share / share.sum())
+
+
+def group_votes(sets: Sets, groups: list[np.ndarray]) -> tuple[Votes, float]:
+    """The vote of each group, once per member, and the error rate."""
+    bases, doubts, thresholds, owners, lost = [], [], [], [], 0.0
+    for size in sorted({len(group) for group in groups}):
+        same = np.stack([group for group in groups if len(group) == size]).astype(np.int32)
+        votes = vote(sets, same)
+        lost += float((votes.distance / np.maximum(sets.sizes[same], 1)).sum())
+        for member in range(size):
+            bases.append(votes.base)
+            doubts.append(votes.doubt)
+            thresholds.append(votes.threshold)
+            owners.append(same[:, member])
+    together = Votes(_stacked(bases), _stacked(doubts), np.concatenate(thresholds), np.zeros((0, 0), dtype=np.int64))
+    return together, lost / len(sets)
+
+
+def _stacked(parts: list[Sets]) -> Sets:
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([part.sizes for part in parts]))]).astype(np.int64)
+    return Sets(starts, np.concatenate([part.items for part in parts]), parts[0].width)
+
+
+def diversity(names: Sequence[str]) -> None:
+    """Error by l: ours, CAHD, and the greedy extraction as printed with the people it leaves below l."""
+    rows: list[list[object]] = []
+    for name in names:
+        baskets = read_fimi(DATA / f"{name}.dat.gz")
+        labels = occupations(len(baskets))
+        for level in DIVERSITIES:
+            found = [ours(baskets, labels, level), cahd(baskets, labels, level)]
+            if len(baskets) < 5000:
+                found.append(printed(baskets, labels, level))
+            for method, rate, errors, extra, seconds in found:
+                rows.append([name, level, method, f"{rate:.4f}", *(f"{e:.5f}" for e in errors), f"{extra:.4f}", f"{seconds:.2f}"])
+                print(*rows[-1], flush=True)
+        header = ("data", "l", "method", "bit_error_rate", "query_I", "query_II", "withheld_or_below_l", "cpu_s")
+        together = merged("baskets-diversity", rows)
+        write_csv("baskets-diversity", header, together)
+        write_svg("baskets-diversity", panels_of(together, 1, 2, 3), "l")
+
+
+Found = tuple[str, float, tuple[float, float], float, float]
+
+
+def ours(baskets: Baskets, labels: np.ndarray, level: int) -> Found:
+    began = time.process_time()
+    order = ORDERS["window"](baskets.sets, level)
+    preimages = order[members(len(baskets), level)].astype(np.int32)
+    votes = vote(baskets.sets, preimages)
+    owner = assignments(targets(len(baskets), level), "truncated", Randomness(1))[0]
+    hidden = withhold(labels[order[owner]], level, 1, 0)
+    seconds = time.process_time() - began
+    rate = expected_error_rate(baskets.sets, preimages, votes)
+    return "nonreciprocal", rate, query_errors(baskets, votes), float(hidden.mean()), seconds
+
+
+def cahd(baskets: Baskets, labels: np.ndarray, level: int) -> Found:
+    began = time.process_time()
+    groups = cahd_groups(baskets.sets, labels, level)
+    seconds = time.process_time() - began
+    votes, rate = group_votes(baskets.sets, groups)
+    return "CAHD", rate, query_errors(baskets, votes), 0.0, seconds
+
+
+def printed(baskets: Baskets, labels: np.ndarray, level: int) -> Found:
+    began = time.process_time()
+    order = gray_tsp_order(baskets.sets)
+    rounds = greedy_assignments(baskets.sets, order, labels, level, Randomness(1))
+    preimages = order[rounds.T].astype(np.int32)
+    votes = vote(baskets.sets, preimages)
+    shown = labels[order][rounds[level // 2]]
+    candidates = np.argsort(rounds, axis=1)
+    below = np.mean([len(set(row)) < level for row in shown[candidates.T].tolist()])
+    rate = expected_error_rate(baskets.sets, preimages, votes)
+    return "greedy as printed", rate, query_errors(baskets, votes), float(below), time.process_time() - began
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[2:] or ["chess", "mushroom", "bms_webview1", "bms_webview2", "retail"]
+    {"orders": orders, "diversity": diversity}[sys.argv[1]](chosen)

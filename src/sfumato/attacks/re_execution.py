@@ -1,0 +1,128 @@
+"""`re-execution`: the outsider who knows everybody's items and runs the program again to get the ring.
+
+Where the ring looks at items only, the outsider gets the whole all-assignments graph and still has k equally likely rows for
+each person; what is left is to guess labels, also with the hint that a withheld label is probably one that is frequent nearby.
+Where rings are arranged by label, only the true turn reproduces the arrangement: the outsider, granted the arrangement, tries
+every turn and reads off everything.
+
+Paper: against [multitype Algorithm 2] and every label-aware deterministic order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sfumato.attacks.base import Attack
+from sfumato.attacks.basket_linkage import open_baskets
+from sfumato.audit.compatible import on_one_universe
+from sfumato.data.baskets import Baskets
+from sfumato.data.sets import Sets
+from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.errors import PolicyError
+from sfumato.methods._nonreciprocal.orders import ORDERS
+from sfumato.methods._nonreciprocal.rings import members
+from sfumato.methods._nonreciprocal.shifts import spaced
+from sfumato.methods._nonreciprocal.voting import vote
+from sfumato.methods.nonreciprocal import Nonreciprocal
+
+
+class ReExecution(Attack):
+    """Run the ordering again on everybody's items, find each person's candidates, and guess the labels."""
+
+    name: ClassVar[str] = "re-execution"
+    paper: ClassVar[str] = "multitype 3.4"
+
+    target: str = Field(description="the release folder")
+    original: str = Field(description="the original records: items play the outsider's knowledge, labels score the guesses")
+
+    def run(self) -> dict[str, Any]:
+        folder, policy, published = open_baskets(self.target)
+        choice = policy.method
+        if choice is None or choice.name != Nonreciprocal.name:
+            raise PolicyError("this adversary re-runs the method nonreciprocal", where=self.target)
+        method = Nonreciprocal(**choice.parameters)
+        if method.labels == "shift":
+            raise PolicyError("rings arranged by label fall to any re-execution", where=self.target, hint="see docs/limits.md")
+        return play(policy.data.read(self.original), published, method.order, int(folder.public["degree"]))
+
+
+def play(original: Baskets, published: Worlds, order_name: str, degree: int) -> dict[str, Any]:
+    """What the outsider gets from a label-blind ring."""
+    sets, worlds = on_one_universe(original, published)
+    order = ORDERS[order_name](original.sets, degree)
+    row_at = places(sets, worlds, order, degree)
+    result: dict[str, Any] = {
+        "people": len(original),
+        "rows_placed_on_the_ring": float((row_at >= 0).mean()),
+        "candidates_each": degree,
+        "chance_to_find_the_row": 1 / degree,
+    }
+    for name in (name for name in published.labels if name in original.labels):
+        shown = published.labels[name][row_at]
+        truth = original.labels[name][order]
+        result[f"guesses_right:{name}"] = float((guesses(shown, degree, hints=False) == truth).mean())
+        result[f"guesses_right_with_hints:{name}"] = float((guesses(shown, degree, hints=True) == truth).mean())
+    return result
+
+
+def places(sets: Sets, published: Worlds, order: NDArray[np.int64], degree: int) -> NDArray[np.int64]:
+    """For each place of the ring a published row with the content that belongs there; −1 where there is none."""
+    votes = vote(sets, order[members(len(sets), degree)].astype(np.int32))
+    waiting: dict[tuple[bytes, bytes, int], list[int]] = {}
+    for row in range(len(published)):
+        waiting.setdefault(_content(published.base, published.doubt, published.threshold, row), []).append(row)
+    row_at = np.full(len(sets), -1, dtype=np.int64)
+    for place in range(len(sets)):
+        same = waiting.get(_content(votes.base, votes.doubt, votes.threshold, place))
+        if same:
+            row_at[place] = same.pop()
+    return row_at
+
+
+def _content(base: Sets, doubt: Sets, threshold: NDArray[np.int64], row: int) -> tuple[bytes, bytes, int]:
+    return base.row(row).tobytes(), doubt.row(row).tobytes(), int(threshold[row])
+
+
+def guesses(shown: NDArray[np.object_], degree: int, *, hints: bool) -> NDArray[np.object_]:
+    """For the record at each place: the label that weighs most among its candidates, the next `degree` places."""
+    count = len(shown)
+    near = [_suspects(shown, place, degree) if hints and shown[place] == WITHHELD else [] for place in range(count)]
+    guess = np.empty(count, dtype=object)
+    for place in range(count):
+        weight: Counter[str] = Counter()
+        for step in range(degree):
+            at = (place + step) % count
+            if shown[at] != WITHHELD:
+                weight[shown[at]] += 1.0  # type: ignore[assignment]
+            for label in near[at]:
+                weight[label] += 1 / len(near[at])  # type: ignore[assignment]
+        guess[place] = max(weight, key=weight.__getitem__) if weight else WITHHELD
+    return guess
+
+
+def _suspects(shown: NDArray[np.object_], place: int, degree: int) -> list[str]:
+    """Labels shown within reach of a withheld one: it was withheld because it equals one of them."""
+    around = {shown[(place + step) % len(shown)] for step in range(1 - degree, degree)} - {WITHHELD}
+    return sorted(around)
+
+
+def turns_that_reproduce(
+    pool: NDArray[np.int64], ring: NDArray[np.int64], shown: NDArray[np.int64], different: int
+) -> list[int]:
+    """Turns r for which re-running the arrangement with the labels that r implies gives the same ring.
+
+    `pool` are the ring's records in the label-blind order, `ring` their places as arranged, `shown` the labels by place.
+    """
+    found = []
+    for turn in range(different):
+        labels = np.zeros(int(pool.max()) + 1, dtype=np.int64)
+        labels[ring] = np.roll(shown, -turn)
+        again = spaced(pool, labels, different)
+        if again is not None and (again == ring).all():
+            found.append(turn)
+    return found

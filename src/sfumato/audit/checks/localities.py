@@ -1,0 +1,100 @@
+"""Localities: every sampled comparison of two distances comes out in the release as it does in the original.
+
+For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and
+exactly (tolerance 0). It also asks that the triples lie inside partitions, that as many were sampled as the policy says, and that
+records of a partition that shared a value share one still.
+
+Paper
+    [multitype Def. 5, §5.5]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.base import Check
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.space import levels, localities_of
+from sfumato.policy.keep import replacements_of
+from sfumato.policy.replacements import Ordered
+from sfumato.release.certificate import Finding
+
+Ints = NDArray[np.int64]
+
+
+class KeptLocalities(Check):
+    """Which of two values is closer to a third stays true for every sampled triple."""
+
+    name: ClassVar[str] = "localities"
+
+    def applies(self, evidence: Evidence) -> bool:
+        at_hand = evidence.original is not None and evidence.behind is not None and "localities" in evidence.private
+        return evidence.form == "replaced table" and at_hand and any(localities_of(evidence))
+
+    def examine(self, evidence: Evidence) -> Finding:
+        judged, broken, untied, missing = 0, 0, 0, 0
+        domains = replacements_of(evidence.policy)
+        for rule, name in localities_of(evidence):
+            domain = domains[name]
+            assert isinstance(domain, Ordered)
+            before, after = levels(evidence, name, domain)
+            triples = evidence.private["localities"].get(name, np.empty((0, 4), np.int64))
+            size = rule.partition or max(1, before.size)
+            judged += len(triples)
+            broken += broken_triples(before, after, triples, size)
+            untied += untied_records(before, after, size)
+            missing += abs(expected(before, size, rule.sample) - len(triples))
+        wrong = {"broken": broken, "untied": untied, "missing": missing}
+        reason = ", ".join(f"{count} {what}" for what, count in wrong.items() if count)
+        holds = not reason
+        return Finding(self.name, holds, {"broken": 0, "tolerance": 0}, {"judged": judged, **wrong}, reason=reason)
+
+
+def broken_triples(before: Ints, after: Ints, triples: Ints, size: int) -> int:
+    """Triples outside a partition, or whose comparison is not that of the original."""
+    a, b, c = triples[:, :3].T
+    together = (a // size == b // size) & (b // size == c // size)
+    old = abs(before[a] - before[b]) - abs(before[b] - before[c])
+    new = abs(after[a] - after[b]) - abs(after[b] - after[c])
+    between = (before[a] < before[b]) & (before[b] < before[c])
+    kept = np.where(old > 0, new >= 0, new <= 0)
+    return int((~(together & between & kept)).sum())
+
+
+def untied_records(before: Ints, after: Ints, size: int) -> int:
+    """Records that shared a value with the one sorted before them in their partition and do not share it any more."""
+    partition = np.arange(before.size) // size
+    order = np.lexsort((before, partition))
+    tied = (np.diff(before[order]) == 0) & (np.diff(partition[order]) == 0)
+    return int((np.diff(after[order])[tied] != 0).sum())
+
+
+def expected(values: Ints, size: int, share: Fraction) -> int:
+    """How many localities the policy asks for: the rounded share of each partition's, or the unimplied ones when it wants all."""
+    total = 0
+    for start in range(0, values.size, size):
+        points = np.unique(values[start : start + size])
+        total += _all_of(points) if share >= 1 else int(np.floor(float(share) * _per_pair(points) + 0.5))
+    return total
+
+
+def _mirrors(points: Ints) -> Iterator[tuple[int, Ints]]:
+    """For every inner point b the first point above it that is at least as far as each point below, nearest first."""
+    for b in range(1, points.size - 1):
+        first = np.searchsorted(points, 2 * points[b] - points[:b][::-1], side="left")
+        yield b, np.maximum(first, b + 1)
+
+
+def _per_pair(points: Ints) -> int:
+    """The localities [multitype Algorithm 5] lists: one each side of the mirror image of every pair."""
+    return sum(int((first < points.size).sum() + (first - 1 > b).sum()) for b, first in _mirrors(points))
+
+
+def _all_of(points: Ints) -> int:
+    """Those that no other one implies: one per distinct neighbour of a mirror image."""
+    return sum(np.unique(first[first < points.size]).size + np.unique(first[first - 1 > b]).size for b, first in _mirrors(points))

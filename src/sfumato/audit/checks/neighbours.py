@@ -1,0 +1,154 @@
+"""Neighbours: what an outsider who knows somebody's original numbers guesses about the sensitive value from the release.
+
+The outsider looks up the published rows nearest to the person's original position. k_t is the rank of the first one with the
+person's sensitive value. The best guess is the largest share of people that any of these outsiders gets right:
+
+- the row of a fixed rank k, for the best k up to 30, nearest in value or nearest in rank order;
+- the most frequent sensitive value among the nearest k rows, for the best k up to 30, in both orders of nearness;
+- nobody's position at all: always the most frequent value (`blind`).
+
+This is measured on one release and bounds nothing: a cleverer outsider may do better, so the grade is a lower bound.
+
+Paper
+    [multitype §5.6, Eq. 5.8, Figures 5.8-5.9]
+
+Departures
+    The majority and the rank-order outsider are added: the printed measure looks at single neighbours in value only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.base import Check
+from sfumato.audit.evidence import Evidence
+from sfumato.data.domain import FloatArray
+from sfumato.errors import DataError
+from sfumato.release.certificate import Finding
+
+Ints = NDArray[np.int64]
+
+NEIGHBOURS = 30
+
+
+class Neighbours(Check):
+    """How often an outsider who knows the original numbers guesses the sensitive value: measured, not guaranteed."""
+
+    name: ClassVar[str] = "neighbours"
+
+    def applies(self, evidence: Evidence) -> bool:
+        hidden = [name for name in evidence.policy.sensitive if name in evidence.data.names]
+        ready = evidence.form == "replaced table" and evidence.original is not None and bool(hidden)
+        return ready and evidence.data.rows > 0 and bool(numeric_columns(evidence.original, evidence.data, evidence.policy))
+
+    def examine(self, evidence: Evidence) -> Finding:
+        measured = measure(evidence.original, evidence.data, evidence.policy)
+        hide = tuple(measured)
+        worst = max(measured.values(), key=lambda found: found.best_guess)
+        achieved = {
+            "best_guess": round(worst.best_guess, 4),
+            "blind": round(worst.blind, 4),
+            "first_neighbour": round(float(worst.first[0]), 4),
+            "median_k_t": worst.median,
+        }
+        reason = "measured on this release, not guaranteed"
+        given = numeric_columns(evidence.original, evidence.data, evidence.policy)
+        return Finding(self.name, True, {}, achieved, given, hide, grade="bound (an outsider gets at least this)", reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """For one sensitive column: shares of people with k_t = k, with an equal value at rank k, and the best guesses."""
+
+    first: FloatArray
+    equal: FloatArray
+    best_guess: float
+    blind: float
+
+    @property
+    def median(self) -> str:
+        below = np.flatnonzero(np.cumsum(self.first) >= 0.5)
+        return str(int(below[0]) + 1) if below.size else f"> {self.first.size}"
+
+
+def numeric_columns(original: Any, data: Any, policy: Any) -> tuple[str, ...]:
+    """Replaced columns that hold numbers or days on both sides."""
+    return tuple(name for name in policy.with_role("replaced") if name in data.names and _numeric(original, data, name))
+
+
+def _numeric(original: Any, data: Any, name: str) -> bool:
+    try:
+        return bool(original.numbers(name).size + data.numbers(name).size)
+    except DataError:
+        return False
+
+
+def measure(original: Any, data: Any, policy: Any) -> dict[str, Measured]:
+    """The privacy measure for every published sensitive column."""
+    names = numeric_columns(original, data, policy)
+    before = np.column_stack([original.numbers(name) for name in names])
+    after = np.column_stack([data.numbers(name) for name in names])
+    by_value = nearest(*_scaled(before, after))
+    by_rank = nearest(_ranks(before, before), _ranks(after, after))
+    found = {}
+    for name in (name for name in policy.sensitive if name in data.names):
+        mine, theirs = _codes(original.text(name), data.text(name))
+        found[name] = judged(mine, theirs, by_value, by_rank)
+    return found
+
+
+def judged(mine: Ints, theirs: Ints, by_value: Ints, by_rank: Ints) -> Measured:
+    """The measure from sensitive codes and the neighbours' row numbers."""
+    hits = theirs[by_value] == mine[:, None]
+    rank = np.where(hits.any(axis=1), hits.argmax(axis=1), hits.shape[1])
+    first = np.bincount(rank, minlength=hits.shape[1] + 1)[: hits.shape[1]] / max(1, mine.size)
+    blind = float(np.bincount(theirs).max() / max(1, theirs.size))
+    singles = [float(hits.mean(axis=0).max()), float((theirs[by_rank] == mine[:, None]).mean(axis=0).max())]
+    votes = [majority(theirs[near], mine) for near in (by_value, by_rank)]
+    return Measured(first, hits.mean(axis=0), max(*singles, *votes, blind), blind)
+
+
+def majority(shown: Ints, mine: Ints) -> float:
+    """The best share of right guesses when guessing the most frequent value among the nearest k, over all k."""
+    counts = np.zeros((mine.size, int(max(shown.max(initial=0), mine.max(initial=0))) + 1), np.int16)
+    best, people = 0.0, np.arange(mine.size)
+    for k in range(shown.shape[1]):
+        counts[people, shown[:, k]] += 1
+        best = max(best, float((counts.argmax(axis=1) == mine).mean()))
+    return best
+
+
+def nearest(positions: FloatArray, rows: FloatArray) -> Ints:
+    """The numbers of the (up to 30) rows nearest to every position."""
+    from scipy.spatial import cKDTree
+
+    count = min(NEIGHBOURS, len(rows))
+    found = cKDTree(rows).query(positions, k=np.arange(1, count + 1))[1]
+    return np.asarray(found, dtype=np.int64)
+
+
+def _scaled(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    both = np.vstack([before, after])
+    spread = np.ptp(both, axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    return before / scale, after / scale
+
+
+def _ranks(values: FloatArray, among: FloatArray) -> FloatArray:
+    """Every value as its mid-rank in its own table, between 0 and 1."""
+    found = np.empty_like(values)
+    for column in range(values.shape[1]):
+        ordered = np.sort(among[:, column])
+        lower, upper = (np.searchsorted(ordered, values[:, column], side=side) for side in ("left", "right"))
+        found[:, column] = (lower + upper) / (2 * max(1, len(ordered)))
+    return found
+
+
+def _codes(mine: Any, theirs: Any) -> tuple[Ints, Ints]:
+    code: dict[str, int] = {}
+    both = [np.array([code.setdefault(label, len(code)) for label in text.labels], dtype=np.int64) for text in (mine, theirs)]
+    return both[0][mine.codes], both[1][theirs.codes]

@@ -1,0 +1,114 @@
+"""Worlds: published baskets are well formed, and the original records fit behind them, one each, labels included.
+
+From the published file alone: thresholds lie between 0 and the number of doubtful items, and nothing but the policy's labels
+stands beside the items. With the original: rows and records can be paired one to one so that each row's worlds contain its
+record and each label shown is the record's own.
+
+Paper: [multitype Def. 2]: an assignment is a one-to-one mapping.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.base import Check
+from sfumato.audit.compatible import Compatibility, edge_fits
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.readings.baskets import worlds_of
+from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.release.certificate import Finding
+
+_LARGEST = 30_000_000
+
+
+class WellFormed(Check):
+    """Thresholds fit the doubtful items; only columns of the policy are published."""
+
+    name: ClassVar[str] = "worlds"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "baskets"
+
+    def examine(self, evidence: Evidence) -> Finding:
+        published = worlds_of(evidence)
+        beyond = int((published.threshold > published.doubt.sizes).sum())
+        strangers = [name for name in published.labels if name not in evidence.policy.published]
+        wrong = [f"{beyond} thresholds exceed the doubtful items"] if beyond else []
+        wrong += [f"column '{name}' is published but not by the policy" for name in strangers]
+        achieved = {"thresholds": beyond, "unnamed": len(strangers)}
+        return Finding(self.name, not wrong, {"thresholds": 0, "unnamed": 0}, achieved, reason="; ".join(wrong))
+
+
+class OneToOne(Check):
+    """Every published row stands for a record of its own."""
+
+    name: ClassVar[str] = "one-to-one"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "baskets" and evidence.original is not None
+
+    def examine(self, evidence: Evidence) -> Finding:
+        published = worlds_of(evidence)
+        if len(published) != len(evidence.original):
+            reason = f"{len(published)} rows for {len(evidence.original)} records"
+            return Finding(self.name, False, {"rows": 0}, {"rows": abs(len(published) - len(evidence.original))}, reason=reason)
+        unmatched, grade = _unmatched(evidence, published)
+        reason = f"{unmatched} published rows stand for no original record of their own" if unmatched else ""
+        return Finding(self.name, not unmatched, {"rows": 0}, {"rows": unmatched}, grade=grade, reason=reason)
+
+
+def _unmatched(evidence: Evidence, published: Worlds) -> tuple[int, str]:
+    if evidence.behind is not None:
+        people, rows = np.asarray(evidence.behind["data"]), np.arange(len(published))
+        good = edge_fits(evidence.original, published, people, rows) & _agree(evidence, published, people, rows)
+        return len(rows) - int((good & _once(people)).sum()), "exact"
+    known = Compatibility.of(evidence.original, published)
+    if int(known.people @ known.candidates()) > _LARGEST:
+        without = int((np.bincount(known.row) * (np.asarray(known.pairs.sum(axis=0)).reshape(-1) == 0)).sum())
+        return without, "bound (at least this many)"
+    return _by_matching(evidence, published, known), "exact"
+
+
+def _once(people: NDArray[np.int64]) -> NDArray[np.bool_]:
+    once: NDArray[np.bool_] = np.bincount(people, minlength=int(people.max()) + 1)[people] == 1
+    return once
+
+
+def _agree(
+    evidence: Evidence, published: Worlds, people: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether each label shown in a row is that of the record."""
+    same = np.ones(len(rows), dtype=bool)
+    for name, shown in published.labels.items():
+        if name in evidence.original.labels:
+            same &= (shown[rows] == evidence.original.labels[name][people]) | (shown[rows] == WITHHELD)
+    return same
+
+
+def _by_matching(evidence: Evidence, published: Worlds, known: Compatibility) -> int:
+    """Rows left over by a largest one-to-one pairing."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    people, rows = _expanded(known)
+    good = _agree(evidence, published, people, rows)
+    shape = (len(known.person), len(known.row))
+    graph = csr_matrix((np.ones(int(good.sum()), dtype=np.int8), (people[good], rows[good])), shape=shape)
+    return int((maximum_bipartite_matching(graph, perm_type="row") < 0).sum())
+
+
+def _expanded(known: Compatibility) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All compatible (record, row) pairs."""
+    member = _members(known.person, known.pairs.shape[0])
+    listed = _members(known.row, known.pairs.shape[1])
+    full: Any = (member @ known.pairs @ listed.T).tocoo()
+    return full.row.astype(np.int64), full.col.astype(np.int64)
+
+
+def _members(kind: NDArray[np.int64], kinds: int) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(kind), dtype=np.int64), (np.arange(len(kind)), kind)), shape=(len(kind), kinds))

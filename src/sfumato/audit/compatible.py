@@ -1,0 +1,170 @@
+"""Which original records may stand behind which published baskets: the possible worlds, read off the published columns.
+
+A record r is compatible with a published record (base b, doubt d, threshold t) when r and b differ only in items of d, and in
+at most t of them. Equal records and equal published rows are looked at once.
+
+Paper
+    [multitype 3.4, 3.5].
+Notation
+    sure ~ b minus d, items every world has; A, E, F ~ how many items r shares with sure, with b and d, with d minus b.
+    Compatible: A = |sure|, A + E + F = |r|, and F + |b and d| − E ≤ t. One sparse product gives A + K·E + K²·F.
+Cost
+    Pairs that share an item, in blocks of bounded memory.
+
+>>> from sfumato.data.baskets import Baskets
+>>> people = Baskets.of([["jogging", "swimming"], ["jogging", "soccer", "swimming"], ["tennis"]])
+>>> Compatibility.of(people, Worlds.of([["jogging", "swimming"]], [["tennis", "soccer"]], [1])).candidates().tolist()
+[1, 1, 0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.baskets import Baskets
+from sfumato.data.sets import Sets
+from sfumato.data.worlds import Worlds
+
+_BITS = 20
+_ENTRIES = 20_000_000
+_PAIRS = 500_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compatibility:
+    """Kinds of people (equal sets) against kinds of published rows (equal base, doubt and threshold)."""
+
+    pairs: Any
+    """Sparse matrix, people's kinds x rows' kinds, 1 where compatible."""
+    person: NDArray[np.int64]
+    """The kind of each original record."""
+    row: NDArray[np.int64]
+    """The kind of each published row."""
+
+    @classmethod
+    def of(cls, original: Baskets, published: Worlds) -> Compatibility:
+        """Every compatible pair."""
+        sets, worlds = on_one_universe(original, published)
+        first_person, person = sets.classes()
+        first_row, row = _row_kinds(worlds)
+        return cls(_pairs(sets.take(first_person), worlds.take(first_row)), person, row)
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        return np.bincount(self.person, minlength=self.pairs.shape[0]).astype(np.int64)
+
+    def candidates(self) -> NDArray[np.int64]:
+        """How many published rows each kind of person may stand behind."""
+        rows = np.bincount(self.row, minlength=self.pairs.shape[1])
+        return np.asarray(self.pairs @ rows, dtype=np.int64)
+
+    def spread(self, codes: NDArray[np.int64], values: int) -> Any:
+        """Sparse matrix, people's kinds x values: how often each value stands among the candidates (codes < 0: not shown)."""
+        from scipy.sparse import csr_matrix
+
+        shown = codes >= 0
+        ones = np.ones(int(shown.sum()), dtype=np.int64)
+        counts = csr_matrix((ones, (self.row[shown], codes[shown])), shape=(self.pairs.shape[1], values))
+        mixed = (self.pairs.astype(np.int64) @ counts).tocsr()
+        mixed.sum_duplicates()
+        mixed.sort_indices()
+        return mixed
+
+
+def on_one_universe(original: Baskets, published: Worlds) -> tuple[Sets, Worlds]:
+    """Both sides over the union of their items."""
+    names = tuple(dict.fromkeys([*original.names, *published.names]))
+    place = {name: index for index, name in enumerate(names)}
+    moved = np.array([place[name] for name in published.names], dtype=np.int64)
+
+    def recoded(sets: Sets) -> Sets:
+        return Sets.from_flat(sets.owners, moved[sets.items], len(sets), len(names)) if len(moved) else sets
+
+    worlds = Worlds(recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels)
+    return Sets(original.sets.starts, original.sets.items, len(names)), worlds
+
+
+def _row_kinds(worlds: Worlds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    base, doubt = worlds.base.classes()[1], worlds.doubt.classes()[1]
+    keys = np.stack([base, doubt, worlds.threshold], axis=1)
+    _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first.astype(np.int64), kind.reshape(-1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """What the test needs to know of each published row."""
+
+    weights: Any
+    sure: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    threshold: NDArray[np.int64]
+
+
+def _weighed(worlds: Worlds) -> _Rows:
+    """Items of sure weigh 1, of base and doubt K, of doubt alone K²."""
+    from scipy.sparse import csr_matrix
+
+    shape = (len(worlds), worlds.base.width)
+    base, doubt = worlds.base.matrix().astype(np.int64), worlds.doubt.matrix().astype(np.int64)
+    both = base.multiply(doubt).tocsr()
+    weights = base - both + (both * (1 << _BITS)) + (doubt - both) * (1 << 2 * _BITS)
+    kept = np.asarray(both.sum(axis=1), dtype=np.int64).reshape(-1)
+    return _Rows(csr_matrix(weights, shape=shape), worlds.base.sizes - kept, kept, worlds.threshold)
+
+
+def fits(total: NDArray[np.int64], size: NDArray[np.int64], sure: NDArray[np.int64], kept: NDArray[np.int64],
+         threshold: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The test itself, on A + K·E + K²·F."""
+    mask = (1 << _BITS) - 1
+    a, e, f = total & mask, total >> _BITS & mask, total >> 2 * _BITS
+    return np.asarray((a == sure) & (a + e + f == size) & (f + kept - e <= threshold))
+
+
+def _pairs(sets: Sets, worlds: Worlds) -> Any:
+    from scipy.sparse import csr_matrix, vstack
+
+    rows = _weighed(worlds)
+    turned = rows.weights.T.tocsr()
+    blocks = []
+    for first, last in _blocks(sets, worlds):
+        size = sets.sizes[first:last]
+        total = (sets.take(np.arange(first, last)).matrix().astype(np.int64) @ turned).tocoo()
+        good = fits(total.data, size[total.row], rows.sure[total.col], rows.kept[total.col], rows.threshold[total.col])
+        person, row = total.row[good], total.col[good]
+        empty = np.flatnonzero(size == 0)
+        open_rows = np.flatnonzero((rows.sure == 0) & (rows.kept <= rows.threshold))
+        person = np.concatenate([person, np.repeat(empty, len(open_rows))])
+        row = np.concatenate([row, np.tile(open_rows, len(empty))])
+        ones = np.ones(len(row), dtype=np.int64)
+        blocks.append(csr_matrix((ones, (person, row)), shape=(last - first, len(worlds))))
+    return vstack(blocks).tocsr()
+
+
+def _blocks(sets: Sets, worlds: Worlds) -> Iterator[tuple[int, int]]:
+    """Runs of people whose product with all rows stays within bounded memory."""
+    reach = worlds.base.support() + worlds.doubt.support()
+    entries = np.add.reduceat(np.append(reach[sets.items], 0), np.minimum(sets.starts[:-1], len(sets.items)))
+    entries = np.minimum(np.where(sets.sizes > 0, entries, 0), len(worlds)).astype(np.int64)
+    first = 0
+    while first < len(sets):
+        last = first + max(1, int(np.searchsorted(np.cumsum(entries[first:]), _ENTRIES)))
+        yield first, min(last, len(sets))
+        first = last
+
+
+def edge_fits(original: Baskets, published: Worlds, people: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For given pairs of a record and a published row: compatible or not; without looking at any other pair."""
+    sets, worlds = on_one_universe(original, published)
+    known = _weighed(worlds)
+    matrix, verdict = sets.matrix().astype(np.int64), np.empty(len(people), dtype=bool)
+    for first in range(0, len(people), _PAIRS):
+        who, row = people[first : first + _PAIRS], rows[first : first + _PAIRS]
+        total = np.asarray(matrix[who].multiply(known.weights[row]).sum(axis=1), dtype=np.int64).reshape(-1)
+        verdict[first : first + _PAIRS] = fits(total, sets.sizes[who], known.sure[row], known.kept[row], known.threshold[row])
+    return verdict

@@ -1,0 +1,179 @@
+"""Published baskets: everybody's candidates are the published records whose possible worlds contain the own set.
+
+Guarantee, by what is at hand
+    original            candidates are counted exactly on the published columns. Which of them are *equally likely* cannot be
+                        read off them, so a bound on the share of a label is judged for the best-placed candidates: a release
+                        that fails there is broken, one that passes is consistent with its certificate.
+    original and trace  the all-assignments graph itself: exactly the candidates that are equally likely.
+    neither             nothing can be said about people; the finding says so.
+Paper
+    [multitype Def. 1-3, 3.5]; "at least k" on the published parts, "exactly k and equally likely" on the private graph.
+Notation
+    A withheld label is the empty text: no value for models that count different values, a value of its own for models that
+    bound shares.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.base import Reading
+from sfumato.audit.compatible import Compatibility, edge_fits, on_one_universe
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.itemsets import fewest_fits
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.published import from_table
+from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.errors import DataError
+from sfumato.models.base import Model
+from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.l_diversity import LDiversity
+from sfumato.models.p_sensitivity import PSensitivity
+from sfumato.policy.claims import Claim
+from sfumato.release.certificate import Finding
+
+EXACT_UP_TO = 20_000
+"""Records up to which all pairs are looked at even when the trace shows enough of them."""
+
+
+class BasketReading(Reading):
+    """Published records whose possible worlds contain the person's set."""
+
+    name: ClassVar[str] = "baskets"
+
+    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
+        if evidence.original is None:
+            why = "candidates are counted for people; give the original records to judge this"
+            return Finding(claim.model.name, True, claim.model.required(), {}, claim.given, claim.hide, "not judged", why)
+        finding = super().judge(evidence, claim)
+        grade = self._grade(evidence, claim)
+        return Finding(finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade,
+                       finding.reason)
+
+    def _grade(self, evidence: Evidence, claim: Claim) -> str:
+        if _by_share(claim):
+            return "exact" if "assignments" in evidence.private else "bound (at most)"
+        if isinstance(claim.model, KmAnonymity):
+            return "exact"
+        many = "assignments" in evidence.private and len(evidence.original) > EXACT_UP_TO
+        return "bound (at least)" if many else "exact"
+
+    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
+        published = worlds_of(evidence)
+        if isinstance(claim.model, KmAnonymity):
+            sets, worlds = on_one_universe(evidence.original, published)
+            least = fewest_fits(sets, worlds.base, worlds.doubt, worlds.threshold, claim.model.m)
+            return Linkage(np.ones(len(least), dtype=np.int64), least)
+        hidden = {name: label_codes(published, name) for name in claim.hide}
+        graph = evidence.private.get("assignments")
+        if graph is not None and (_by_share(claim) or len(evidence.original) > EXACT_UP_TO):
+            return _from_graph(evidence, published, np.asarray(graph), hidden, by_share=_by_share(claim))
+        known = Compatibility.of(evidence.original, published)
+        candidates = known.candidates()
+        if not _by_share(claim):
+            spread = {name: _as_spread(known.spread(codes, len(values)), values) for name, (codes, values) in hidden.items()}
+            return Linkage(known.people, candidates, spread)
+        degree = int(evidence.public.get("degree", 1))
+        shares = {name: _best_placed(known, codes, values, degree) for name, (codes, values) in hidden.items()}
+        return Linkage(known.people, candidates, shares, note="shares are judged for the best-placed candidates")
+
+
+def worlds_of(evidence: Evidence) -> Worlds:
+    """The published part, read as its columns say."""
+    return from_table(evidence.data, str(evidence.public.get("separator", " ")))
+
+
+def label_codes(published: Worlds, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """A label column as codes, −1 where the label is withheld."""
+    if name not in published.labels:
+        raise DataError(f"the published baskets lack the column '{name}'", where="data")
+    values, codes = np.unique(published.labels[name].astype(str), return_inverse=True)
+    codes = codes.reshape(-1).astype(np.int64)
+    if len(values) and values[0] == WITHHELD:
+        return codes - 1, tuple(values[1:].tolist())
+    return codes, tuple(values.tolist())
+
+
+def _by_share(claim: Claim) -> bool:
+    """Whether the model bounds how often a label may stand, rather than how many different ones there are."""
+    return claim.model.needs_sensitive and not _counts_values(claim.model)
+
+
+def _counts_values(model: Model) -> bool:
+    return isinstance(model, PSensitivity) or (isinstance(model, LDiversity) and model.kind == "distinct")
+
+
+def _as_spread(counts: Any, values: tuple[str, ...]) -> Spread:
+    """Rows without any shown label get one entry of the withheld kind, so that every kind has something to show."""
+    bare = np.diff(counts.indptr) == 0
+    start = np.concatenate([[0], np.cumsum(np.maximum(np.diff(counts.indptr), 1))]).astype(np.int64)
+    value, weight = np.full(start[-1], len(values), dtype=np.int64), np.ones(start[-1], dtype=np.int64)
+    filled = np.repeat(~bare, np.diff(start))
+    value[filled], weight[filled] = counts.indices, counts.data
+    return Spread(start, value, weight, (*values, WITHHELD))
+
+
+def _best_placed(known: Compatibility, codes: NDArray[np.int64], values: tuple[str, ...], degree: int) -> Spread:
+    """The most even choice of `degree` candidates: labels are cut at the lowest level that still leaves that many."""
+    counts = known.spread(codes, len(values))
+    hidden = known.candidates() - np.asarray(counts.sum(axis=1)).reshape(-1)
+    ragged = _as_spread(counts, values)
+    weight = ragged.weight.copy()
+    for kind in range(ragged.kinds):
+        part = slice(ragged.start[kind], ragged.start[kind + 1])
+        weight[part] = _levelled(ragged.weight[part], degree - int(hidden[kind]))
+    extra = np.maximum(degree - np.add.reduceat(weight, ragged.start[:-1]), 0)
+    return _with_singles(Spread(ragged.start, ragged.value, weight, ragged.labels), extra)
+
+
+def _levelled(weight: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    level = 1
+    while np.minimum(weight, level).sum() < wanted and level < weight.max():
+        level += 1
+    return np.minimum(weight, level)
+
+
+def _with_singles(spread: Spread, extra: NDArray[np.int64]) -> Spread:
+    """The spread with `extra[i]` further values of weight one for kind i: withheld labels, each a value of its own."""
+    kind = np.concatenate([spread.kind(), np.repeat(np.arange(spread.kinds), extra)])
+    single = np.arange(int(extra.sum()), dtype=np.int64) + len(spread.labels)
+    value, weight = np.concatenate([spread.value, single]), np.concatenate([spread.weight, np.ones(len(single), dtype=np.int64)])
+    order = np.argsort(kind, kind="stable")
+    start = np.searchsorted(kind[order], np.arange(spread.kinds + 1)).astype(np.int64)
+    return Spread(start, value[order], weight[order], (*spread.labels, *[WITHHELD] * len(single)))
+
+
+def _from_graph(
+    evidence: Evidence,
+    published: Worlds,
+    graph: NDArray[np.int64],
+    hidden: dict[str, tuple[NDArray[np.int64], tuple[str, ...]]],
+    *,
+    by_share: bool,
+) -> Linkage:
+    """Candidates as the private graph has them: row r, column j of `graph` is the record behind published row j in round r."""
+    degree, count = graph.shape
+    people, rows = graph.reshape(-1).astype(np.int64), np.tile(np.arange(count, dtype=np.int64), degree)
+    good = edge_fits(evidence.original, published, people, rows)
+    people, rows = people[good], rows[good]
+    records = len(evidence.original)
+    candidates = np.bincount(people, minlength=records).astype(np.int64)
+    spread = {}
+    for name, (codes, values) in hidden.items():
+        shown = codes[rows] if not by_share else np.where(codes >= 0, codes, len(values) + np.arange(count))[rows]
+        labels = values if not by_share else (*values, *[WITHHELD] * count)
+        seen = shown >= 0
+        spread[name] = _as_spread(_counted(people[seen], shown[seen], records, len(labels)), labels)
+    note = f"{degree} candidates each, as drawn" if by_share else ""
+    return Linkage(np.ones(records, dtype=np.int64), candidates, spread, note)
+
+
+def _counted(people: NDArray[np.int64], value: NDArray[np.int64], records: int, values: int) -> Any:
+    from scipy.sparse import csr_matrix
+
+    counts = csr_matrix((np.ones(len(people), dtype=np.int64), (people, value)), shape=(records, max(values, 1)))
+    counts.sum_duplicates()
+    return counts

@@ -1,0 +1,199 @@
+"""All tables that keep the properties of a release, as linear inequalities written anew for the audit.
+
+Notation
+    level      a value as a whole number in units of its domain
+    variable   the cells of one column that must move together: those of a partition that share a value, else one cell each
+    row        low ≤ Σ weight · level ≤ high
+
+Invariants
+    I1  The original keeps every row; bounds are how far it is from breaking them, by the audit's own evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.rules import Judge
+from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.policy.replacements import Ordered
+from sfumato.policy.rules import Inequality, conjuncts, linear_comparison
+from sfumato.policy.rules.tree import Aggregate, Cell, Column, Compare, Localities
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Rows = tuple[Ints, Ints, Floats, Floats, Floats]
+"""Row number, variable and weight of every term; low and high of every row."""
+
+
+_NEAR = 1e-6
+
+
+def localities_of(evidence: Evidence) -> Iterator[tuple[Localities, str]]:
+    """Every `localities(…)` of the policy with each of its columns."""
+    for rule in rules_of(evidence.policy):
+        if isinstance(rule.body, Localities):
+            yield from ((rule.body, column.name) for column in rule.body.columns)
+
+
+def levels(evidence: Evidence, name: str, domain: Ordered) -> tuple[Ints, Ints]:
+    """A replaced column before and after, by original record; a value outside the domain's writing counts as its lowest."""
+    assert evidence.behind is not None
+    found = []
+    for table in (evidence.original, evidence.data):
+        text = table.text(name)
+        own = [domain.level(label) for label in text.labels]
+        found.append(np.array([domain.low if level is None else level for level in own], dtype=np.int64)[text.codes])
+    after = np.empty_like(found[1])
+    after[evidence.behind["data"]] = found[1]
+    return found[0], after
+
+
+class Space:
+    """The variables, rows and parts around one release."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.records = int(evidence.original.rows)
+        self.domains = {name: d for name, d in replacements_of(evidence.policy).items() if isinstance(d, Ordered)}
+        pairs = {name: levels(evidence, name, domain) for name, domain in self.domains.items()}
+        self.before = {name: pair[0] for name, pair in pairs.items()}
+        self.after = {name: pair[1] for name, pair in pairs.items()}
+        self.of = self._variables()
+        self.size = np.bincount(np.concatenate([np.empty(0, np.int64), *self.of.values()]))
+        self.bounds = self._box()
+        self._join(list(self._rows()))
+
+    def _variables(self) -> dict[str, Ints]:
+        sizes = {name: rule.partition or max(1, self.records) for rule, name in localities_of(self.evidence)}
+        found, taken = {}, 0
+        for name in self.domains:
+            own = np.arange(self.records)
+            if name in sizes:
+                own = np.unique(np.column_stack([own // sizes[name], self.before[name]]), axis=0, return_inverse=True)[1].ravel()
+            found[name] = own + taken
+            taken += int(own.max(initial=-1)) + 1
+        return found
+
+    def _box(self) -> Floats:
+        box = np.empty((self.size.size, 2))
+        for name, domain in self.domains.items():
+            box[self.of[name]] = (domain.low, domain.high)
+        for rule, name in localities_of(self.evidence):
+            size = rule.partition or max(1, self.records)
+            for start in range(0, self.records if self.evidence.private.get("range") == "partition" else 0, size):
+                inside = slice(start, start + size)
+                box[self.of[name][inside]] = (self.before[name][inside].min(), self.before[name][inside].max())
+        return box
+
+    def _rows(self) -> Iterator[Rows]:
+        for name, triples in self.evidence.private.get("localities", {}).items():
+            yield from _locality_rows(self.of[name], self.before[name], triples)
+        original = {name: self.evidence.original.text(name) for name in self.evidence.original.names}
+        judge = Judge({None: original}, {None: original})
+        for part in (part for rule in rules_of(self.evidence.policy) for part in conjuncts(rule.body)):
+            wanted = linear_comparison(part)
+            if isinstance(part, Compare) and wanted is not None:
+                yield self._rule_rows(part, wanted, judge)
+
+    def _rule_rows(self, part: Compare, wanted: Inequality, judge: Judge) -> Rows:
+        left, right = judge.value(part.left, None), judge.value(part.right, None)
+        ahead = left.parts / left.denominator - right.parts / right.denominator
+        count = self.records if any(isinstance(atom, Column) for atom in wanted.terms) else 1
+        row, variable, weight = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        for atom, factor in wanted.terms.items():
+            own, cells = self._cells(atom, count)
+            row.append(own)
+            variable.append(cells)
+            weight.append(np.full(own.size, float(factor) * self._scale(atom)))
+        rows, variables, weights = np.concatenate(row), np.concatenate(variable), np.concatenate(weight)
+        reached = np.bincount(rows, weights * self._level_of(variables), minlength=count).astype(np.float64)
+        slack = float(wanted.tolerance) if wanted.operator == "=" else 0.0
+        edge = np.asarray(reached - np.broadcast_to(ahead, (count,)), dtype=np.float64)  # I1
+        low = edge - slack if wanted.operator in ("=", ">=", ">") else np.full(count, -np.inf)
+        high = edge + slack if wanted.operator in ("=", "<=", "<") else np.full(count, np.inf)
+        return rows, variables, weights, low, high
+
+    def _cells(self, atom: Any, count: int) -> tuple[Ints, Ints]:
+        """The row and the variable of every replaced cell an atom stands for."""
+        column = _column(atom)
+        none = np.empty(0, np.int64)
+        if column.original or column.name not in self.domains:
+            return none, none
+        own = self.of[column.name]
+        if isinstance(atom, Aggregate):
+            return np.zeros(own.size, np.int64), own
+        return np.arange(count), own[atom.record - 1 : atom.record].repeat(count) if isinstance(atom, Cell) else own
+
+    def _scale(self, atom: Any) -> float:
+        name = _column(atom).name
+        unit = self.domains[name].unit if name in self.domains else 1
+        return 1 / unit / (self.records if isinstance(atom, Aggregate) and atom.function == "mean" else 1)
+
+    def _level_of(self, variables: Ints) -> Floats:
+        start = np.empty(self.size.size)
+        for name, own in self.of.items():
+            start[own] = self.before[name]
+        return start[variables]
+
+    def _join(self, found: list[Rows]) -> None:
+        from scipy import sparse
+        from scipy.sparse.csgraph import connected_components
+
+        offset, row = 0, []
+        for own, _, _, low, _ in found:
+            row.append(own + offset)
+            offset += low.size
+        empty = np.empty(0)
+        variable, weight, self.low, self.high = (np.concatenate([empty, *(rows[i] for rows in found)]) for i in (1, 2, 3, 4))
+        rows = np.concatenate([empty, *row]).astype(np.int64)
+        self.matrix = sparse.csr_matrix((weight, (rows, variable.astype(np.int64))), shape=(offset, self.size.size))
+        blocks: Any = [[sparse.identity(self.size.size), self.matrix.T], [self.matrix, None]]
+        whole = sparse.bmat(blocks) if offset else None
+        part = np.arange(self.size.size) if whole is None else connected_components(whole, directed=False)[1]
+        self.part, self.part_of_row = part[: self.size.size], part[self.size.size :]
+
+    def unchanged(self) -> tuple[Ints, Ints]:
+        """Variables whose published value is the original one, and their levels."""
+        old, new = np.empty(self.size.size, np.int64), np.empty(self.size.size, np.int64)
+        for name, own in self.of.items():
+            old[own], new[own] = self.before[name], self.after[name]
+        same = np.flatnonzero(old == new)
+        return same, old[same]
+
+    def is_pinned(self, variable: int, level: int) -> bool:
+        """Whether no level but this one is left for the variable; two linear programs over its part at most."""
+        return all(self._furthest(variable, sign) < sign * level + 1 - _NEAR for sign in (1, -1))
+
+    def _furthest(self, variable: int, sign: int) -> float:
+        """The largest sign · level the variable can have."""
+        from scipy import sparse
+        from scipy.optimize import linprog
+
+        cells, rows = np.flatnonzero(self.part == self.part[variable]), np.flatnonzero(self.part_of_row == self.part[variable])
+        own, low, high = self.matrix[rows][:, cells], self.low[rows], self.high[rows]
+        upper, lower = np.isfinite(high), np.isfinite(low)
+        limits = sparse.vstack([own[upper], -own[lower]]) if rows.size else None
+        most = np.concatenate([high[upper], -low[lower]]) if rows.size else None
+        box: Any = self.bounds[cells]
+        solved = linprog(-sign * (cells == variable), A_ub=limits, b_ub=most, bounds=box, method="highs")
+        return -float(solved.fun) if solved.fun is not None else float(np.inf)
+
+def _column(atom: Any) -> Column:
+    column = atom.column if isinstance(atom, Cell) else atom.argument if isinstance(atom, Aggregate) else atom
+    assert isinstance(column, Column)
+    return column
+
+
+def _locality_rows(of: Ints, before: Ints, triples: Ints) -> Iterator[Rows]:
+    """Both gaps compared, and the order of the three, for every sampled triple."""
+    a, b, c = triples[:, :3].T
+    sign = np.where(2 * before[b] - before[a] - before[c] > 0, 1.0, -1.0)
+    row, zero, free = np.arange(a.size), np.zeros(a.size), np.full(a.size, np.inf)
+    yield np.tile(row, 3), of[np.concatenate([b, a, c])], np.concatenate([2 * sign, -sign, -sign]), zero, free
+    for lower, upper in ((a, b), (b, c)):
+        yield np.tile(row, 2), of[np.concatenate([upper, lower])], np.repeat([1.0, -1.0], a.size), zero, free

@@ -1,0 +1,103 @@
+"""Set-valued records: what each person bought, was prescribed or looked for, and labels that must not be tied to them.
+
+Items are public knowledge about a record (an outsider may know the whole set); labels are the sensitive columns that travel
+beside it. The universe keeps the order in which the source shows its items, ascending when all are whole numbers, because the
+Gray order depends on the order of the columns.
+
+Paper
+    [multitype 3.1, 3.4]: a record is a characteristic vector over a universe of items with an optional sensitive label.
+
+>>> sports = Baskets.of([["jogging", "swimming"], ["swimming", "tennis"]], {"religion": ["a", "b"]})
+>>> sports.names, len(sports), sports.set_of(1)
+(('jogging', 'swimming', 'tennis'), 2, frozenset({'swimming', 'tennis'}))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.sets import Sets
+from sfumato.errors import DataError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Baskets:
+    """Records as `sets` over the item `names`, with one array of text per label column."""
+
+    sets: Sets
+    names: tuple[str, ...]
+    labels: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.names) != self.sets.width:
+            raise DataError("the universe names more or fewer items than the sets use", where="baskets")
+        for name, column in self.labels.items():
+            if len(column) != len(self.sets):
+                raise DataError(f"column '{name}' has {len(column)} values for {len(self.sets)} records", where="baskets")
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[Sequence[str]], labels: Mapping[str, Sequence[str]] | None = None, names: Sequence[str] = ()
+    ) -> Baskets:
+        """From rows of item names; `names` fixes the universe and its order, otherwise `universe` decides."""
+        listed = [list(row) for row in rows]
+        known = tuple(names) or universe(item for row in listed for item in row)
+        code = {name: index for index, name in enumerate(known)}
+        if len(code) != len(known):
+            raise DataError("an item is named twice in the universe", where="items")
+        try:
+            sets = Sets.of(([code[item] for item in row] for row in listed), len(known))
+        except KeyError:
+            raise DataError("a record holds an item that the universe does not name", where="items") from None
+        columns = {name: np.array(list(column), dtype=object) for name, column in (labels or {}).items()}
+        return cls(sets, known, columns)
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    @property
+    def rows(self) -> int:
+        return len(self.sets)
+
+    def set_of(self, record: int) -> frozenset[str]:
+        return frozenset(self.names[item] for item in self.sets.row(record))
+
+    def take(self, rows: Sequence[int] | NDArray[Any]) -> Baskets:
+        chosen = np.asarray(rows, dtype=np.int64)
+        return Baskets(self.sets.take(chosen), self.names, {name: column[chosen] for name, column in self.labels.items()})
+
+    def label_codes(self, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+        """A label column as codes, with the values the codes stand for in alphabetical order."""
+        values, codes = np.unique(self.labels[name].astype(str), return_inverse=True)
+        return codes.astype(np.int64), tuple(values.tolist())
+
+    def recoded(self, names: Sequence[str]) -> Baskets:
+        """The same records over another universe that contains every item in use."""
+        place = {name: index for index, name in enumerate(names)}
+        if not all(self.names[item] in place for item in np.unique(self.sets.items)):
+            raise DataError("a record holds an item that the other side does not know", where="items")
+        moved = np.array([place.get(name, 0) for name in self.names], dtype=np.int64)
+        sets = Sets.from_flat(self.sets.owners, moved[self.sets.items], len(self), len(names))
+        return Baskets(sets, tuple(names), self.labels)
+
+
+def universe(items: Iterable[str]) -> tuple[str, ...]:
+    """Distinct items: ascending when all are whole numbers, otherwise in order of first appearance.
+
+    >>> universe(["10", "9", "10"]), universe(["tea", "9"])
+    (('9', '10'), ('tea', '9'))
+    """
+    seen = tuple(dict.fromkeys(items))
+    if all(item.isdigit() for item in seen):
+        return tuple(sorted(seen, key=lambda item: (int(item), item)))
+    return seen
+
+
+def reading_order(names: Sequence[str]) -> tuple[str, ...]:
+    """The order in which a release lists items: by number or alphabet, so that it says nothing about the source's order."""
+    return universe(names) if all(name.isdigit() for name in names) else tuple(sorted(names))

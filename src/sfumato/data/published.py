@@ -1,0 +1,75 @@
+"""Published set-valued records as a table and back: the columns items, distance_items, threshold, then the labels.
+
+Items of a cell stand in reading order (by number or alphabet), separated by `separator`; the order of the source shows nowhere.
+
+>>> from sfumato.data.worlds import Worlds
+>>> table = to_table(Worlds.of([["b", "a"]], [["c"]], [1], {"creed": ["x"]}))
+>>> table.to_pylist()
+[{'items': 'a b', 'distance_items': 'c', 'threshold': 1, 'creed': 'x'}]
+>>> from_table(Table(table)).threshold.tolist()
+[1]
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.data.baskets import reading_order
+from sfumato.data.sets import Sets
+from sfumato.data.table import Table
+from sfumato.data.worlds import Worlds
+from sfumato.errors import DataError
+
+ITEMS, DOUBT, THRESHOLD = "items", "distance_items", "threshold"
+OWN = (ITEMS, DOUBT, THRESHOLD)
+
+
+def to_table(worlds: Worlds, separator: str = " ") -> pa.Table:
+    """The records as they stand in ``data.csv``."""
+    names = reading_order(worlds.names)
+    rank = _rank(worlds, names)
+    columns = {
+        ITEMS: pa.array(_written(worlds.base, rank, names, separator), pa.string()),
+        DOUBT: pa.array(_written(worlds.doubt, rank, names, separator), pa.string()),
+        THRESHOLD: pa.array(worlds.threshold, pa.int64()),
+    }
+    return pa.table(columns | {name: pa.array(column.tolist(), pa.string()) for name, column in worlds.labels.items()})
+
+
+def _rank(worlds: Worlds, names: tuple[str, ...]) -> NDArray[np.int64]:
+    place = {name: index for index, name in enumerate(names)}
+    return np.array([place[name] for name in worlds.names], dtype=np.int64)
+
+
+def _written(sets: Sets, rank: NDArray[np.int64], names: tuple[str, ...], separator: str) -> list[str]:
+    ranked = Sets.from_flat(sets.owners, rank[sets.items], len(sets), max(len(names), 1))
+    words = np.array([*names, ""], dtype=object)[ranked.items].tolist()
+    bounds = ranked.starts.tolist()
+    return [separator.join(words[begin:end]) for begin, end in pairwise(bounds)]
+
+
+def from_table(table: Table, separator: str = " ") -> Worlds:
+    """What a reader of the published file sees; refuses files that are not of this form."""
+    missing = [name for name in OWN if name not in table.names]
+    if missing:
+        raise DataError(f"the published baskets lack the column '{missing[0]}'", where="data")
+    text = table.text(THRESHOLD)
+    if not all(label.isdigit() for label in text.labels):
+        raise DataError("a threshold is no whole number", where="data")
+    threshold = np.array([int(label) for label in text.labels], dtype=np.int64)[text.codes]
+    labels = {}
+    for name in (name for name in table.names if name not in OWN):
+        column = table.text(name)
+        labels[name] = np.array(column.labels, dtype=object)[column.codes]
+    bare = Worlds.of(_split(table, ITEMS, separator), _split(table, DOUBT, separator), threshold.tolist())
+    return Worlds(bare.base, bare.doubt, bare.threshold, bare.names, labels)
+
+
+def _split(table: Table, name: str, separator: str) -> list[list[str]]:
+    text = table.text(name)
+    split = [[item for item in label.split(separator) if item] for label in text.labels]
+    return [split[code] for code in text.codes]

@@ -1,0 +1,1 @@
+"""Earlier releases of the same table, and how to read several releases side by side."""

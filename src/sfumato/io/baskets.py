@@ -1,0 +1,157 @@
+"""``kind: baskets``: set-valued records from the files people have.
+
+==========  =======================================================================================
+format      what a file looks like
+==========  =======================================================================================
+fimi        one record per line, items separated by blanks, no header (``.dat``, ``.dat.gz``)
+items       a table with one column of items; every other column is a label
+long        a table with one row per (record, item); other columns are labels, the same on all rows of a record
+wide        a table with one 0/1 column per item; columns with other values, or named in `labels`, are labels
+==========  =======================================================================================
+
+``auto`` takes fimi for ``.dat`` and ``.txt``, long when `record` is named, items when `items` is, wide otherwise.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sfumato.data.baskets import Baskets, universe
+from sfumato.data.sets import Sets
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+from sfumato.io.base import Source
+from sfumato.io.files import read_file
+from sfumato.io.frames import from_frame
+from sfumato.io.sql import is_url, read_sql
+
+Format = Literal["auto", "fimi", "items", "long", "wide"]
+_FLAGS = {"0": False, "1": True, "": False, "false": False, "true": True}
+
+
+class BasketSource(Source):
+    """Set-valued records: a FIMI file, a column of items, (record, item) rows, or a 0/1 table."""
+
+    name: ClassVar[str] = "baskets"
+    private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "record")
+
+    format: Format = Field(default="auto", description="fimi, items, long, wide, or auto")
+    items: str = Field(default="", description="the column with the items (items), or with one item per row (long)")
+    record: str = Field(default="", description="the column that tells records apart (long)")
+    labels: tuple[str, ...] = Field(default=(), description="columns of a wide table that are no items")
+    separator: str = Field(default=" ", min_length=1, description="what stands between the items of a record")
+    table: str = Field(default="", description="which table, when the source is a database")
+
+    def read(self, data: Any = None) -> Baskets:
+        if isinstance(data, Baskets):
+            return data
+        if data is None and not self.source:
+            raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
+        given = data if data is not None else (self.source if is_url(self.source) else self.path())
+        if isinstance(given, str | Path) and not is_url(str(given)):
+            return self._from_path(Path(given))
+        return self._from_table(Table(read_sql(str(given), self.table) if isinstance(given, str) else from_frame(given)))
+
+    def _from_path(self, path: Path) -> Baskets:
+        ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+        if self.format == "fimi" or (self.format == "auto" and ending in {"dat", "fimi"}):
+            return read_fimi(path, self.separator)
+        return self._from_table(Table(read_file(path)))
+
+    def _from_table(self, table: Table) -> Baskets:
+        if self.format == "long" or (self.format == "auto" and self.record):
+            return from_long(table, self.record, self.items)
+        if self.format == "items" or (self.format == "auto" and self.items):
+            return from_items(table, self.items, self.separator)
+        return from_wide(table, self.labels)
+
+
+def read_fimi(path: Path, separator: str = " ") -> Baskets:
+    """One record per line; blank lines are not records."""
+    if not path.is_file():
+        raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.name.lower().endswith(".gz") else path.read_bytes()
+        lines = content.decode("utf-8").splitlines()
+    except (OSError, EOFError, UnicodeDecodeError):
+        raise DataError(f"{path.name} cannot be read as lines of text", where=str(path)) from None
+    return _filled(Baskets.of(_split(line, separator) for line in lines if line.strip()), path.name)
+
+
+def _split(line: str, separator: str) -> list[str]:
+    if separator.isspace():
+        return line.split()
+    return [item for item in (part.strip() for part in line.split(separator)) if item]
+
+
+def _filled(baskets: Baskets, name: str) -> Baskets:
+    if not len(baskets):
+        raise DataError(f"{name} has no records", hint="give at least one record")
+    return baskets
+
+
+def _labels(table: Table, names: list[str]) -> dict[str, NDArray[np.object_]]:
+    columns = {}
+    for name in names:
+        text = table.text(name)
+        columns[name] = np.array(text.labels, dtype=object)[text.codes]
+    return columns
+
+
+def from_items(table: Table, items: str, separator: str = " ") -> Baskets:
+    """One record per row, its items in one column (text with separators, or lists)."""
+    if not items:
+        raise DataError("which column holds the items is not said", hint="add 'items: <column>' under data")
+    column = table.column(items)
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        rows = [[str(item) for item in row or []] for row in column.to_pylist()]
+    else:
+        text = table.text(items)
+        split = [_split(label, separator) for label in text.labels]
+        rows = [split[code] for code in text.codes]
+    bare = Baskets.of(rows)
+    return Baskets(bare.sets, bare.names, _labels(table, [name for name in table.names if name != items]))
+
+
+def from_long(table: Table, record: str, item: str) -> Baskets:
+    """One row per (record, item)."""
+    if not record or not item:
+        hint = "add 'record: <column>' and 'items: <column>' under data"
+        raise DataError("which columns hold the record and the item is not said", hint=hint)
+    owner, thing = table.text(record), table.text(item)
+    names = universe(label for label in thing.labels if label)
+    place = {name: index for index, name in enumerate(names)}
+    code = np.array([place.get(label, -1) for label in thing.labels], dtype=np.int64)[thing.codes]
+    there = code >= 0
+    sets = Sets.from_flat(owner.codes[there], code[there], len(owner.labels), len(names))
+    first = np.unique(owner.codes, return_index=True)[1]
+    labels = {}
+    for name in (name for name in table.names if name not in (record, item)):
+        text = table.text(name)
+        if (text.codes != text.codes[first][owner.codes]).any():
+            raise DataError(f"column '{name}' differs between rows of the same record", hint="leave it out of the source")
+        labels[name] = np.array(text.labels, dtype=object)[text.codes[first]]
+    return Baskets(sets, names, labels)
+
+
+def from_wide(table: Table, labels: tuple[str, ...] = ()) -> Baskets:
+    """One 0/1 column per item."""
+    flags: dict[str, NDArray[np.bool_]] = {}
+    for name in (name for name in table.names if name not in labels):
+        text = table.text(name)
+        if all(label.lower() in _FLAGS for label in text.labels):
+            flags[name] = np.array([_FLAGS[label.lower()] for label in text.labels], dtype=bool)[text.codes]
+    if not flags:
+        raise DataError("no column of the table holds 0 and 1 only", hint="name the column of items with 'items:' under data")
+    return Baskets(
+        Sets.from_dense(np.column_stack(list(flags.values()))),
+        tuple(flags),
+        _labels(table, [name for name in table.names if name not in flags]),
+    )

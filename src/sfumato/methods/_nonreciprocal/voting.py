@@ -1,0 +1,39 @@
+"""From an all-assignments graph to what is published: the vote of each published record's preimages.
+
+Paper
+    [multitype 3.5].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.sets import Sets
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Base, doubt and threshold of every published record, and its distance from each of its preimages."""
+
+    base: Sets
+    doubt: Sets
+    threshold: NDArray[np.int64]
+    distance: NDArray[np.int64]
+
+
+def vote(sets: Sets, preimages: NDArray[np.int32]) -> Votes:
+    """The published form of each row of `preimages` (record numbers)."""
+    from sfumato.kernels.votes import vote as count_votes
+
+    rows = np.ascontiguousarray(preimages, dtype=np.int32)
+    base_starts, base, doubt_starts, doubt, threshold, distance = count_votes(sets.starts, sets.items, rows, sets.width)
+    width = sets.width
+    return Votes(Sets(base_starts, base, width), Sets(doubt_starts, doubt, width), threshold, distance.reshape(rows.shape))
+
+
+def expected_error_rate(sets: Sets, preimages: NDArray[np.int32], votes: Votes) -> float:
+    """The bit error rate averaged over all edges: what to expect before the assignment is drawn [multitype 3.7.1]."""
+    return float((votes.distance / np.maximum(sets.sizes[preimages], 1)).mean())

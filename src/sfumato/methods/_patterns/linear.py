@@ -1,0 +1,278 @@
+"""From the rules of `keep:` to the rows of a polytope.
+
+Paper
+    [multitype Def. 4]: a property of interest is a linear inequality between values of the table.
+
+Notation
+    level      a value as an integer: value · unit of its column (days for dates)
+    instance   a rule over columns stands for one inequality in every record; a rule over cells `v[3]` or totals for one
+
+Invariants
+    I1  Rows are exact: coefficients and bounds are fractions, multiplied out to integers; on the lattice a strict inequality is
+        one that is reached a unit later.
+    I2  Columns that are not replaced and `original.v` are constants of their record.
+
+>>> import numpy as np
+>>> from sfumato.policy.rules import parse
+>>> v = Replaced(np.array([3, 5, 11, 27, 33, 45]), 0, 50)
+>>> space = Sheet({"v": v}, 6).polytope([parse("v[1] + v[2] <= v[3]"), parse("v[3] + v[5] < 2 * v[4]")], Randomness(1))[0]
+>>> space.part_count
+2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from fractions import Fraction
+from math import ceil, floor, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, PolicyError
+from sfumato.methods._patterns.localities import Pattern, localities
+from sfumato.methods._patterns.polytope import Gathering, Polytope
+from sfumato.policy.rules import Inequality, Rule, conjuncts, linear_comparison
+from sfumato.policy.rules.tree import Aggregate, Cell, Column, Condition, Date, Localities, Node, Number, Statement, Text
+from sfumato.randomness import Randomness
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A column to be replaced: its levels, the lowest and highest level of its domain, and the unit."""
+
+    levels: Ints
+    low: int
+    high: int
+    unit: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The table as rules see it; `fixed` gives the values of a column that is published as it is."""
+
+    replaced: dict[str, Replaced]
+    records: int
+    fixed: Callable[[str], list[Fraction]] | None = None
+    narrow: bool = False
+    """Whether values of a partition stay between its least and largest one."""
+
+    def polytope(self, rules: Iterable[Rule], chance: Randomness) -> tuple[Polytope, dict[str, Ints], dict[str, Pattern]]:
+        """The space of tables that keep all rules, the variable of every cell, and the sampled localities by column."""
+        rules = list(rules)
+        patterns = self._patterns(rules, chance)
+        variable = self._variables(patterns)
+        space = self._gathering(variable)
+        if self.narrow:
+            _narrow(space, patterns, variable)
+        for name, pattern in patterns.items():
+            _post_pattern(space, pattern, int(variable[name].min()) if self.records else 0, name)
+        for rule in rules:
+            for part in conjuncts(rule.body):
+                if not isinstance(part, Localities):
+                    _Posting(self, space, variable, rule).post(_inequality(part, rule))
+        return space.close(), variable, patterns
+
+    def _patterns(self, rules: list[Rule], chance: Randomness) -> dict[str, Pattern]:
+        found: dict[str, Pattern] = {}
+        for rule, body in ((rule, rule.body) for rule in rules if isinstance(rule.body, Localities)):
+            for name in (column.name for column in body.columns):
+                if name in found:
+                    raise PolicyError(f"two rules name the localities of '{name}'", where=f"keep: {rule}")
+                source = chance.child("localities").child(name)
+                found[name] = localities(self.replaced[name].levels, body.partition, float(body.sample), source)
+        return found
+
+    def _variables(self, patterns: dict[str, Pattern]) -> dict[str, Ints]:
+        found, taken = {}, 0
+        for name in self.replaced:
+            own = patterns[name].points if name in patterns else np.arange(self.records, dtype=np.int64)
+            found[name] = own + taken
+            taken += int(own.max(initial=-1)) + 1
+        return found
+
+    def _gathering(self, variable: dict[str, Ints]) -> Gathering:
+        count = 1 + max((int(own.max(initial=-1)) for own in variable.values()), default=-1)
+        start, strand, lower, upper = (np.zeros(count, np.int64) for _ in range(4))
+        for number, (name, own) in enumerate(variable.items()):
+            column = self.replaced[name]
+            start[own], strand[own], lower[own], upper[own] = column.levels, number, column.low, column.high
+        return Gathering(start, strand, lower, upper)
+
+
+def _narrow(space: Gathering, patterns: dict[str, Pattern], variable: dict[str, Ints]) -> None:
+    """Each partition's own least and largest value as the box of its variables."""
+    for name, pattern in patterns.items():
+        own = np.unique(variable[name])
+        edges, values = pattern.edges[:-1], space.start[own]
+        sizes = np.diff(pattern.edges)
+        space.lower[own] = np.repeat(np.minimum.reduceat(values, edges), sizes)
+        space.upper[own] = np.repeat(np.maximum.reduceat(values, edges), sizes)
+
+
+def _post_pattern(space: Gathering, pattern: Pattern, first: int, name: str) -> None:
+    from sfumato.kernels.localities import WIDE
+
+    i, j, k, side = pattern.triples.T
+    sign, row = np.where(side == WIDE, 1, -1), np.arange(i.size)
+    space.add(
+        np.concatenate([row, row, row]),
+        np.concatenate([i, j, k]) + first,
+        np.concatenate([-sign, 2 * sign, -sign]),
+        np.zeros(i.size, np.int64),
+        f"localities of {name}",
+    )
+    space.add_order(pattern.order + first, f"localities of {name}")
+
+
+@dataclass(slots=True)
+class _Posting:
+    """One rule on its way into the gathering."""
+
+    sheet: Sheet
+    space: Gathering
+    variable: dict[str, Ints]
+    rule: Rule
+    terms: list[tuple[Ints, Fraction]] = field(default_factory=list)
+    """(variables, coefficient): one variable per instance, or one for all of them."""
+    totals: list[tuple[Ints, Fraction]] = field(default_factory=list)
+    """(all variables of a column, coefficient) of sums and means."""
+    constants: list[tuple[list[Fraction], Fraction]] = field(default_factory=list)
+
+    def post(self, wanted: Inequality) -> None:
+        for atom, weight in wanted.terms.items():
+            self._take(atom, weight)
+        if not self.terms and not self.totals:
+            return
+        count = self.sheet.records if any(isinstance(atom, Column) for atom in wanted.terms) else 1
+        for sign, operator, bound in _sides(wanted):
+            self._add(sign, operator, bound, count)
+
+    def _take(self, atom: Any, weight: Fraction) -> None:
+        if isinstance(atom, Aggregate):
+            return self._take_total(atom, weight)
+        column, record = (atom.column, atom.record) if isinstance(atom, Cell) else (atom, None)
+        if record is not None and record > self.sheet.records:
+            hint = f"the data has {self.sheet.records} records"
+            raise DataError(f"the rule names record {record}", where=f"keep: {self.rule}", hint=hint)
+        chosen = slice(None) if record is None else slice(record - 1, record)
+        replaced = self.sheet.replaced.get(column.name)
+        if replaced is not None and not column.original:
+            self.terms.append((self.variable[column.name][chosen], weight / replaced.unit))
+        elif replaced is not None:  # I2
+            self.constants.append(([Fraction(int(x), replaced.unit) for x in replaced.levels[chosen]], weight))
+        elif self.sheet.fixed is not None:
+            self.constants.append((self.sheet.fixed(column.name)[chosen], weight))
+
+    def _take_total(self, atom: Aggregate, weight: Fraction) -> None:
+        column = atom.argument
+        assert isinstance(column, Column)
+        replaced = self.sheet.replaced[column.name]
+        share = Fraction(1, max(1, self.sheet.records)) if atom.function == "mean" else Fraction(1)
+        if column.original:
+            total = Fraction(int(replaced.levels.sum()), replaced.unit)
+            self.constants.append(([total], weight * share))
+        else:
+            self.totals.append((self.variable[column.name], weight * share / replaced.unit))
+
+    def _add(self, sign: int, operator: str, bound: Fraction, count: int) -> None:
+        scale = lcm(*(weight.denominator for _, weight in (*self.terms, *self.totals)))
+        bounds = [(bound - sign * constant) * scale for constant in self._constant(count)]
+        row, variable, coefficient = self._rows(sign * scale, count)
+        if operator == "=":
+            if any(value.denominator != 1 for value in bounds):
+                raise DataError("no values of the domains can satisfy the rule", where=f"keep: {self.rule}")
+            self.space.add_equal(row, variable, coefficient, [int(value) for value in bounds], str(self.rule))
+            return
+        reached = [floor(value) + 1 if operator == ">" else ceil(value) for value in bounds]  # I1
+        self.space.add(row, variable, coefficient, reached, str(self.rule))
+
+    def _constant(self, count: int) -> list[Fraction]:
+        total = [Fraction(0)] * count
+        for values, weight in self.constants:
+            spread = values if len(values) == count else values * count
+            total = [one + weight * other for one, other in zip(total, spread, strict=True)]
+        return total
+
+    def _rows(self, scale: int, count: int) -> tuple[Ints, Ints, Ints]:
+        rows, variables, coefficients = [], [], []
+        for own, weight in self.terms:
+            rows.append(np.arange(count))
+            variables.append(np.broadcast_to(own, count))
+            coefficients.append(np.full(count, int(weight * scale)))
+        for own, weight in self.totals:
+            rows.append(np.zeros(own.size, np.int64))
+            variables.append(own)
+            coefficients.append(np.full(own.size, int(weight * scale)))
+        return np.concatenate(rows), np.concatenate(variables), np.concatenate(coefficients)
+
+
+def _sides(wanted: Inequality) -> Iterator[tuple[int, str, Fraction]]:
+    """The comparison as one or two of: sign · terms ≥, > or = bound."""
+    bound, slack = wanted.bound, wanted.tolerance
+    if wanted.operator == "=" and slack:
+        yield 1, ">=", bound - slack
+        yield -1, ">=", -bound - slack
+    elif wanted.operator in ("<", "<="):
+        yield -1, wanted.operator.replace("<", ">"), -bound
+    else:
+        yield 1, wanted.operator, bound
+
+
+def _inequality(part: Condition | Statement, rule: Rule) -> Inequality:
+    found = linear_comparison(_numbered(part))
+    if found is None or obstacle(rule):
+        raise _refused(rule, obstacle(rule))
+    return found
+
+
+def obstacle(rule: Rule) -> str:
+    """Why the walk cannot keep the rule, known from its words alone; empty when it can."""
+    return next((why for part in conjuncts(rule.body) if (why := _obstacle(part))), "")
+
+
+def _obstacle(part: Condition | Statement) -> str:
+    if isinstance(part, Localities):
+        return ""
+    found = linear_comparison(_numbered(part))
+    if found is None:
+        return "is not a linear inequality"
+    if found.operator == "!=":
+        return "excludes single values"
+    totals = [atom for atom in found.terms if isinstance(atom, Aggregate)]
+    if any(atom.function not in ("sum", "mean") or atom.where or atom.by for atom in totals):
+        return "has a total other than sum or mean of a whole column"
+    if not all(isinstance(atom.argument, Column) for atom in totals):
+        return "has a total of more than one column"
+    if totals and any(isinstance(atom, Column) for atom in found.terms):
+        return "compares every record with a total"
+    return ""
+
+
+def _numbered(node: Any) -> Any:
+    """The tree with days as day numbers, so that dates are linear too."""
+    if isinstance(node, Date):
+        return Number(Fraction(node.value.toordinal()), at=node.at)
+    if isinstance(node, Text) and (day := _day(node.value)) is not None:
+        return Number(Fraction(day), at=node.at)
+    if not isinstance(node, Node) or isinstance(node, Column):
+        return node
+    changes = {entry.name: _numbered(getattr(node, entry.name)) for entry in fields(node) if entry.name != "at"}
+    return replace(node, **changes)
+
+
+def _day(text: str) -> int | None:
+    try:
+        return date.fromisoformat(text).toordinal()
+    except ValueError:
+        return None
+
+
+def _refused(rule: Rule, why: str) -> PolicyError:
+    hint = "write it as sums of values compared with <=, <, >=, > or =; other rules need the method 'obfuscation'"
+    return PolicyError(f"pattern-walk cannot keep a rule that {why}", where=f"keep: {rule}", hint=hint)

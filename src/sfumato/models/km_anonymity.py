@@ -1,0 +1,41 @@
+"""k^m-anonymity: whoever knows up to m items of a person is left with at least k published records.
+
+Guarantee
+    Any set of at most m items that somebody has fits at least k published records. Nothing is said about outsiders who know
+    more than m items, and nothing about labels.
+Paper
+    Terrovitis, Mamoulis, Kalnis, "Privacy-preserving anonymization of set-valued data" (2008), as cited in [multitype 2].
+
+>>> import numpy as np
+>>> link = Linkage(np.array([1, 1]), np.array([4, 2]))
+>>> KmAnonymity(k=3, m=2).satisfied(link).tolist(), KmAnonymity(k=3, m=2).achieved(link)
+([True, False], {'k': 2, 'm': 2})
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import BoolArray, Model
+
+
+class KmAnonymity(Model):
+    """Whoever knows up to m items of a person is left with at least k published records."""
+
+    name: ClassVar[str] = "km-anonymity"
+    paper: ClassVar[str] = "multitype §2"
+    bounds_candidates: ClassVar[bool] = True
+    needs_sensitive: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("baskets",)
+
+    k: int = Field(ge=1, description="fewest published records that any known items may fit")
+    m: int = Field(ge=1, le=8, description="most items an outsider knows of a person")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return linkage.candidates >= self.k
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0, "m": self.m}

@@ -1,0 +1,66 @@
+"""The private trace on disk, for releases whose later audits need it: beside the folder, never in it, readable by its owner only.
+
+A replaced table whose rows are shuffled can be compared with its original record by record only by somebody who has the trace.
+``DIR.private.trace`` holds the rows and what the method wants the audit to know; whoever has it can undo the shuffling.
+
+Invariants
+    I1  Written with mode 0600 from the first byte on, outside the release folder.
+    I2  Plain arrays and texts only; nothing in the file is executed when it is read. The seed is not in it.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import ReleaseError
+from sfumato.release.release import Trace
+
+
+def trace_path(folder: Path) -> Path:
+    """``DIR.private.trace`` beside the folder."""
+    return folder.with_name(folder.name + ".private.trace")
+
+
+def save_trace(trace: Trace, path: Path) -> Path:
+    """Rows and extra of the trace."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # I1
+    os.fchmod(handle, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        np.savez_compressed(file, **dict(_flat({"rows": trace.rows, "extra": trace.extra})))
+    return path
+
+
+def read_trace(path: Path) -> Trace | None:
+    """The trace beside a folder, None when there is none."""
+    if not path.is_file():
+        return None
+    tree: dict[str, Any] = {"rows": {}, "extra": {}}
+    try:
+        with np.load(path, allow_pickle=False) as stored:  # I2
+            for name in stored.files:
+                _put(tree, name.split("/"), stored[name])
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        raise ReleaseError("the private trace cannot be read", where=str(path), hint="remove it to audit without it") from None
+    return Trace(tree["rows"], extra=tree["extra"])
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        path = prefix + name.replace("%", "%25").replace("/", "%2F")
+        if isinstance(value, Mapping):
+            yield from _flat(value, path + "/")
+        else:
+            yield path, np.asarray(value)
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name.replace("%2F", "/").replace("%25", "%"), {})
+    last = path[-1].replace("%2F", "/").replace("%25", "%")
+    tree[last] = value if value.ndim else value.item()

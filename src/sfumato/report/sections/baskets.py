@@ -1,0 +1,74 @@
+"""What published baskets look like: how many items are in doubt, how far a record may be, how many labels are withheld."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from sfumato.data.published import from_table
+from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.metrics.basket_queries import count, true_count
+from sfumato.report.charts import TERRA, bars, columns
+from sfumato.report.section import Section, paragraph, table
+from sfumato.report.view import View
+
+
+class BasketSection(Section):
+    """Doubtful items, thresholds, withheld labels and counts with bounds."""
+
+    name: ClassVar[str] = "baskets"
+    title: ClassVar[str] = "What a published basket says"
+    order: ClassVar[int] = 20
+
+    def applies(self, view: View) -> bool:
+        return view.form == "baskets" and view.data.rows > 0
+
+    def render(self, view: View) -> Markup:
+        published = from_table(view.data, str(view.public.get("separator", " ")))
+        words = (
+            f"Each of the {len(published):,} rows is a vote of {view.public.get('degree', '?')} records: the items most of "
+            f"them have. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
+            f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of them "
+            f"in at most {int(np.median(published.threshold))}."
+        )
+        parts = [paragraph(words), columns(_binned(published.threshold), title="Rows by how many items may differ")]
+        for name, shown in published.labels.items():
+            withheld = int((shown == WITHHELD).sum())
+            if withheld:
+                parts.append(paragraph(f"{withheld:,} of {len(shown):,} labels of '{name}' are withheld."))
+        parts.append(paragraph("Counts of the most frequent items, with bounds between which the truth lies:"))
+        return Markup("").join([*parts, _counts(view, published), _sizes(view, published.base.sizes)])
+
+
+def _counts(view: View, worlds: Worlds) -> Markup:
+    common = np.argsort(-worlds.base.support(), kind="stable")[:8]
+    rows = []
+    for item in (worlds.names[index] for index in common):
+        answer = count(worlds, present=[item])
+        truth = (f"{true_count(view.original, present=[item]):,}",) if view.private else ()
+        rows.append((item, f"{answer.estimate:,}", f"{answer.low:,}", f"{answer.high:,}", *truth))
+    head = ("item", "rows that show it", "at least", "at most", *(("original",) if view.private else ()))
+    return table(head, rows)
+
+
+def _sizes(view: View, shown: NDArray[np.int64]) -> Markup:
+    """Items per record before and after, for the data holder."""
+    if not view.private:
+        return Markup("")
+    before = float(view.original.sets.sizes.mean())
+    rows = [("original", before, f"{before:.2f}"), ("release", float(shown.mean()), f"{shown.mean():.2f}")]
+    return bars(rows, title="Items per record", fill=TERRA)
+
+
+def _binned(values: NDArray[np.int64]) -> list[tuple[str, float, str]]:
+    """Up to twelve bars over the range of the values."""
+    edges = np.unique(np.linspace(0, int(values.max()) + 1, 13).astype(np.int64))
+    binned = []
+    for low, high in pairwise(edges.tolist()):
+        inside = int(((values >= low) & (values < high)).sum())
+        binned.append((str(low) if high - low == 1 else f"{low}-{high - 1}", float(inside), f"{inside:,}"))
+    return binned

@@ -1,0 +1,109 @@
+"""Localities: the worked example, completeness by brute force, pruning, sampling."""
+
+from itertools import combinations, pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.kernels.localities import NARROW, WIDE, extract, plain_extract
+from sfumato.methods._patterns.localities import localities, points_of, sampled
+from sfumato.randomness import Randomness
+
+
+def follows(i, j, k, side, kept):
+    """Whether the locality (i, j, k, side) follows from a kept one by Rule 1 or 2 and the sorted order."""
+    if side == NARROW:
+        return any(s == NARROW and b == j and a <= i and c <= k for a, b, c, s in kept)
+    return any(s == WIDE and b == j and a >= i and c >= k for a, b, c, s in kept)
+
+
+def side_of(values, i, j, k):
+    return NARROW if values[j] - values[i] <= values[k] - values[j] else WIDE
+
+
+def test_example_of_the_figure():
+    """With i = 2 and j = 3 (counted from 1) the breakpoint lies between d4 and d5; with i = 2, j = 5 beyond d6."""
+    values = np.array([0.0, 2.0, 5.0, 7.0, 9.0, 12.0])
+    found = {tuple(row) for row in extract(values, False).tolist()}
+    assert {(1, 2, 3, WIDE), (1, 2, 4, NARROW)} <= found
+    assert (1, 4, 5, WIDE) in found
+    assert not any((i, j) == (1, 4) and side == NARROW for i, j, _, side in found)
+
+
+@pytest.mark.parametrize("pruned", [False, True])
+@pytest.mark.parametrize("size", [3, 4, 5, 6])
+def test_complete_on_all_small_data(size, pruned):
+    for values in combinations(range(9), size):
+        kept = extract(np.array(values, dtype=float), pruned).tolist()
+        for i, j, k in combinations(range(size), 3):
+            assert follows(i, j, k, side_of(values, i, j, k), kept), (values, i, j, k)
+
+
+def test_pruned_set_is_minimal():
+    for values in combinations(range(8), 5):
+        kept = extract(np.array(values, dtype=float), True).tolist()
+        for row in kept:
+            assert not follows(*row, [other for other in kept if other != row]), (values, row)
+
+
+def test_every_table_that_keeps_the_pruned_set_keeps_all_localities_in_absolute_value():
+    for values in ((0, 1, 3, 4), (0, 2, 3, 7), (1, 2, 4, 7)):
+        kept = extract(np.array(values, dtype=float), True)
+        for table in product(range(6), repeat=4):
+            ordered = all(a <= b for a, b in pairwise(table))
+            sides = [(table[j] - table[i] <= table[k] - table[j]) if s == NARROW else (table[j] - table[i] >= table[k] - table[j])
+                     for i, j, k, s in kept]  # fmt: skip
+            if ordered and all(sides):
+                for i, j, k in combinations(range(4), 3):
+                    near, far = abs(table[j] - table[i]), abs(table[k] - table[j])
+                    assert near <= far if side_of(values, i, j, k) == NARROW else near >= far
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.integers(0, 200), min_size=1, max_size=25), st.booleans())
+def test_kernel_equals_its_twin(values, pruned):
+    numbers = np.array(sorted(values), dtype=float)
+    ours, twin = extract(numbers, pruned), plain_extract(numbers, pruned)
+    assert sorted(ours.tolist()) == sorted(twin.tolist())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=30), st.integers(3, 9), st.floats(0.05, 1.0))
+def test_sampled_localities_hold_and_stay_inside_partitions(values, size, share):
+    data = np.array(values)
+    pattern = localities(data, size, share, Randomness(1))
+    by_point, partition = np.empty(pattern.points.max() + 1), np.empty(pattern.points.max() + 1)
+    by_point[pattern.points], partition[pattern.points] = data, np.arange(data.size) // size
+    for i, j, k, side in pattern.triples:
+        assert partition[i] == partition[j] == partition[k]
+        assert by_point[i] < by_point[j] < by_point[k]
+        assert side == side_of(by_point, i, j, k)
+    for lower, upper in pattern.order:
+        assert by_point[lower] < by_point[upper]
+        assert partition[lower] == partition[upper]
+
+
+def test_equal_values_of_a_partition_are_one_point():
+    assert points_of(np.array([5, 3, 5, 3, 3, 9]), 3).tolist() == [1, 0, 1, 2, 2, 3]
+
+
+def test_sample_takes_the_rounded_share_of_every_group():
+    counts = np.array([10, 0, 25, 3])
+    chosen = sampled(counts, 0.2, Randomness(3))
+    group = np.repeat(np.arange(4), counts)[chosen]
+    assert np.bincount(group, minlength=4).tolist() == [2, 0, 5, 1]
+    assert np.unique(chosen).size == chosen.size
+
+
+def test_sample_is_uniform():
+    hits = sum(np.bincount(sampled(np.array([6]), 0.5, Randomness(seed)), minlength=6) for seed in range(2000))
+    assert abs(hits - 1000).max() < 120  # 5 standard deviations
+
+
+def test_nothing_to_keep_below_three_values():
+    pattern = localities(np.array([4, 4, 7]), None, 1.0, Randomness(1))
+    assert pattern.triples.shape == (0, 4)
+    assert pattern.order.tolist() == [[0, 1]]
+    assert localities(np.array([], dtype=np.int64), 20, 0.5, Randomness(1)).triples.size == 0
