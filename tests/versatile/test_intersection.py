@@ -54,5 +54,9 @@ def test_large_tables_are_attacked_by_joining_them():
     age = rng.integers(0, 90, size)
     sheets = [Sheet.of_rows({"age": age, "icd9": icd}), Sheet.of_rows({"icd9": icd, "zipcode": zips})]
     taken = intersect(sheets, ["icd9"], "zipcode")
-    assert not taken.exact
+    assert taken.exact  # the first table says nothing about the question that the second does not
     assert len(taken.tuples) == 499
+    taken = intersect(sheets, ["age", "icd9"], "zipcode")
+    assert not taken.exact
+    assert taken.attacked > 0
+    assert all(zipcode == code * 7 % 11 for _, code, zipcode in taken.tuples)

@@ -22,14 +22,14 @@ Cost
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.errors import ReleaseError
-from sfumato.schema.estimate import Sheet
+from sfumato.schema.estimate import Counted, Sheet
 from sfumato.schema.guardian import reach
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _EXACT = 4_000
 _JOIN_LIMIT = 20_000_000
-_SAMPLE = 500
+_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,24 @@ def intersect(sheets: Sequence[Sheet], given: Sequence[str], hidden: str) -> Com
     known = sorted(name for name in given if any(name in sheet.columns for sheet in connected))
     if not connected or not known:
         return Compromised(tuple(known), hidden, [], True, 0)
+    connected = _telling(connected, {*known, hidden})
     if len(connected) == 1:
         return _certain(_candidates(connected[0], 0), known, hidden, exact=True)
     cells = _joined(connected)
     if cells is not None:
         return _by_programs(cells, connected, known, hidden)
     return _certain(_projected(connected, known, hidden), known, hidden, exact=False)
+
+
+def _telling(sheets: list[Sheet], wanted: set[str]) -> list[Sheet]:
+    """Without sheets whose part in the question another sheet shows as exactly: they exclude nothing."""
+    kept = list(sheets)
+    for sheet in sorted(sheets, key=lambda each: len(each.columns)):
+        others = [other for other in kept if other is not sheet]
+        asked = sheet.columns & wanted.union(*(other.columns for other in others))
+        if asked <= sheet.visible and any(asked <= other.visible for other in others):
+            kept = others
+    return kept
 
 
 def _candidates(sheet: Sheet, place: int) -> pl.DataFrame:
@@ -124,15 +136,13 @@ def _join_size(left: pl.DataFrame, right: pl.DataFrame, shared: list[str]) -> in
 def _projected(sheets: Sequence[Sheet], known: list[str], hidden: str) -> pl.DataFrame:
     """Possible combinations of known and hidden columns, for a sample of people: the join of all sheets, keeping what is needed.
 
-    The sample is taken on the known columns of one sheet and keeps all rows of the sampled people, so nobody's other
-    possibilities are lost.
+    The sample is a few values of every known column and keeps all that is possible for people with these values.
     """
-    wanted = {*known, hidden}
-    first = max(range(len(sheets)), key=lambda i: len(sheets[i].visible & set(known)))
-    order = _ordered(sheets, first)
-    table = _needed(sheets, order, 0, wanted, sorted(sheets[first].visible & set(known)))
+    wanted, order = {*known, hidden}, _ordered(sheets)
+    sample = {name: _some_values(sheets, name) for name in known}
+    table = _needed(sheets, order, 0, wanted, sample)
     for step in range(1, len(order)):
-        part = _needed(sheets, order, step, wanted | set(table.columns))
+        part = _needed(sheets, order, step, wanted | set(table.columns), sample)
         shared = [name for name in part.columns if name in table.columns]
         if _join_size(table, part, shared) > _JOIN_LIMIT:
             raise ReleaseError("the published tables are too large to be joined", hint="attack a smaller release")
@@ -142,26 +152,31 @@ def _projected(sheets: Sequence[Sheet], known: list[str], hidden: str) -> pl.Dat
     return table
 
 
-def _needed(sheets: Sequence[Sheet], order: list[int], step: int, wanted: set[str], people: list[str] | None = None) -> pl.DataFrame:
-    """A sheet's possibilities in the columns that are wanted or that a later sheet shares; of a sample on the columns `people`."""
+def _some_values(sheets: Sequence[Sheet], name: str) -> list[int]:
+    source = next(part for sheet in sheets for part in sheet.marginals() if name in part.columns)
+    values = np.unique(source.columns[name])
+    return [int(value) for value in np.random.default_rng(0).permutation(values)[:_VALUES]]
+
+
+def _needed(
+    sheets: Sequence[Sheet], order: list[int], step: int, wanted: set[str], sample: Mapping[str, list[int]]
+) -> pl.DataFrame:
+    """A sheet's possibilities, for the sample, in the columns that are wanted or that a later sheet shares."""
     import polars as pl
+
+    def part(marginal: Counted, names: frozenset[str]) -> pl.DataFrame:
+        frame = pl.DataFrame({name: marginal.columns[name] for name in sorted(names)})
+        for name in names & sample.keys():
+            frame = frame.filter(pl.col(name).is_in(sample[name]))
+        return frame.unique()
 
     sheet = sheets[order[step]]
     needed = wanted.union(*(sheets[other].columns for other in order[step + 1 :]))
-    if not needed & sheet.hidden:
-        rows = pl.DataFrame({name: sheet.rows.columns[name] for name in sheet.visible & needed}).unique()
-        return _sampled(rows, people or [])
-    assert sheet.entries is not None
-    rows = pl.DataFrame({name: sheet.rows.columns[name] for name in (sheet.visible & needed) | {sheet.bucket}}).unique()
-    entries = pl.DataFrame({name: sheet.entries.columns[name] for name in (sheet.hidden & needed) | {sheet.bucket}}).unique()
-    return _sampled(rows, people or []).join(entries, on=sheet.bucket, how="inner").drop(sheet.bucket).unique()
-
-
-def _sampled(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    if not names:
-        return rows
-    people = rows.select(names).unique(maintain_order=True)
-    return rows if len(people) <= _SAMPLE else rows.join(people.sample(_SAMPLE, seed=0), on=names, how="semi")
+    if sheet.entries is None or not needed & sheet.hidden:
+        return part(sheet.rows, sheet.visible & needed)
+    rows = part(sheet.rows, (sheet.visible & needed) | {sheet.bucket})
+    entries = part(sheet.entries, (sheet.hidden & needed) | {sheet.bucket})
+    return rows.join(entries, on=sheet.bucket, how="inner").drop(sheet.bucket).unique()
 
 
 def _by_programs(cells: pl.DataFrame, sheets: Sequence[Sheet], known: list[str], hidden: str) -> Compromised:

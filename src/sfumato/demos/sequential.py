@@ -34,7 +34,7 @@ PURPOSES = {
     "Demography": ("age", "sex"),
     "Care by sex": ("sex", "illness"),
     "Care by age": ("age", "illness"),
-    "Regions, one year later": ("age", "region", "illness"),
+    "Regions, one year later": ("region", "illness"),
 }
 _ILLNESSES = ["angina", "asthma", "diabetes", "epilepsy", "flu", "fracture", "hepatitis", "hernia", "measles", "migraine", "stroke"]
 
@@ -48,7 +48,7 @@ class Registry(Scenario):
     def make(self, folder: Path) -> tuple[Path, Path]:
         folder.mkdir(parents=True, exist_ok=True)
         data = folder / "registry.csv"
-        write_people(data, 600)
+        write_people(data, 1000)
         for number, (purpose, columns) in enumerate(PURPOSES.items(), start=1):
             hidden = {name: "" if name in columns else ", publish: false" for name in ("age", "sex", "region", "illness")}
             (folder / f"policy-{number}.yaml").write_text(POLICY.format(purpose=purpose, **hidden), encoding="utf-8")
@@ -59,8 +59,8 @@ class Registry(Scenario):
         ledger = folder / "registry.ledger"
         for number, purpose in enumerate(PURPOSES, start=1):
             if number == 4:
-                write_people(data, 700)
-                say("100 people joined the registry")
+                write_people(data, 1150)
+                say("150 people joined the registry")
             publication = publish(folder / f"policy-{number}.yaml", progress=progress)
             release = publication.write(folder / f"release-{number}")
             say(f"release {number}: {purpose}")

@@ -27,7 +27,7 @@ CodeArray = NDArray[np.int32]
 
 TABLE, SPAN, LOG, CLIMB = 0, 1, 2, 3
 
-in_place = jit(_nrt=False)
+in_place = jit(_nrt=False, error_model="numpy")
 """For functions that make no arrays: nothing is counted, which halves their time and that of the compiler."""
 
 

@@ -46,7 +46,6 @@ class Obfuscation(Method):
 
     name: ClassVar[str] = "obfuscation"
     form: ClassVar[str] = "replaced table"
-    keeps_rules: ClassVar[bool] = True
     paper: ClassVar[str] = "obfuscation"
 
     heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")

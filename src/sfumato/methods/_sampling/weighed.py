@@ -1,8 +1,8 @@
 """Learned weights: values drawn as often as they occur in the original, under per-record rules and totals.
 
 Guarantee
-    A legal record is drawn with probability proportional to the product of its values' frequencies, conditioned on the totals.
-    The output then depends on the original through these frequencies; it is not zero-knowledge.
+    A legal record is drawn with probability proportional to the product of its values' frequencies, conditioned on the totals. The
+    output then depends on the original through these frequencies; it is not zero-knowledge.
 """
 
 from __future__ import annotations

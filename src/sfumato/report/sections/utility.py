@@ -7,21 +7,11 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from sfumato.metrics.base import Metric
+from sfumato.registry import catalogue
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
 from sfumato.report.view import View
-
-_MEANING = {
-    "loss": "average share of its domain that a cell gives up",
-    "ntil": "average height of generalization, suppressed records in full",
-    "entropy_loss": "bits that a reader lacks about an original cell",
-    "discernibility": "sum of squared class sizes, suppressed records against all",
-    "average_class_size": "records per class",
-    "query_error": "relative error of random queries",
-    "range_query_error": "relative error of COUNT and AVG queries with thresholds",
-    "distortion": "average relative change of a replaced value",
-    "clustering_error": "share of records in another k-means cluster than before",
-}
 
 
 class Utility(Section):
@@ -32,7 +22,7 @@ class Utility(Section):
     order: ClassVar[int] = 30
 
     def applies(self, view: View) -> bool:
-        return bool(view.certificate.utility)
+        return any(not _nested(value) for value in view.certificate.utility.values())
 
     def render(self, view: View) -> Markup:
         figures = dict(view.certificate.utility)
@@ -40,8 +30,20 @@ class Utility(Section):
         rows = [(name, float(share), f"{float(share):.1%}") for name, share in columns.items()]
         words = "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says nothing."
         chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
-        listed = [(name, _written(value), _MEANING.get(name, "")) for name, value in figures.items()]
+        meaning = _meanings(view.form)
+        listed = [(name, _written(value), meaning.get(name, "")) for name, value in figures.items() if not _nested(value)]
         return Markup("").join([*chart, table(("figure", "value", "meaning"), listed)])
+
+
+def _meanings(form: str) -> dict[str, str]:
+    """What each figure says, in the words of its metric."""
+    metrics = catalogue("metrics", Metric).values()
+    return {cls.figure or cls.name: (cls.__doc__ or "").splitlines()[0] for cls in metrics if form in cls.forms}
+
+
+def _nested(value: object) -> bool:
+    """Whether a figure is a table of figures, which a section of its own shows."""
+    return isinstance(value, Mapping) and any(isinstance(entry, Mapping) for entry in value.values())
 
 
 def _written(value: object) -> str:
