@@ -47,6 +47,7 @@ class Obfuscation(Method):
     name: ClassVar[str] = "obfuscation"
     form: ClassVar[str] = "replaced table"
     paper: ClassVar[str] = "obfuscation"
+    keeps_rules: ClassVar[bool] = True
 
     heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")
     block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
