@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
 
 
@@ -19,3 +20,16 @@ def regular_targets(rng: np.random.Generator, count: int, degree: int) -> np.nda
         if not any((new == old).any() for old in rows):
             rows.append(new)
     return np.stack(rows, axis=1).astype(np.int32)
+
+
+def table_3_1() -> Baskets:
+    rows = [
+        ["jogging", "swimming"],
+        ["swimming", "tennis"],
+        ["jogging", "swimming", "soccer"],
+        ["swimming", "tennis", "soccer"],
+        ["jogging", "swimming", "tennis"],
+        ["jogging", "tennis", "soccer"],
+    ]
+    creed = ["Christian", "Christian", "Muslim", "Buddhist", "Buddhist", "Muslim"]
+    return Baskets.of(rows, {"religion": creed}, names=["jogging", "swimming", "tennis", "soccer"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_baskets import table_3_1
 
 import sfumato as sf
 from sfumato.audit.compatible import Compatibility
@@ -22,6 +23,11 @@ TABLE_3_3 = [
     ("1101", "1011", 2), ("1110", "1101", 2), ("0111", "1011", 2), ("0111", "1101", 2), ("1100", "0011", 1), ("1110", "0111", 2),
 ]  # fmt: skip
 TABLE_3_4 = {1: {1, 3, 4}, 2: {2, 5, 6}, 3: {2, 3, 4}, 4: {2, 4, 6}, 5: {1, 3, 5}, 6: {1, 5, 6}}
+
+
+@pytest.fixture
+def sports() -> Baskets:
+    return table_3_1()
 
 
 def bits(row: np.ndarray) -> str:
