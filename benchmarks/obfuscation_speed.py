@@ -1,4 +1,4 @@
-"""Constrained obfuscation: the toy schema of [obfuscation §5.6] at size, two means at once, totals per parent, the solver alone.
+"""Constrained obfuscation: the toy schema of [obfuscation §5.6] at size, two means, totals per parent, and the solver alone.
 
     python benchmarks/obfuscation_speed.py [--large]
 
@@ -105,7 +105,8 @@ def main() -> None:
     rows: list[dict[str, object]] = []
 
     def note(what: str, count: int, seconds: float, remark: str = "") -> None:
-        figures = {"cpu_seconds": round(seconds, 3), "per_million": round(seconds / count * 1e6, 2)}
+        per_million = round(seconds / count * 1e6, 2)
+        figures = {"cpu_seconds": round(seconds, 3), "per_million": per_million}
         rows.append({"what": what, "records": count, **figures, "remark": remark})
         print(rows[-1], file=sys.stderr)
 

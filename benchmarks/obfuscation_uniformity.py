@@ -38,8 +38,8 @@ def measured(asked, found, draws: int) -> dict[str, float]:
     assert set(counted) <= set(tables)
     expected = draws / len(tables)
     often = np.array([counted[table] for table in tables])
-    even = np.full(len(tables), 1 / len(tables))
-    noise = np.abs(np.random.default_rng(1).multinomial(draws, even, 200) / draws - 1 / len(tables))
+    chance = 1 / len(tables)
+    noise = np.abs(np.random.default_rng(1).multinomial(draws, np.full(len(tables), chance), 200) / draws - chance)
     return {
         "tables": len(tables),
         "draws": draws,

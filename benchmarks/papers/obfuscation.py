@@ -6,8 +6,8 @@ Figure 9   CPU seconds per 1,000 records of IG, LM and LM* against the block siz
 Figure 10  estimated l for IG, LM, LM* against q at N = 1,000, t = 510 worlds each; the original is sorted by final grade
 Figure 11  seconds against N at q = 200: CPU of IG and LM*, and wall time with one and two jobs
 
-Writes ``benchmarks/results/obfuscation-figure-*.csv`` and one SVG each. The paper used another solver on another machine: shapes
-and ratios are what can be compared.
+Writes ``benchmarks/results/obfuscation-figure-*.csv`` and one SVG each. The paper used another solver on another machine: only
+shapes and ratios can be compared.
 """
 
 from __future__ import annotations

@@ -300,6 +300,30 @@ def test_values_like_a_column_and_lists():
     assert set(table["city"].to_pylist()) <= {"Rome", "Bonn"}
 
 
+def test_learned_weights_keep_frequencies_and_say_so():
+    rng = np.random.default_rng(1)
+    marks = rng.choice([80, 85, 90, 95, 100], 2000, p=[0.05, 0.1, 0.6, 0.2, 0.05])
+    while (rest := int(marks.sum()) - 90 * 2000) != 0:
+        move = np.flatnonzero(marks == (95 if rest > 0 else 85))[0]
+        marks[move] = 90
+    tree = {
+        "version": 1,
+        "columns": {"mark": {"role": "replaced", "domain": {"integers": [80, 100], "weights": "original"}}},
+        "keep": ["mean(mark) = 90", "mark != 100"],
+        "protect": [{"given": [], "hide": "mark", "by": {"l-diversity": {"l": 1.2, "kind": "frequency"}}}],
+    }
+    publication = sf.publish(sf.Policy.parse(tree), data={"mark": [str(m) for m in marks]}, seed=1)
+    new = np.array([int(value) for value in publication.release.parts["data"]["mark"].to_pylist()])
+    assert new.sum() == 90 * 2000
+    assert set(new) <= {80, 85, 90, 95}
+    assert 0.5 < (new == 90).mean() < 0.8
+    assert any("learned" in note for note in publication.certificate.assumptions)
+    assert publication.release.public["parts"][0]["reads_original"]
+    assert publication.certificate.findings[0].grade.startswith("estimate")
+    with pytest.raises(PolicyError, match="weights cannot be learned"):
+        sf.publish(sf.Policy.parse({**tree, "keep": ["unique(mark)"]}), data={"mark": ["80", "81"]})
+
+
 def test_the_demo_holds(tmp_path):
     result = invoke("demo", "--scenario", "testdata", "--out", tmp_path / "demo")
     assert result.exit_code == 0

@@ -73,6 +73,11 @@ def number(value):
             "localities(age, fnlwgt, education-num) sample 0.08 partition 20",
             Localities((Column("age"), Column("fnlwgt"), Column("education-num")), Fraction(2, 25), 20),
         ),
+        (
+            "localities(a) sample 0.08 partition 20 across 50",
+            Localities((a,), Fraction(2, 25), 20, 50),
+        ),
+        ("localities(a) partition 5 across 1", Localities((a,), Fraction(1), 5, 1)),
     ],
 )
 def test_text_becomes_tree(text, tree):
@@ -106,6 +111,10 @@ def test_hyphen_belongs_to_a_known_column_only():
         ("at_least(0, a)", 9),
         ('match(a, "[0-9")', 10),
         ("localities(a) sample 1.5", 21),
+        ("localities(a) across 5", 14),
+        ("localities(a) partition 5 across", 32),
+        ("localities(a) partition 5 across 0", 33),
+        ("localities(a) across 5 partition 5", 14),
         ("a[0] = 1", 2),
         ("foo(a) = 1", 0),
         ("a in {b}", 6),

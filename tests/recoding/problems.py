@@ -52,10 +52,10 @@ def recursive(tally, wanted, c):
 
 def distance(tally, whole, *, ordered):
     here, there = sum(tally.values()), sum(whole.values())
-    gaps = [tally[value] / here - whole[value] / there for value in range(LABELS)]
+    gaps = [tally[value] / here - whole[value] / there for value in range(LABELS) if whole[value]]
     if not ordered:
         return sum(map(abs, gaps)) / 2
-    return sum(abs(sum(gaps[: i + 1])) for i in range(LABELS - 1)) / (LABELS - 1)
+    return sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps) - 1)) / max(len(gaps) - 1, 1)
 
 
 LABELS = 4

@@ -5,7 +5,9 @@ Row j of `members` names the original rows that published record j must be able 
 Paper
     [multitype 3.5]: bit voting, distance bitmap, distance threshold.
 Departures
-    "Ties are resolved arbitrarily": here an item present in exactly half of the group is left out.
+    "Ties are resolved arbitrarily": here an item that exactly half of the group has is shown when that costs less bit error
+    rate, which weighs each record by 1/size; where that ties too, so as to keep the number of rows that show the item close
+    to the number of records that have it. Always dropping tied items biases every count downwards.
 Cost
     One pass over the items of all groups: records x group size x items per record.
 """
@@ -22,51 +24,73 @@ Flat = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np
 
 @jit
 def _tally(starts: NDArray[np.int64], items: NDArray[np.int32], group: NDArray[np.int32], count: NDArray[np.int32],
-           touched: NDArray[np.int32]) -> int:
-    """Count the items of one group; lists the items seen in `touched` and returns how many there are."""
-    kinds = 0
+           weight: NDArray[np.float64], touched: NDArray[np.int32]) -> tuple[int, float]:
+    """Count and weigh the items of one group; lists those seen in `touched`, returns how many, and the group's weight."""
+    kinds, total = 0, 0.0
     for row in group:
+        share = 1.0 / max(1, starts[row + 1] - starts[row])
+        total += share
         for place in range(starts[row], starts[row + 1]):
             item = items[place]
             if count[item] == 0:
                 touched[kinds] = item
+                weight[item] = 0.0
                 kinds += 1
             count[item] += 1
-    return kinds
+            weight[item] += share
+    return kinds, total
+
+
+@jit
+def _decide(k: int, touched: NDArray[np.int32], count: NDArray[np.int32], weight: NDArray[np.float64], total: float,
+            owed: NDArray[np.float64], shown: NDArray[np.bool_]) -> None:
+    """Which of the items are shown; `owed` is by how many rows each item has been shown too rarely so far."""
+    for item in touched:
+        lead = 2 * weight[item] - total
+        if 2 * count[item] != k:
+            shown[item] = 2 * count[item] > k
+        elif abs(lead) > 1e-9 * total:
+            shown[item] = lead > 0
+        else:
+            shown[item] = owed[item] >= 0
+        owed[item] += count[item] / k - shown[item]
 
 
 @jit
 def vote(starts: NDArray[np.int64], items: NDArray[np.int32], members: NDArray[np.int32], width: int) -> Flat:
     """Boundaries and items of base and doubt, the thresholds, and each group's distance to each member."""
     n, k = members.shape
-    count, touched = np.zeros(width, np.int32), np.zeros(width, np.int32)
+    count, touched, weight = np.zeros(width, np.int32), np.zeros(width, np.int32), np.zeros(width, np.float64)
+    shown, owed = np.zeros(width, np.bool_), np.zeros(width, np.float64)
     base_starts, doubt_starts = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     for j in range(n):
-        kinds = _tally(starts, items, members[j], count, touched)
+        kinds, total = _tally(starts, items, members[j], count, weight, touched)
+        _decide(k, touched[:kinds], count, weight, total, owed, shown)
         base_starts[j + 1], doubt_starts[j + 1] = base_starts[j], doubt_starts[j]
         for item in touched[:kinds]:
-            base_starts[j + 1] += 2 * count[item] > k
+            base_starts[j + 1] += shown[item]
             doubt_starts[j + 1] += count[item] < k
             count[item] = 0
     base, doubt = np.empty(base_starts[n], np.int32), np.empty(doubt_starts[n], np.int32)
     threshold, distance = np.zeros(n, np.int64), np.zeros(n * k, np.int64)
+    owed[:] = 0.0
     for j in range(n):
-        kinds = _tally(starts, items, members[j], count, touched)
+        kinds, total = _tally(starts, items, members[j], count, weight, touched)
+        _decide(k, touched[:kinds], count, weight, total, owed, shown)
         touched[:kinds].sort()
         at_base, at_doubt = base_starts[j], doubt_starts[j]
         for item in touched[:kinds]:
-            if 2 * count[item] > k:
+            if shown[item]:
                 base[at_base] = item
                 at_base += 1
             if count[item] < k:
                 doubt[at_doubt] = item
                 at_doubt += 1
-        size = at_base - base_starts[j]
         for m in range(k):
             row = members[j, m]
-            apart = size + starts[row + 1] - starts[row]
+            apart = at_base - base_starts[j] + starts[row + 1] - starts[row]
             for place in range(starts[row], starts[row + 1]):
-                apart -= 2 * (2 * count[items[place]] > k)
+                apart -= 2 * shown[items[place]]
             distance[j * k + m] = apart
             threshold[j] = max(threshold[j], apart)
         for item in touched[:kinds]:
@@ -76,8 +100,15 @@ def vote(starts: NDArray[np.int64], items: NDArray[np.int32], members: NDArray[n
 
 def plain_vote(bits: NDArray[np.bool_], members: NDArray[np.int32]) -> tuple[NDArray[np.bool_], ...]:
     """The same on a dense 0/1 matrix: base, doubt, distances (records x group size)."""
-    groups = bits[members]
+    groups, k = bits[members], members.shape[1]
     count = groups.sum(axis=1)
-    base = 2 * count > members.shape[1]
+    share = 1.0 / np.maximum(groups.sum(axis=2), 1)
+    lead = 2 * np.einsum("jm,jmi->ji", share, groups) - share.sum(axis=1, keepdims=True)
+    base, owed = 2 * count > k, np.zeros(bits.shape[1])
+    for j in range(len(members)):
+        tied = 2 * count[j] == k
+        even = np.abs(lead[j]) <= 1e-9 * share[j].sum()
+        base[j] = np.where(tied, np.where(even, owed >= 0, lead[j] > 0), base[j])
+        owed += count[j] / k - base[j]
     distance = (groups != base[:, None, :]).sum(axis=2)
-    return base, (count > 0) & (count < members.shape[1]), distance
+    return base, (count > 0) & (count < k), distance

@@ -80,7 +80,10 @@ class Model:
         return self._cp.LinearExpr.weighted_sum(list(terms), list(terms.values()))
 
     def different(self, sums: Sequence[tuple[Linear, int]], *, bounded: bool = False) -> None:
-        """No two of the sums (factors and a constant) are equal; `bounded`: a total binds them too, which needs relaxations."""
+        """No two of the sums (factors and a constant) are equal.
+
+        `bounded` tells that a total binds them too, which hangs without linear relaxations.
+        """
         self._bounded_keys |= bounded
         self._model.add_all_different([self._sum(terms) + constant for terms, constant in sums])
 

@@ -25,10 +25,10 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from sfumato.data.table import Table
+from sfumato.data.table import Table, Text
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods._sampling.blocks import Blocks, fallback
-from sfumato.methods._sampling.levels import Levels, levels
+from sfumato.methods._sampling.levels import Levels, Listed, Steps, levels
 from sfumato.methods._sampling.problem import Problem, Source
 from sfumato.methods._sampling.router import Route, routes, run
 from sfumato.methods.base import Method, Task
@@ -110,7 +110,19 @@ def problem_of(policy: Policy, data: Table) -> Problem:
     """The table as a problem: what is replaced, with which numbering, under which rules."""
     original = {name: _texts(data, name) for name in data.names if name in policy.columns}
     replaced = {name: _levels(domain, data, name) for name, domain in replacements_of(policy).items()}
-    return Problem({None: Source(data.rows, replaced, original)}, rules_of(policy))
+    learned = [name for name in replaced if replacements.learns(policy.columns[name].domain)]
+    weights = {name: _frequencies(replaced[name], data.text(name)) for name in learned}
+    return Problem({None: Source(data.rows, replaced, original, weights)}, rules_of(policy))
+
+
+def _frequencies(numbering: Levels, text: Text) -> Any:
+    """How often each code occurs in the original."""
+    found = np.zeros(numbering.size)
+    for label, count in zip(text.labels, text.counts(), strict=True):
+        code = numbering.code(label) if isinstance(numbering, (Steps, Listed)) else None
+        if code is not None:
+            found[code] += count
+    return found
 
 
 def _levels(domain: replacements.Domain, data: Table, name: str) -> Levels:
@@ -149,6 +161,8 @@ def _entry(route: Route) -> dict[str, Any]:
         "uniform": engine.uniform,
         "reads_original": route.reads_original,
     }
+    if "learned" in engine.name:
+        entry["learned"] = True
     if isinstance(engine, Blocks):
         entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
     return entry
@@ -160,6 +174,8 @@ def _notes(problem: Problem, found: list[Route]) -> tuple[str, ...]:
         notes.append("no replaced value was read: the release depends on the rules, the domains and the number of records only")
     if any(isinstance(route.engine, Blocks) for route in found):
         notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")
+    if any("learned" in route.engine.name for route in found):
+        notes.append("frequencies of some columns were learned: the output depends on the original through them")
     if any(_publishes(rule) for rule in problem.rules):
         notes.append("constants of aggregate rules are statistics of the original that the policy publishes on purpose")
     return tuple(notes)

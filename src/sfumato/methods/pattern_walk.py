@@ -1,6 +1,8 @@
 """pattern-walk: new numbers at random, in which every chosen linear property of the old ones is still true.
 
 The owner names properties under `keep:` (orderings, relative distances by `localities(…)`, any linear inequality between values).
+`localities(age) sample 0.08 partition 20 across 50` samples 8 % of the relative distances inside every run of 20 records, and 50
+more of the column that compare values of three different runs; all of them are kept alike.
 All tables that keep them form a polytope around the data; a walk inside it ends at a random one, which is published.
 
 Guarantee
@@ -21,6 +23,7 @@ Departures
     policy declares, unless `range: partition` asks for the paper's box, which keeps values closer.
 
 Cost
+    Partitions that `across` ties together are one part and are walked as one, which mixes more slowly than partitions apart.
     Adult (30,162 records, three columns, partitions of 20, at most 40,000 steps): about half a minute on one core; linear in the
     records.
 """

@@ -90,7 +90,7 @@ def leading_split(graph: Graph, flip: Flip, half: Half) -> Integers:
     start = np.cos(np.arange(graph.nodes, dtype=np.float64))
     operator = LinearOperator((graph.nodes, graph.nodes), matvec=times, dtype=np.float64)
     _, vectors = eigsh(operator, k=1, which="LA", v0=start, maxiter=1000, tol=1e-2)
-    return (vectors[:, 0] > 0).astype(np.int64)
+    return np.asarray(vectors[:, 0] > 0, dtype=np.int64)
 
 
 def _sparse(graph: Graph) -> Any:

@@ -182,6 +182,7 @@ class Fakes(Domain):
 
 
 _OPTIONS = {"decimals": {"places"}, "pattern": {"longest"}, "fakes": {"locale"}}
+_WEIGHED = ("integers", "decimals", "dates", "values", "like")
 _NAMES = ("integers", "decimals", "dates", "pattern", "values", "like", "fakes")
 
 
@@ -196,9 +197,20 @@ def read(declared: Mapping[str, Any], where: str = "") -> Domain:
         raise PolicyError("a domain names exactly one kind of values", where=where, hint=hint)
     name = named[0]
     for key in declared:
-        if key != name and key not in _OPTIONS.get(name, set()):
+        if key not in (name, "weights") and key not in _OPTIONS.get(name, set()):
             raise PolicyError(f"unknown key '{key}' in a domain of {name}", where=where)
+    learns(declared, where)
     return _READERS[name](declared, where)
+
+
+def learns(declared: Mapping[str, Any], where: str = "") -> bool:
+    """Whether values are to be drawn as often as they occur in the original (`weights: original`) instead of uniformly."""
+    weights = declared.get("weights", "uniform")
+    if weights not in ("uniform", "original"):
+        raise PolicyError(f"unknown weights '{weights}'", where=where, hint="uniform (the default) or original")
+    if weights == "original" and not any(name in declared for name in _WEIGHED):
+        raise PolicyError("weights can be learned for listed, numeric and date domains only", where=where)
+    return bool(weights == "original")
 
 
 def _pair(value: Any, where: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Localities: every sampled comparison of two distances comes out in the release as it does in the original.
 
 For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and
-exactly (tolerance 0). It also asks that the triples lie inside partitions, that as many were sampled as the policy says, and that
-records of a partition that shared a value share one still.
+exactly (tolerance 0). It also asks that the triples lie inside one partition or (`across`) in three, that as many different ones
+of each kind were sampled as the policy says, and that records of a partition that shared a value share one still.
 
 Paper
     [multitype Def. 5, §5.5]
@@ -25,6 +25,7 @@ from sfumato.policy.replacements import Ordered
 from sfumato.release.certificate import Finding
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class KeptLocalities(Check):
@@ -37,7 +38,7 @@ class KeptLocalities(Check):
         return evidence.form == "replaced table" and at_hand and any(localities_of(evidence))
 
     def examine(self, evidence: Evidence) -> Finding:
-        judged, broken, untied, missing = 0, 0, 0, 0
+        judged, across, broken, untied, missing = 0, 0, 0, 0, 0
         domains = replacements_of(evidence.policy)
         for rule, name in localities_of(evidence):
             domain = domains[name]
@@ -45,25 +46,40 @@ class KeptLocalities(Check):
             before, after = levels(evidence, name, domain)
             triples = evidence.private["localities"].get(name, np.empty((0, 4), np.int64))
             size = rule.partition or max(1, before.size)
+            inside, apart = spread(triples, size)
             judged += len(triples)
+            across += int(apart.sum())
             broken += broken_triples(before, after, triples, size)
             untied += untied_records(before, after, size)
-            missing += abs(expected(before, size, rule.sample) - len(triples))
+            missing += abs(expected(before, size, rule.sample) - different(triples[inside]))
+            missing += abs(rule.across - different(triples[apart]))
         wrong = {"broken": broken, "untied": untied, "missing": missing}
         reason = ", ".join(f"{count} {what}" for what, count in wrong.items() if count)
         holds = not reason
-        return Finding(self.name, holds, {"broken": 0, "tolerance": 0}, {"judged": judged, **wrong}, reason=reason)
+        achieved = {"judged": judged, "across": across, **wrong}
+        return Finding(self.name, holds, {"broken": 0, "tolerance": 0}, achieved, reason=reason)
 
 
 def broken_triples(before: Ints, after: Ints, triples: Ints, size: int) -> int:
-    """Triples outside a partition, or whose comparison is not that of the original."""
+    """Triples neither inside a partition nor in three, or whose comparison is not that of the original."""
     a, b, c = triples[:, :3].T
-    together = (a // size == b // size) & (b // size == c // size)
+    inside, apart = spread(triples, size)
     old = abs(before[a] - before[b]) - abs(before[b] - before[c])
     new = abs(after[a] - after[b]) - abs(after[b] - after[c])
     between = (before[a] < before[b]) & (before[b] < before[c])
     kept = np.where(old > 0, new >= 0, new <= 0)
-    return int((~(together & between & kept)).sum())
+    return int((~((inside | apart) & between & kept)).sum())
+
+
+def spread(triples: Ints, size: int) -> tuple[Flags, Flags]:
+    """Which triples lie in one partition, and which in three."""
+    a, b, c = triples[:, :3].T // size
+    return (a == b) & (b == c), (a != b) & (b != c) & (a != c)
+
+
+def different(triples: Ints) -> int:
+    """How many triples there are, repetitions counted once."""
+    return int(np.unique(triples[:, :3], axis=0).shape[0])
 
 
 def untied_records(before: Ints, after: Ints, size: int) -> int:

@@ -41,9 +41,10 @@ class Neighbours(Check):
     name: ClassVar[str] = "neighbours"
 
     def applies(self, evidence: Evidence) -> bool:
+        if evidence.form != "replaced table" or evidence.original is None:
+            return False
         hidden = [name for name in evidence.policy.sensitive if name in evidence.data.names]
-        ready = evidence.form == "replaced table" and evidence.original is not None and bool(hidden)
-        return ready and evidence.data.rows > 0 and bool(numeric_columns(evidence.original, evidence.data, evidence.policy))
+        return bool(hidden) and evidence.data.rows > 0 and bool(numeric_columns(evidence.original, evidence.data, evidence.policy))
 
     def examine(self, evidence: Evidence) -> Finding:
         measured = measure(evidence.original, evidence.data, evidence.policy)

@@ -107,6 +107,8 @@ def believed(evidence: Evidence, claim: Claim, name: str) -> Belief:
         return _counted(evidence, name, [], "exact", "the published values are the original ones in another order")
     if any(column.original for condition in part.conditions for column in columns_of(condition)):
         raise DataError("rules bind new values to the original ones of the same record", hint="no claim can hide such a column")
+    if made.get("learned"):
+        return _estimated(evidence, part, name, known, "frequencies were learned; belief estimated from the published rows")
     if made.get("heuristic") in ("LM", "LM*"):
         return _reversed(evidence, part, name, made)
     return _blind(evidence, part, name, known)
@@ -137,13 +139,18 @@ def _blind(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Bel
         return exact
     if part.looks_back:
         raise DataError("totals of the original leave a belief that cannot be computed here", hint="use smaller domains")
+    how = "blind to the original (zero knowledge); the belief is estimated from the published rows"
+    return _estimated(evidence, part, name, known, how)
+
+
+def _estimated(evidence: Evidence, part: Joined, name: str, known: list[str], how: str) -> Belief:
+    """Published rows are draws from the belief, so their frequencies estimate it."""
     by = [column for column in (*part.mentioned, *known) if column in evidence.data.names]
     estimate = _counted(evidence, name, by, "", "")
     rows = int(estimate.people.min())
     d = margin(rows, ALPHA)
     if d > _WIDEST:
         raise DataError(f"{rows} published rows are too few to estimate a belief", hint="publish more rows or use smaller domains")
-    how = "blind to the original (zero knowledge); the belief is estimated from the published rows"
     return replace(estimate, grade=f"estimate ± {d:.3f} at {1 - ALPHA}", how=how)
 
 

@@ -27,6 +27,9 @@ from sfumato.methods._nonreciprocal.segments import gray_tsp_order
 from sfumato.methods._nonreciprocal.voting import expected_error_rate, vote
 
 
+_TOURS_UP_TO = 200_000
+
+
 @dataclass(frozen=True, slots=True)
 class Effort:
     """How hard to search: records per piece, sweeps over the ring, alternations, passes, block lengths, neighbours tried."""
@@ -47,7 +50,7 @@ class Effort:
 
 
 def window_order(sets: Sets, k: int, effort: Effort | None = None) -> Order:
-    """The records in an order whose k-windows are alike; never worse than the Gray orders it starts from."""
+    """The records in an order whose k-windows are alike; never worse than the orders it starts from."""
     chosen = effort or Effort.for_size(len(sets))
     start = start_order(sets, k)
     size = min(chosen.piece, len(sets) - 2 * (k - 1))
@@ -57,11 +60,11 @@ def window_order(sets: Sets, k: int, effort: Effort | None = None) -> Order:
 
 
 def start_order(sets: Sets, k: int) -> Order:
-    """The Gray order with columns as they come or by entropy, or a short tour on the latter: the one with the least error."""
+    """The Gray order with columns as they come or by entropy, or a short tour on either: the one with the least error."""
     by_entropy = entropy_columns(sets)
     orders = [gray_order(sets), gray_order(sets, by_entropy)]
-    if len(sets) <= 10_000:
-        orders.append(gray_tsp_order(sets, columns=by_entropy))
+    if len(sets) <= _TOURS_UP_TO:
+        orders += [gray_tsp_order(sets), gray_tsp_order(sets, columns=by_entropy)]
     return min(orders, key=lambda order: window_error(sets, order, k))
 
 

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.methods._patterns.crossing import crossing
 from sfumato.methods._patterns.localities import Pattern, localities
 from sfumato.methods._patterns.polytope import Gathering, Polytope
 from sfumato.policy.rules import Inequality, Rule, conjuncts, linear_comparison
@@ -85,8 +86,22 @@ class Sheet:
                 if name in found:
                     raise PolicyError(f"two rules name the localities of '{name}'", where=f"keep: {rule}")
                 source = chance.child("localities").child(name)
-                found[name] = localities(self.replaced[name].levels, body.partition, float(body.sample), source)
+                inside = localities(self.replaced[name].levels, body.partition, float(body.sample), source)
+                found[name] = self._widened(inside, name, rule, source.child("across"))
         return found
+
+    def _widened(self, inside: Pattern, name: str, rule: Rule, chance: Randomness) -> Pattern:
+        """The pattern of a column with the localities between its partitions that the rule wants, if the data has as many."""
+        assert isinstance(rule.body, Localities)
+        wanted = rule.body.across
+        if not wanted:
+            return inside
+        found = crossing(inside, self.replaced[name].levels, wanted, chance)
+        if len(found) < wanted:
+            hint = "ask for fewer, or for smaller partitions; each takes three different values from three partitions"
+            why = f"the data has no {wanted} localities across partitions of '{name}'"
+            raise DataError(why, where=f"keep: {rule}", hint=hint)
+        return inside.and_also(found)
 
     def _variables(self, patterns: dict[str, Pattern]) -> dict[str, Ints]:
         found, taken = {}, 0

@@ -29,7 +29,7 @@ Departures
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -49,6 +49,11 @@ class Pattern:
     order: Ints
     edges: Ints
     """The first point of every partition, and the number of points."""
+
+    def and_also(self, triples: Ints) -> Pattern:
+        """The pattern with more localities, each with the order it needs."""
+        order = np.unique(np.concatenate([self.order, _order(triples)]), axis=0)
+        return replace(self, triples=np.concatenate([self.triples, triples]), order=order)
 
 
 def localities(values: Ints, partition: int | None, sample: float, chance: Randomness) -> Pattern:

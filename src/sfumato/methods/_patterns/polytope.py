@@ -105,11 +105,15 @@ class Gathering:
             )
 
     def add_order(self, pairs: Ints, name: str) -> None:
-        """x_lower ≤ x_upper for variables of one strand; their inner box rows become needless."""
+        """x_lower ≤ x_upper for variables of one strand, strictly ordered in the data; box rows they imply become needless.
+
+        Partitions can have boxes of their own: a bound follows from the neighbour's only where that is at least as tight.
+        """
         row = np.repeat(np.arange(pairs.shape[0]), 2)
         self.add(row, pairs[:, ::-1].ravel(), np.tile([1, -1], pairs.shape[0]), np.zeros(pairs.shape[0], int), name)
-        self._floor = np.union1d(self._floor, pairs[:, 1])
-        self._ceiling = np.union1d(self._ceiling, pairs[:, 0])
+        low, high = pairs.T
+        self._floor = np.union1d(self._floor, high[self.lower[low] >= self.lower[high]])
+        self._ceiling = np.union1d(self._ceiling, low[self.upper[high] <= self.upper[low]])
 
     def close(self) -> Polytope:
         """The polytope with its box, sorted into parts."""

@@ -13,14 +13,13 @@ Invariants
     I1  LM, LM*: the block's present values solve the block's problem, so a solution exists.
     I2  A block's answer is taken only when the whole part obeys every rule that cannot be posted to the solver (uniqueness and
         dependencies against the other records): such conflicts are forbidden one by one and the block is solved again.
-
     I3  No block is smaller than q (unless the table is): a short last block would hardly change its records.
 
 Departures
     Algorithm 1 cuts off q records at a time. Its line 4 loses a last block of a single record, and a short last block leaks: with
     N = 1,000 and q = 333 the thousandth record keeps its values under LM. Here the rest is spread over the other blocks.
-    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. The solver is not uniform (see `_solver`):
-    routes say so.
+    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. The solver is not uniform (see
+    `_solver`): routes say so.
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ class Source:
     count: int
     replaced: Mapping[str, Levels]
     original: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    weights: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """How often each code is to be drawn, for columns whose frequencies are learned; all others are uniform."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,9 @@ class Problem:
 
     def levels(self, column: Column) -> Levels:
         return self.source(column).replaced[column.name]
+
+    def weights(self, column: Column) -> NDArray[np.float64] | None:
+        return self.source(column).weights.get(column.name)
 
     def given(self, column: Column) -> Vector:
         """The values of a column that is not made anew, or of the original."""

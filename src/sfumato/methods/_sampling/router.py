@@ -29,6 +29,7 @@ from sfumato.methods._sampling.problem import Clause, Part, Problem
 from sfumato.methods._sampling.ranges import Ranges
 from sfumato.methods._sampling.sums import MOST_CLASSES, Balanced, Grouped, Summed, contributions, group_rule, unit_of
 from sfumato.methods._sampling.wanted import Wanted, wanted
+from sfumato.methods._sampling.weighed import MOST, Weighed
 from sfumato.policy.rules import Rule, columns_of
 from sfumato.policy.rules.tree import AtLeast, Column, Condition, Determines, SameMultiset, Unique
 from sfumato.randomness import Randomness
@@ -80,6 +81,8 @@ def exact(problem: Problem, part: Part) -> Engine | None:
     if shuffled is not None:
         return shuffled
     asked = wanted(problem, part)
+    if any(problem.weights(column) is not None for column in part.columns):
+        return _weighed(problem, part, asked)
     if len({column.table for column in part.columns}) > 1:
         return _across(problem, part, asked)
     if asked.totals and not asked.others:
@@ -99,6 +102,20 @@ def _per_record(problem: Problem, part: Part, conditions: list[Condition]) -> En
     return None if spaces.legal is None else PerRecord(spaces)
 
 
+def _weighed(problem: Problem, part: Part, asked: Wanted) -> Engine:
+    """Learned weights go with per-record rules and totals over domains that can be listed, and with nothing else."""
+    spaces = Spaces(problem, part, asked.conditions)
+    small = spaces.legal is not None and all(one.space.size <= MOST for one in spaces.legal)
+    engine = None
+    if small and not asked.others:
+        engine = _balanced(problem, part, asked, learned=True) if asked.totals else Weighed(problem, spaces)
+    if engine is None:
+        names = ", ".join(str(column) for column in part.columns)
+        hint = "use uniform weights, or per-record rules and totals over smaller domains"
+        raise PolicyError(f"weights cannot be learned for the part {names}", where="keep", hint=hint)
+    return engine
+
+
 def _shuffled(problem: Problem, part: Part) -> Engine | None:
     """Rows that move together keep every rule of the part that treats records alike."""
     names = [set(c.body.columns) for c in part.clauses if isinstance(c.body, SameMultiset)]
@@ -108,7 +125,7 @@ def _shuffled(problem: Problem, part: Part) -> Engine | None:
     return Shuffled(problem, part) if symmetric else None
 
 
-def _balanced(problem: Problem, part: Part, asked: Wanted) -> Engine | None:
+def _balanced(problem: Problem, part: Part, asked: Wanted, *, learned: bool = False) -> Engine | None:
     if len(asked.totals) > 3:
         return None
     roots = [c for c in part.columns if any(c in n.walk() for t in asked.totals for s in t.summands for n in (s.argument,) if n)]
@@ -118,11 +135,14 @@ def _balanced(problem: Problem, part: Part, asked: Wanted) -> Engine | None:
     units = [unit_of(spaces, total) for total in asked.totals]
     tables = []
     for one, context in zip(spaces.legal, spaces.contexts, strict=True):
-        table = contributions(one, asked.totals, context.given, units)
+        table = contributions(one, asked.totals, context.given, units, problem if learned else None)
         if table is None:
             return None
         tables.append(table)
-    return Balanced(spaces, asked.totals, tables, units)
+    engine = Balanced(spaces, asked.totals, tables, units)
+    if learned:
+        engine.name, engine.uniform, engine.reads_original = "fixed totals by learned weights", False, True
+    return engine
 
 
 def _one_rule(problem: Problem, part: Part, clause: Clause, conditions: list[Condition]) -> Engine | None:

@@ -26,6 +26,7 @@ from sfumato.methods._sampling.spaces import Records, Tree, draw
 from sfumato.methods._sampling.totals import Totals
 from sfumato.methods._sampling.vectors import Columns, Vector, holds, value
 from sfumato.methods._sampling.wanted import Summand, Total
+from sfumato.methods._sampling.weighed import weigh
 from sfumato.methods._solver import reachable
 from sfumato.policy.rules import columns_of, linear_comparison
 from sfumato.policy.rules.tree import Aggregate, Column
@@ -49,8 +50,16 @@ class Contributions:
     starts: Codes
     roots: Codes
 
+    cumulative: Floats | None = None
+    """With learned weights: their running sum over the rows."""
+
     def records(self, chosen: Codes, random: Randomness) -> Records:
-        """A uniform legal record among those with the chosen contribution, for every entry."""
+        """A legal record among those with the chosen contribution, uniform or by weight, for every entry."""
+        if self.cumulative is not None and self.rows is not None:
+            start = np.where(self.starts[chosen] > 0, self.cumulative[self.starts[chosen] - 1], 0.0)
+            target = start + random.uniform(len(chosen)) * self.weights[chosen]
+            found = np.clip(np.searchsorted(self.cumulative, target, side="right"), self.starts[chosen], self.ends[chosen])
+            return {column: codes[found] for column, codes in self.rows.items()}
         size = self.weights[chosen].astype(np.int64)
         if self.rows is not None:
             place = self.starts[chosen] + _below(size, random)
@@ -58,6 +67,13 @@ class Contributions:
         (tree,) = self.legal.space.factors
         assert isinstance(tree, Tree)
         return tree.given_root(self.roots[chosen], _below(size, random))
+
+
+    @property
+    def ends(self) -> Codes:
+        """The last row of each contribution."""
+        assert self.rows is not None
+        return np.append(self.starts[1:], len(next(iter(self.rows.values())))) - 1
 
 
 def _below(bounds: Codes, random: Randomness) -> Codes:
@@ -69,10 +85,14 @@ def _below(bounds: Codes, random: Randomness) -> Codes:
     return (words % bound).astype(np.int64)
 
 
-def contributions(legal: Legal, totals: list[Total], given: Columns, units: list[int]) -> Contributions | None:
+def contributions(
+    legal: Legal, totals: list[Total], given: Columns, units: list[int], learned: Problem | None = None
+) -> Contributions | None:
     """The table of contributions in the given units, or None when there are too many legal records to list."""
     if legal.space.size <= _ROWS:
         rows = legal.space.codes(np.arange(legal.space.size, dtype=np.int64))
+        if learned is not None:
+            return _learned(legal, rows, totals, given, units, weigh(learned, rows))
         matrix = _matrix(legal, rows, totals, given, units)
         distinct, inverse, counts = np.unique(matrix, axis=0, return_inverse=True, return_counts=True)
         order = np.argsort(inverse.ravel(), kind="stable")
@@ -82,6 +102,20 @@ def contributions(legal: Legal, totals: list[Total], given: Columns, units: list
     if len(legal.space.factors) == 1 and isinstance(legal.space.factors[0], Tree):
         return _by_root(legal, legal.space.factors[0], totals, given, units)
     return None
+
+
+def _learned(
+    legal: Legal, rows: Records, totals: list[Total], given: Columns, units: list[int], weight: Floats
+) -> Contributions:
+    used = weight > 0
+    rows = {column: codes[used] for column, codes in rows.items()}
+    matrix = _matrix(legal, rows, totals, given, units)
+    distinct, inverse, counts = np.unique(matrix, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(inverse.ravel(), kind="stable")
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+    mass: Floats = np.bincount(inverse.ravel(), weights=weight[used]).astype(np.float64)
+    ordered = {column: codes[order] for column, codes in rows.items()}
+    return Contributions(distinct, mass, legal, ordered, starts, starts, np.cumsum(weight[used][order]))
 
 
 def _matrix(legal: Legal, rows: Records, totals: list[Total], given: Columns, units: list[int]) -> Codes:

@@ -4,7 +4,7 @@ Grammar, loosest binding first (⟨x⟩, … is a list):
 
     rule        ::= names "determines" names | names "references" names
                   | "unique" "(" names ")" | "same_multiset" "(" names ")" | "at_least" "(" k "," names ")"
-                  | "localities" "(" names ")" ["sample" σ] ["partition" n]
+                  | "localities" "(" names ")" ["sample" σ] ["partition" n ["across" m]]
                   | condition
     condition   ::= "if" condition "then" condition | conjunction ("or" conjunction)*
     conjunction ::= negation ("and" negation)*
@@ -138,14 +138,18 @@ class _Parser:
         return AtLeast(count, self.names(), at=at)
 
     def options(self, made: Localities) -> Localities:
-        sample, partition = made.sample, made.partition
+        sample, partition, across = made.sample, made.partition, made.across
         if self.accept("sample"):
             at, sample = self.token.at, self.number("the sampling rate")
             if not 0 < sample <= 1:
                 raise self.wrong("the sampling rate lies above 0 and up to 1", at)
         if self.accept("partition"):
             partition = self.whole("the number of values in a partition", least=3)
-        return Localities(made.columns, sample, partition, at=made.at)
+        if self.is_word("across") and partition is None:
+            raise self.wrong("localities across partitions need partitions", hint="write 'partition' and its size before 'across'")
+        if self.accept("across"):
+            across = self.whole("the number of localities across partitions", least=1)
+        return Localities(made.columns, sample, partition, across, at=made.at)
 
     def relation(self) -> Condition | Statement:
         """A condition, or two lists of columns around `determines` or `references`."""

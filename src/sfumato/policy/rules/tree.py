@@ -237,11 +237,15 @@ class References(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Localities(Statement):
-    """`localities(a, b) sample 0.08 partition 20`: relative distances inside partitions stay [multitype ch. 5]."""
+    """`localities(a, b) sample 0.08 partition 20 across 50`: relative distances stay [multitype ch. 5].
+
+    A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions.
+    """
 
     columns: tuple[Column, ...]
     sample: Fraction = Fraction(1)
     partition: int | None = None
+    across: int = 0
 
 
 @dataclass(frozen=True, slots=True)

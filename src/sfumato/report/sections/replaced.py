@@ -40,6 +40,7 @@ class Replaced(Section):
 
 
 def _named(rule: Any) -> set[str]:
+    """The published columns that a rule speaks about."""
     return {column.name for column in columns_of(rule) if not column.original}
 
 
