@@ -26,7 +26,6 @@ from sfumato.methods._nonreciprocal.rings import members
 from sfumato.methods._nonreciprocal.segments import gray_tsp_order
 from sfumato.methods._nonreciprocal.voting import expected_error_rate, vote
 
-
 _TOURS_UP_TO = 200_000
 
 
