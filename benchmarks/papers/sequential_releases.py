@@ -1,6 +1,8 @@
 """Sequential releases on census-like people: the configurations of [sequential Table 6], with its tests (a) and (b).
 
-    python benchmarks/papers/sequential_releases.py [CONFIGURATION:RECORDS:K …]
+    python benchmarks/papers/sequential_releases.py [--real] [CONFIGURATION:RECORDS:K …]
+
+With `--real` the people are drawn at random from the working adults of the census data in ``../shared/data`` instead.
 
 Writes ``benchmarks/results/sequential_releases.csv`` and an SVG of the losses. Times are CPU seconds of one thread after the
 records are grouped into classes, kernels compiled; *exact* is the audit's proof that every link counted lies on a perfect matching.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import sys
 import time
 from pathlib import Path
@@ -19,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from census_like import SIZES, intervals, people
+from census_like import LEVELS, SIZES, intervals, people
 
 from sfumato.audit.exact import decide
 from sfumato.audit.joins import kernel_join
@@ -31,6 +34,7 @@ from sfumato.methods._sequences.taxonomy import Taxonomy
 from sfumato.randomness import Randomness
 
 RESULTS = Path(__file__).parents[1] / "results"
+REAL = Path(__file__).parents[3] / "shared" / "data" / "census_income_kdd" / "occ_like_148318.csv.gz"
 S = "occupation"
 CONFIGURATIONS = {
     "CENSUS-1": [("age", "education"), ("age", S)],
@@ -43,17 +47,38 @@ FIELDS = ["configuration", "records", "k", "releases", "grouping", "cut_loss", "
           "match_level", "checks", "seconds", "exact_cliques", "exact_seconds", "proven_level"]  # fmt: skip
 
 
+def census(records: int, seed: int) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """Random rows of the real table as codes in the order of their values, and how many values each column has."""
+    with gzip.open(REAL, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    chosen = np.random.default_rng(seed).permutation(len(rows))[:records]
+    table, sizes = {}, {}
+    for name in SIZES.keys() - {"work"}:
+        cells = [rows[i][name] for i in chosen]
+        order = sorted(set(cells), key=int if name in ("age", S) else str)
+        place = {value: code for code, value in enumerate(order)}
+        table[name], sizes[name] = np.array([place[cell] for cell in cells], dtype=np.int64), len(order)
+    return table, sizes
+
+
+def nodes(name: str, size: int) -> list[tuple[int, int]]:
+    """Leaves, groups as wide as those of the generated people, root."""
+    groups = [(lo, min(lo + width, size)) for width in LEVELS[name] for lo in range(0, size, width)]
+    return [*((x, x + 1) for x in range(size)), *groups, (0, size)]
+
+
 class Run:
     """One table and one configuration."""
 
-    def __init__(self, name: str, records: int, seed: int = 1) -> None:
+    def __init__(self, name: str, records: int, real: bool = False, seed: int = 1) -> None:
         self.name, self.releases = name, CONFIGURATIONS[name]
-        table = people(records, seed)
+        table, sizes = census(records, seed) if real else (people(records, seed), SIZES)
+        self.values = sizes[S] + 1
         names = sorted({c for columns in self.releases for c in columns} - {S})
         self.names = [*names, S]
-        self.attributes = [Attribute(n, SIZES[n] + (n == S), "sensitive" if n == S else "quasi-identifier") for n in self.names]
+        self.attributes = [Attribute(n, sizes[n] + (n == S), "sensitive" if n == S else "quasi-identifier") for n in self.names]
         self.leaves = np.stack([table[n] for n in self.names], axis=1)
-        self.trees = {m: Taxonomy.of_intervals(intervals(n)) for m, n in enumerate(names)}
+        self.trees = {m: Taxonomy.of_intervals(nodes(n, sizes[n]) if real else intervals(n)) for m, n in enumerate(names)}
 
     def publish(self, k: float, seed: int = 1) -> dict[str, object]:
         row: dict[str, object] = {"configuration": self.name, "records": len(self.leaves), "k": k, "releases": len(self.releases)}
@@ -89,7 +114,7 @@ class Run:
         cliques = kernel_join(sequence)
         verdict = decide(sequence, cliques, wanted=short_of(sequence, cliques, k))
         seconds = time.process_time() - started
-        labels = tuple(map(str, range(SIZES[S] + 1)))
+        labels = tuple(map(str, range(self.values)))
         level = linkability(linkage_of(sequence, cliques[verdict.admitted], labels))
         seen = linkability(linkage_of(sequence, cliques, labels))
         return {"exact_cliques": len(cliques), "exact_seconds": round(seconds, 2), "proven_level": level, "cell_level": seen}
@@ -114,28 +139,35 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
 PLANS = ["CENSUS-1:100000:5", "CENSUS-2:100000:5", "R=3:100000:5", "R=4:100000:5", "wide:100000:5", "CENSUS-1:100000:25",
          "CENSUS-1:500000:5", "R=4:500000:5"]  # fmt: skip
 
+REAL_PLANS = ["CENSUS-1:100000:5", "CENSUS-2:100000:5", "R=3:100000:5"]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument(
         "plans", nargs="*", default=PLANS, help="configuration:records:k; their lines replace older ones in the results"
     )
-    plans = [plan.split(":") for plan in parser.parse_args().plans]
+    parser.add_argument("--real", action="store_true", help="real people; results go to files of their own")
+    given = parser.parse_args()
+    if given.real and not REAL.exists():
+        print(f"skipped: the real table {REAL.name} is not in ../shared/data/census_income_kdd")
+        return
+    plans = [plan.split(":") for plan in (REAL_PLANS if given.real and given.plans is PLANS else given.plans)]
     RESULTS.mkdir(exist_ok=True)
-    table = RESULTS / "sequential_releases.csv"
+    table = RESULTS / ("sequential_releases_real.csv" if given.real else "sequential_releases.csv")
     rows: dict[tuple[str, str, str], dict[str, object]] = {}
     if table.exists():
         with table.open(newline="") as file:
             rows = {(row["configuration"], row["records"], row["k"]): dict(row) for row in csv.DictReader(file)}
     for name, records, k in plans:
         Run(name, 2000).publish(3)  # compile
-        rows[name, records, k] = Run(name, int(records)).publish(int(k))
+        rows[name, records, k] = Run(name, int(records), given.real).publish(int(k))
         print(rows[name, records, k], flush=True)
         with table.open("w", newline="") as file:
             writer = csv.DictWriter(file, FIELDS, extrasaction="ignore")
             writer.writeheader()
             writer.writerows(rows.values())
-        draw(list(rows.values()), RESULTS / "sequential_releases.svg")
+        draw(list(rows.values()), table.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

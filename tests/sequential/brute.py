@@ -37,6 +37,8 @@ class Records:
         admissible = set()
 
         def extend(n, used, chosen):
+            if len(admissible) == len(cliques):
+                return  # every clique has its matching
             if n == self.N:
                 admissible.update(chosen)
                 return

@@ -17,6 +17,9 @@ Invariants
     I3  With equal cuts and an acyclic schema every clique of the match join is admissible: root the join tree at any release; on
         each tree edge nodes meet iff they are equal on what both publish, so any way to pair equal records is allowed, one of
         them follows the wanted clique, and pairs of releases not joined by a tree edge agree along the path between them.
+    I4  A release whose node is settled by the node of another one adds nothing: a matching without it extends in one way, and the
+        counts fit since the true one extends so too. A component where only two others are left needs no program: there the kernel
+        is the full join.
 
 Departures
     The acyclic case is claimed elsewhere for different cuts per release too; that fails: the cycle of three releases together with
@@ -31,6 +34,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -76,6 +80,9 @@ def decide(sequence: ReleaseSequence, cliques: IntArray, *, wanted: Wanted = eve
         return verdict
     program = _Program(sequence, cliques, started + budget)
     verdict.admitted |= program.truth > 0
+    for part in program.parts():
+        if not verdict.admitted[part].all() and reducible(cliques[part]):
+            verdict.admitted[part] = True  # I4
     _batches(program, verdict, wanted)
     _singles(program, verdict, wanted)
     verdict.seconds = time.process_time() - started
@@ -99,6 +106,11 @@ class _Program:
         self.truth = _place(cliques, *true_cliques(sequence))
         self.component = _components(self.nodes, sum(sizes))
         self.by_node = self.incidence.tocsr()
+
+    def parts(self) -> list[IntArray]:
+        """The cliques of each component."""
+        order = np.argsort(self.component, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.component[order])) + 1)
 
     def left(self) -> float:
         return self.deadline - time.process_time()
@@ -274,6 +286,24 @@ def _nearest(program: _Program, columns: IntArray, clique: int, integer: bool) -
 def decomposable(sequence: ReleaseSequence) -> bool:
     """Equal cuts and an acyclic schema: then match, kernel and full join are one (I3)."""
     return _equal_cuts(sequence) and acyclic([set(np.flatnonzero(row).tolist()) for row in sequence.present])
+
+
+def reducible(cliques: IntArray) -> bool:
+    """Two releases are left when those settled by another one are taken away one after the other (I4).
+
+    >>> reducible(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 2]])), reducible(np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]]))
+    (True, False)
+    """
+    rest = cliques
+    while rest.shape[1] > 2:
+        kinds = [len(np.unique(rest[:, r])) for r in range(rest.shape[1])]
+        wide = int(rest.max()) + 1
+        pairs = permutations(range(rest.shape[1]), 2)
+        settled = [b for a, b in pairs if len(np.unique(rest[:, a] * wide + rest[:, b])) == kinds[a]]
+        if not settled:
+            return False
+        rest = np.delete(rest, settled[0], axis=1)
+    return True
 
 
 def _equal_cuts(sequence: ReleaseSequence) -> bool:

@@ -31,7 +31,7 @@ from sfumato.policy.domains import domain_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 
-BUDGET = 120.0
+BUDGET = 60.0
 """CPU seconds for one exact decision."""
 
 
@@ -74,13 +74,13 @@ def growth_of(evidence: Evidence) -> tuple[bool, bool]:
     return parameters.get("cohorts", "known") == "known", parameters.get("growth", "unifying") == "separative"
 
 
-def judge_sequence(sequence: ReleaseSequence, claim: Claim, labels: tuple[str, ...]) -> Judged:
+def judge_sequence(sequence: ReleaseSequence, claim: Claim, labels: tuple[str, ...], budget: float = BUDGET) -> Judged:
     """Links on proven cliques alone; for linkability it is enough to prove as many as the claim needs."""
     cliques = kernel_join(sequence)
     level = getattr(claim.model, "k", 0.0)
     linkability = claim.model.name == "k-linkability"
     wanted = short_of(sequence, cliques, level) if linkability else everything
-    verdict = decide(sequence, cliques, wanted=wanted, budget=BUDGET)
+    verdict = decide(sequence, cliques, wanted=wanted, budget=budget)
     proven = linkage_of(sequence, cliques[verdict.admitted], labels)
     if not verdict.undecided:
         return Judged(proven, "exact")

@@ -58,7 +58,7 @@ class Sequential(Method):
     cohorts: Literal["known", "unknown"] = Field(default="known", description="whether outsiders know when somebody joined")
     counterfeits: Literal["refuse", "allow"] = Field(default="refuse", description="rows that stand in for vanished records")
     cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
-    budget: float = Field(default=120.0, gt=0, description="CPU seconds for proving a claim over three or more releases")
+    budget: float = Field(default=60.0, gt=0, description="CPU seconds to search and prove a claim over three or more releases")
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims:

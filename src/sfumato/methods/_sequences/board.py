@@ -249,9 +249,36 @@ class Board:
         np.add.at(self.records.data, moves.unit, moves.amount)
         np.subtract.at(self.records.data, units, moves.amount)
 
+    def state(self) -> IntArray:
+        """Where the records stand, for `restore`."""
+        return self.records.data[: self.unit_count].copy()
+
+    def restore(self, state: IntArray) -> None:
+        """I2, for many moves at once: units that came later are empty again."""
+        self.records.data[:] = 0
+        self.records.data[: len(state)] = state
+
     def lift(self, units: IntArray) -> int:
         """Generalize all records of these units by one step in every column; how many records changed."""
         new = np.array([self._lifted(int(number)) for number in self.unit_class.data[units]], dtype=np.int64)
+        return self._regroup(units, new)
+
+    def suppress(self, columns: tuple[int, ...]) -> int:
+        """Generalize these columns (places in `task.columns`) for everybody as far as they may be; how many records changed."""
+        units = np.flatnonzero(self.records.data[: self.unit_count])
+        kinds, place = np.unique(self.unit_class.data[units], return_inverse=True)
+        new = np.array([self._suppressed(int(number), columns) for number in kinds], dtype=np.int64)
+        return self._regroup(units, new[place])
+
+    def _suppressed(self, number: int, columns: tuple[int, ...]) -> int:
+        nodes = self.class_nodes.data[:, number].tolist()
+        for i in columns:
+            roof = self.task.ceilings.get(self.task.columns[i])
+            nodes[i] = 0 if roof is None else int(roof[nodes[i]])
+        return self._class((*nodes, int(self.class_value.data[number])))
+
+    def _regroup(self, units: IntArray, new: IntArray) -> int:
+        """All records of these units go to other classes; how many did."""
         changed = new != self.unit_class.data[units]
         units, new = units[changed], new[changed]
         if not len(units):

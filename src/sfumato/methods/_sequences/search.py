@@ -18,6 +18,8 @@ Departures
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -60,10 +62,15 @@ class Trace:
 class Search:
     """Algorithm 3 on a board."""
 
-    def __init__(self, board: Board, measure: Measure, chance: Randomness) -> None:
+    def __init__(self, board: Board, measure: Measure, chance: Randomness, until: float = math.inf) -> None:
         self.board, self.claim, self.chance = board, board.claim, chance
+        self.until = until
         costs = board.task.cost(measure)
         self.costs = [costs[m] for m in board.task.columns]
+
+    def late(self) -> bool:
+        """The time for searching is over; whatever the board shows then satisfies the claim (I1)."""
+        return time.process_time() >= self.until
 
     def ok(self) -> bool:
         return bool(holds(self.claim, self.board.weights()).all())
@@ -84,6 +91,8 @@ class Search:
         while True:
             chosen: tuple[float, Moves, float] | None = None
             for gain, (column, node), moves in self._candidates(closed):
+                if self.late():
+                    return
                 after = self._try(moves)
                 if after is None:
                     closed.add((column, node))
@@ -146,7 +155,7 @@ class Search:
         """Try all open cells of a column at once; split what fails; a single failing record condemns its unit (I2)."""
         condemned = [set[int]() for _ in self.costs]
         moved = True
-        while moved:
+        while moved and not self.late():
             moved = False
             for column in self.chance.permutation(len(self.costs)).tolist():
                 moved |= self._test_column(column, condemned)
@@ -154,7 +163,7 @@ class Search:
     def _test_column(self, column: int, condemned: list[set[int]]) -> bool:
         stack = self._open(column, condemned[column])
         moved = False
-        while stack:
+        while stack and not self.late():
             part = [(u, min(x, int(self.board.records.data[u]))) for u, x in stack.pop() if u not in condemned[column]]
             if not part:
                 continue
@@ -186,7 +195,7 @@ class Search:
         size = max(1, sum(x for _, _, x in self._cells()) // 10)
         while True:
             self._one_pass(size)
-            if size == 1:
+            if size == 1 or self.late():
                 return
             size //= 2
 
@@ -207,6 +216,8 @@ class Search:
         room, state, refused = size, 0, (-1, -1, -1)
         for place in order:
             unit, column, amount = cells[place]
+            if self.late():
+                return
             while amount:
                 take = min(amount, room)
                 bucket.append((unit, column, take))

@@ -7,10 +7,14 @@ Paper: [sequential Alg. 3]
 
 Invariants
     I1  Which records of a base get which of its boxes is drawn at random: they are exchangeable, and nobody may guess the draw.
+    I2  With three and more releases the search ends when its share of the budget is spent, and so does every attempt at a proof.
+        What is left unproven is never published: the next rung of the ladder is coarser, the last needs no program, and when even
+        that one fails the release is refused.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -19,10 +23,13 @@ import numpy as np
 from sfumato.data.domain import IntArray
 from sfumato.errors import Infeasible
 from sfumato.methods._sequences.board import Board
+from sfumato.methods._sequences.ladder import Ladder
 from sfumato.methods._sequences.search import Search
 from sfumato.methods._sequences.task import Claim, Measure, Task
-from sfumato.methods._sequences.witness import Witness, back_off
 from sfumato.randomness import Randomness
+
+_SEARCH = 0.4
+"""The share of the budget after which the search ends and the proof begins."""
 
 
 @dataclass(frozen=True)
@@ -38,48 +45,30 @@ class Made:
     programs: int
     lifted: int
     """Records that had to be generalized again because the exact guard said no."""
+    rung: str = "cells"
+    """What was proven: the cells as searched, the cut, the cut without some columns, or nothing but suppressed columns."""
 
 
 def specialize(
-    task: Task, claim: Claim, chance: Randomness, *, measure: Measure = "loss", cells: bool = True, budget: float = 120.0
+    task: Task, claim: Claim, chance: Randomness, *, measure: Measure = "loss", cells: bool = True, budget: float = 60.0
 ) -> Made:
     """The most special release that Algorithm 3 finds and the exact guard confirms."""
     if not (task.tells or task.told):
         return _open(task)
+    started = time.process_time()
     board = Board(task, claim)
-    search = Search(board, measure, chance.child("search"))
+    proof = claim.join == "kernel" and board.past.cliques.shape[1] > 1
+    search = Search(board, measure, chance.child("search"), started + _SEARCH * budget if proof else math.inf)
     if not search.ok():
         raise _impossible(claim, board)
     search.specialize_cuts()
-    cut_loss, cut_level = search.loss(), float(board.levels().min())
+    cut, cut_loss, cut_level = board.state(), search.loss(), float(board.levels().min())
     if cells:
         search.specialize_cells()
-    programs, lifted = _confirm(board, claim, budget)
+    ladder = Ladder(search, cut, started, budget)
+    rung = ladder.climb_down() if proof else "cells"
     lo, hi = _boxes(board, chance.child("rows"))
-    return Made(lo, hi, search.loss(), cut_loss, cut_level, board.checks, programs, lifted)
-
-
-def _confirm(board: Board, claim: Claim, budget: float) -> tuple[int, int]:
-    """Back off until the exact guard confirms the claim."""
-    programs = lifted = 0
-    deadline = time.process_time() + budget
-    settled = None
-    while claim.join == "kernel":
-        witness = Witness(board, deadline, settled)
-        done = witness.certified()
-        settled = witness.settled
-        programs += witness.programs
-        if done:
-            break
-        late = time.process_time() > deadline
-        moved = 0 if late else back_off(board, witness.short())
-        if not moved:
-            raise Infeasible(
-                "the claim could not be proven for all releases together " + ("in time" if late else "by any generalization"),
-                hint="allow more time (budget), publish fewer columns, or lower the level",
-            )
-        lifted += moved
-    return programs, lifted
+    return Made(lo, hi, search.loss(), cut_loss, cut_level, board.checks, ladder.programs, ladder.lifted, rung)
 
 
 def _impossible(claim: Claim, board: Board) -> Infeasible:

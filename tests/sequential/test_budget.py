@@ -1,0 +1,80 @@
+"""Publishing three and more releases ends in time, and what it publishes then is judged by enumeration or by the audit's proof."""
+
+import numpy as np
+import pytest
+
+from sfumato.audit.exact import decide
+from sfumato.audit.joins import kernel_join
+from sfumato.audit.levels import linkability, linkage_of, short_of
+from sfumato.data.sequence import Attribute, ReleaseSequence
+from sfumato.errors import Infeasible
+from sfumato.methods._sequences.specialize import specialize
+from sfumato.methods._sequences.task import Claim, Task
+from sfumato.methods._sequences.taxonomy import Taxonomy
+from sfumato.randomness import Randomness
+
+from .brute import Records, known_tuples
+
+TRIANGLE = [(0, 1), (1, 2), (0, 2)]
+
+
+def sparse(people, sizes=(40, 12, 20), seed=1):
+    """A cyclic schema where most combinations occur once: the hardest case for a proof."""
+    rng = np.random.default_rng(seed)
+    leaves = np.stack([rng.integers(0, size, people) for size in sizes], axis=1)
+    names = [Attribute(n, s, r) for n, s, r in zip("abs", sizes, ["quasi-identifier"] * 2 + ["sensitive"], strict=True)]
+    return names, leaves, {m: Taxonomy.halving(sizes[m]) for m in range(2)}
+
+
+def publish(names, leaves, trees, schema, claim, budget):
+    """All releases and what is known of the last one."""
+    published = []
+    for columns in schema:
+        made = specialize(Task.of_records(names, published, leaves, columns, trees), claim, Randomness(1), budget=budget)
+        published.append((made.lo, made.hi))
+    return published, made
+
+
+@pytest.mark.parametrize("budget", [1e-6, 0.5])
+@pytest.mark.parametrize("schema", [TRIANGLE, [*TRIANGLE, (0, 1)]], ids=["three", "four"])
+def test_sparse_cycles_end_whatever_the_budget_and_are_proven_by_the_audit(budget, schema):
+    names, leaves, trees = sparse(120)
+    published, made = publish(names, leaves, trees, schema, Claim(3), budget)
+    sequence = ReleaseSequence.of_records(names, published, (leaves, leaves + 1))
+    cliques = kernel_join(sequence)
+    verdict = decide(sequence, cliques, wanted=short_of(sequence, cliques, 3), budget=20.0)
+    assert linkability(linkage_of(sequence, cliques[verdict.admitted], tuple(map(str, range(20))))) >= 3
+    if budget < 0.1:
+        assert made.programs == 0  # nothing but what needs no program was proven
+
+
+@pytest.mark.parametrize("goal", ["linkability", "diversity"])
+@pytest.mark.parametrize("budget", [1e-6, 0.02, 5.0])
+def test_whatever_the_budget_small_sequences_are_safe_by_enumeration(goal, budget):
+    rungs, level = set(), 2 if goal == "linkability" else 1.25
+    for seed in range(12):
+        names, leaves, trees = sparse(5, (4, 3, 3), seed)
+        schema = [TRIANGLE, [(0, 2), (0, 1), (1, 2)], [(0, 1), (0, 2), (0, 1, 2)]][seed % 3]
+        try:
+            published, made = publish(names, leaves, trees, schema, Claim(level, goal), budget)
+        except Infeasible:
+            rungs.add("refused")
+            continue
+        rungs.add(made.rung)
+        records = Records(published)
+        gamma, delta = records.levels(records.full_join(), known_tuples(leaves), [0, 1], 2)
+        assert (gamma if goal == "linkability" else delta) >= level
+    assert rungs - {"refused"}
+
+
+def test_when_nothing_can_be_proven_in_time_the_release_is_refused():
+    """Diversity counts every link, so the three earlier releases of a cycle stay open without any time to decide them."""
+    names, leaves, trees = sparse(60, (12, 6, 8), seed=4)
+    whole = []
+    for columns in TRIANGLE:  # published by somebody without care: leaves
+        lo, hi = np.zeros_like(leaves), np.broadcast_to([12, 6, 8], leaves.shape).copy()
+        lo[:, columns], hi[:, columns] = leaves[:, columns], leaves[:, columns] + 1
+        whole.append((lo, hi))
+    task = Task.of_records(names, whole, leaves, (0, 1), trees)
+    with pytest.raises(Infeasible, match="could not be proven"):
+        specialize(task, Claim(1.0, "diversity"), Randomness(1), budget=1e-6)

@@ -1,0 +1,39 @@
+"""Thousands of small sequences: joins and their exact decision at class level against all perfect matchings of the records."""
+
+import numpy as np
+import pytest
+
+from sfumato.audit.exact import decide, reducible
+from sfumato.audit.joins import kernel_of, match_join, true_cliques
+from sfumato.methods._sequences.witness import collapses
+
+from .brute import Records
+from .instances import random_instance, record_cliques, sequence_of
+
+
+def compare(rng, R, N):
+    """Match, kernel and full join of one random sequence; whether followers could be dropped until two releases are left."""
+    columns, published, leaves = random_instance(rng, R=R, N=N)
+    sequence, records = sequence_of(columns, published, leaves), Records(published)
+    match = match_join(sequence)
+    cliques = kernel_of(match, true_cliques(sequence)[0])
+    assert record_cliques(sequence, match, published) == records.match_join()
+    kernel, full = record_cliques(sequence, cliques, published), records.full_join()
+    assert kernel == records.kernel_join()
+    assert full <= kernel
+    if R == 2:
+        assert full == kernel
+    verdict = decide(sequence, cliques)
+    assert verdict.undecided == 0
+    assert record_cliques(sequence, cliques[verdict.admitted], published) == full
+    simple = reducible(cliques)
+    assert simple == collapses(cliques)
+    assert full == kernel or not simple
+    return simple
+
+
+@pytest.mark.parametrize(("R", "N", "count"), [(2, 4, 900), (2, 5, 150), (3, 4, 500), (3, 5, 100), (4, 3, 350), (4, 4, 60)])
+def test_all_joins_equal_enumeration(R, N, count):
+    rng = np.random.default_rng(1000 * R + N)
+    simple = sum(compare(rng, R, N) for _ in range(count))
+    assert simple == count if R == 2 else 0 < simple < count
