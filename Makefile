@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check slow benchmarks docs clean
+.PHONY: demo test slow docs clean
 
 demo: $(READY)
 	$(BIN)/sfumato demo
@@ -15,7 +15,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2
 
 slow: $(READY)
-	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 -m slow
+	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 tests/house/test_soundness.py
 
 docs: $(READY)
 	$(BIN)/python -m sfumato.catalogue
