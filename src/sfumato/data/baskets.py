@@ -8,8 +8,8 @@ Paper
     [multitype 3.1, 3.4]: a record is a characteristic vector over a universe of items with an optional sensitive label.
 
 >>> sports = Baskets.of([["jogging", "swimming"], ["swimming", "tennis"]], {"religion": ["a", "b"]})
->>> sports.names, len(sports), sports.set_of(1)
-(('jogging', 'swimming', 'tennis'), 2, frozenset({'swimming', 'tennis'}))
+>>> sports.names, len(sports), sorted(sports.set_of(1))
+(('jogging', 'swimming', 'tennis'), 2, ['swimming', 'tennis'])
 """
 
 from __future__ import annotations
