@@ -1,0 +1,116 @@
+"""A database: tables that point at each other, what their schema declares, and the rows as text.
+
+Every value is the text the server itself writes for it (a uuid, a json document, an array, a time with its zone), so that what is
+kept goes back exactly as it came; a null stays a null and is not the empty text.
+
+>>> parent = TableFacts("customer", (ColumnFacts("id", "integer", "INTEGER", nullable=False),), primary_key=("id",))
+>>> link = ForeignKey("orders", ("customer_id",), "customer", ("id",))
+>>> child = TableFacts("orders", (ColumnFacts("customer_id", "integer", "INTEGER"),), foreign_keys=(link,))
+>>> Schema((child, parent)).generations()
+[('customer',), ('orders',)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sfumato.data.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """What a server says about one column."""
+
+    name: str
+    kind: str
+    """integer, decimal, float, text, date, time, timestamp, boolean, uuid, json, binary, array, enum, or the native name."""
+    native: str
+    """The type as the server spells it."""
+    nullable: bool = True
+    length: int | None = None
+    """Longest text, when the type bounds it."""
+    places: int | None = None
+    """Decimal places, when the type fixes them."""
+    choices: tuple[str, ...] = ()
+    """The values of an enumerated type."""
+    default: str | None = None
+    """The default as the server spells it."""
+    generated: bool = False
+    """Numbered by the server (a sequence or an identity), or computed by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """Columns of one table that name a row of another (or the same)."""
+
+    table: str
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    name: str = ""
+    options: Mapping[str, str] | None = None
+    """What the server does on delete and update, as it spells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A check constraint in the server's own SQL."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What a server says about one table."""
+
+    name: str
+    columns: tuple[ColumnFacts, ...]
+    primary_key: tuple[str, ...] = ()
+    uniques: tuple[tuple[str, ...], ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    checks: tuple[Condition, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> ColumnFacts:
+        return next(column for column in self.columns if column.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """All tables."""
+
+    tables: tuple[TableFacts, ...]
+
+    def table(self, name: str) -> TableFacts:
+        return next(table for table in self.tables if table.name == name)
+
+    @property
+    def foreign_keys(self) -> tuple[ForeignKey, ...]:
+        return tuple(key for table in self.tables for key in table.foreign_keys)
+
+    def generations(self) -> list[tuple[str, ...]]:
+        """Tables in an order in which parents come first; tables of a cycle come together."""
+        import networkx as nx
+
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(table.name for table in self.tables)
+        graph.add_edges_from((key.parent, key.table) for key in self.foreign_keys if key.parent != key.table)
+        folded = nx.condensation(graph)
+        return [tuple(sorted(folded.nodes[one]["members"])) for one in nx.lexicographical_topological_sort(folded)]
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A schema and its rows."""
+
+    schema: Schema
+    tables: Mapping[str, Table]
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables.values())
