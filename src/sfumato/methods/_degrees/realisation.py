@@ -106,7 +106,7 @@ class Growth:
             while self.lacking[node] and progress:
                 progress = False
                 able = ~near & (self.people[self.plan] > self.k) & (self.people[self.plan + 1] >= self.k)
-                for other in self._shuffled(np.flatnonzero(able)).tolist():
+                for other in self._sociable(np.flatnonzero(able)).tolist():
                     if not self.lacking[node]:
                         break
                     if self.people[self.plan[other]] > self.k:  # I1; the degree above only gains people meanwhile
@@ -149,6 +149,12 @@ class Growth:
         self.added[one].discard(other)
         self.added[other].discard(one)
         self.lacking[[one, other]] += 1
+
+    def _sociable(self, people: Integers) -> Integers:
+        """A random order in which people with many ties tend to come first, as new ties among people do."""
+        waits = -np.log1p(-self.randomness.uniform(len(people))) / (self.graph.degrees[people] + 0.5)
+        ordered: Integers = people[np.argsort(waits)]
+        return ordered
 
     def _shuffled(self, values: Integers) -> Integers:
         shuffled: Integers = values[self.randomness.permutation(len(values))]
