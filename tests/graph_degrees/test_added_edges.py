@@ -121,3 +121,15 @@ def test_two_runs_differ_and_a_seed_repeats_one():
     assert (one.low == again.low).all()
     assert (one.high == again.high).all()
     assert len(one.low) != len(other.low) or (one.low != other.low).any() or (one.high != other.high).any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_exchanging_edges_never_ties_two_people_twice(seed):
+    """Somebody lacks four ties while others have a triangle of added edges, which can be opened once only."""
+    growing = Growth(Graph.from_pairs([], [], 4), 1, np.array([4, 2, 2, 2]), Randomness(seed))
+    for one, other in ((1, 2), (2, 3), (1, 3)):
+        growing._join(one, other)
+    growing._exchange()
+    degrees = Graph.from_pairs(*growing.edges(), 4).degrees
+    assert (degrees + growing.lacking).tolist() == [4, 2, 2, 2]
+    assert degrees[0] == 2

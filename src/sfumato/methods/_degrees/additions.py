@@ -22,6 +22,8 @@ from sfumato.methods._degrees.sequence import Integers, raised
 from sfumato.randomness import Randomness
 
 _ATTEMPTS = 3
+_SMALL = 10_000
+"""With more people than that a second attempt hardly ever finds fewer edges."""
 _ROUNDS = 12
 
 
@@ -52,7 +54,7 @@ def additions(graph: Graph, k: int, randomness: Randomness, *, exact_up_to: int,
 def _grown(graph: Graph, k: int, least: int, randomness: Randomness) -> Additions:
     """The best of a few attempts, which differ in who of several people with the same degree is raised."""
     best: Growth | None = None
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS if graph.nodes <= _SMALL else 1):
         chance = randomness.child(attempt)
         order = np.lexsort([chance.uniform(graph.nodes), -graph.degrees])
         plan = np.empty(graph.nodes, dtype=np.int64)

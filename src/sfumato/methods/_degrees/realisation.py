@@ -76,10 +76,13 @@ class Growth:
 
     def _exchange(self) -> None:
         """Two missing ties for one added edge x-y: x and y each join somebody who lacks a tie instead of each other."""
+        if not self.added or not self.lacking.any():
+            return
+        left, right = self.edges()
+        x, y = np.concatenate([left, right]), np.concatenate([right, left])
         for first, second in self._stuck_pairs():
-            near, close = self._near(first), self._near(second)
-            left, right = self.edges()
-            x, y = np.concatenate([left, right]), np.concatenate([right, left])
+            near = self._near(first)
+            close = near if first == second else self._near(second)  # one and the same person gets no tie twice (I2)
             for place in self._shuffled(np.flatnonzero(~near[x] & ~close[y])):
                 a, b = int(x[place]), int(y[place])
                 if min(self.lacking[first], self.lacking[second]) < 1 + (first == second):
@@ -92,8 +95,6 @@ class Growth:
 
     def _stuck_pairs(self) -> Iterator[tuple[int, int]]:
         """Everybody who lacks two ties with himself, then the others two by two."""
-        if not self.added:
-            return
         for node in self._shuffled(np.flatnonzero(self.lacking > 1)):
             yield int(node), int(node)
         single = self._shuffled(np.flatnonzero(self.lacking))
@@ -143,12 +144,14 @@ class Growth:
     def _join(self, one: int, other: int) -> None:
         self.added[one].add(other)
         self.added[other].add(one)
-        self.lacking[[one, other]] -= 1
+        self.lacking[one] -= 1
+        self.lacking[other] -= 1
 
     def _part(self, one: int, other: int) -> None:
         self.added[one].discard(other)
         self.added[other].discard(one)
-        self.lacking[[one, other]] += 1
+        self.lacking[one] += 1
+        self.lacking[other] += 1
 
     def _sociable(self, people: Integers) -> Integers:
         """A random order in which people with many ties tend to come first, as new ties among people do."""
