@@ -102,6 +102,18 @@ def test_the_folder_verifies_and_keeps_the_key_outside(publication, tmp_path):
     assert measured["graph_change"]["added_share"] == pytest.approx(measured["added_edges"] / GRAPH.size, rel=0.05)
 
 
+def test_an_original_in_another_order_is_compared_in_numbers_and_that_is_said(tmp_path):
+    lines = [f"p{a} p{b}" for a, b in CLUB.edges()]
+    for name, order in (("as-published.txt", lines), ("turned.txt", lines[::-1])):
+        (tmp_path / name).write_text("\n".join(order))
+    out = sf.publish(policy(), data=tmp_path / "as-published.txt").write(tmp_path / "out")
+    for name, reason in (("as-published.txt", ""), ("turned.txt", "another order")):
+        found = next(one for one in sf.verify(out, original=tmp_path / name).findings if one.model == "kept-edges")
+        assert found.holds
+        assert reason in found.reason
+        assert bool(reason) == bool(found.reason)
+
+
 def test_reports_say_what_no_graph_of_this_kind_can_do(publication, tmp_path):
     out = publication.write(tmp_path / "out")
     public, private = (out / "report.html").read_text(), (tmp_path / "out.private.html").read_text()

@@ -105,7 +105,7 @@ class DegreeAnonymity(Method):
             self.form,
             {"edges": part},
             {"nodes": graph.nodes} | counted,  # I2
-            trace=Trace(extra={"names": names}, lasting=True),
+            trace=Trace(extra={"names": names, "numbering": graph.numbering}, lasting=True),
             notes=(*UNCOVERED, *_proof(added)),
         )
 

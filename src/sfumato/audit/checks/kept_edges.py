@@ -1,8 +1,9 @@
 """Kept edges: a graph that is said to have gained edges has all the old ones, gained as many as declared, and needed that many.
 
 From the published files alone: a simple graph in ascending order, and declared figures that are possible. With the original: the
-number of edges, and degrees that rise place by place. With the private names: every original edge, pair by pair. A bound said to be
-proven by counting is counted here again; one proven by the solver is only compared with what was added.
+number of edges, and degrees that rise place by place. With the private names: every original edge, pair by pair, unless the
+original now lists people in another order. A bound said to be proven by counting is counted here again; one proven by the
+solver is only compared with what was added.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from sfumato.errors import ReleaseError
 from sfumato.models.k_degree_anonymity import KDegreeAnonymity
 from sfumato.release.certificate import Finding
 
+OTHER_ORDER = "people stand in another order than when this was published, so edges were compared in number and degree only"
+
 
 class KeptEdges(Check):
     """Every original edge is published, and as many were added as declared."""
@@ -34,7 +37,14 @@ class KeptEdges(Check):
     def examine(self, evidence: Evidence) -> Finding:
         graph, (added, least) = published_graph(evidence), declared(evidence)
         wrong = [*_alone(evidence, graph, added, least), *_with_original(evidence, graph, added, least)]
-        return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
+        reason = "; ".join(wrong) or ("" if _same_people(evidence) else OTHER_ORDER)
+        return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason=reason)
+
+
+def _same_people(evidence: Evidence) -> bool:
+    """Whether the private names belong to the original as it was read here; an edge list in another order numbers people anew."""
+    known = evidence.private.get("numbering")
+    return known is None or evidence.original is None or known == evidence.original.numbering
 
 
 def declared(evidence: Evidence) -> tuple[int, int]:
@@ -69,7 +79,7 @@ def _with_original(evidence: Evidence, graph: Graph, added: int, least: int) -> 
     if bool((np.sort(graph.degrees) < np.sort(original.degrees)).any()):
         yield "degrees fell: the original cannot be a part of what is published"
     names = evidence.private.get("names")
-    if names is not None:
+    if names is not None and _same_people(evidence):
         yield from _pair_by_pair(original, graph, np.asarray(names))
     yield from _counted(evidence, original, least)
 
