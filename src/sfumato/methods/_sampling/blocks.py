@@ -8,30 +8,31 @@ Paper
 Notation
     q        records per block
     current  the table as it stands; LM and LM* keep it legal after every block, so they cannot fail once it is
+    round    blocks that are solved side by side
 
 Invariants
     I1  LM, LM*: the block's present values solve the block's problem, so a solution exists.
     I2  A block's answer is taken only when the whole part obeys every rule that cannot be posted to the solver (uniqueness and
         dependencies against the other records): such conflicts are forbidden one by one and the block is solved again.
-    I3  No block is smaller than q (unless the table is): a short last block would hardly change its records.
+    I3  Side by side: every block of a round is solved against the records outside the round; its answer is taken when it is legal
+        against the table as it then stands, else the block is solved again against that. For a solver that draws uniformly this is
+        rejection sampling, so the law is that of one block after the other. Rounds do not depend on the number of jobs.
 
 Departures
-    Algorithm 1 cuts off q records at a time. Its line 4 loses a last block of a single record, and a short last block leaks: with
-    N = 1,000 and q = 333 the thousandth record keeps its values under LM. Here the rest is spread over the other blocks.
-    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. The solver is not uniform (see
-    `_solver`): routes say so.
+    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. Which blocks are independent of each other
+    is said in `cutting`. The solver is not uniform (see `_solver`): routes say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible
+from sfumato.methods._sampling.crew import Crew, Divided
+from sfumato.methods._sampling.cutting import Block, Codes, Heuristic, Task, blocks, side_by_side, task
 from sfumato.methods._sampling.engines import Made
 from sfumato.methods._sampling.levels import Levels, Listed, Spelled, Steps
 from sfumato.methods._sampling.posting import Posting
@@ -41,31 +42,12 @@ from sfumato.policy.rules import Rule
 from sfumato.policy.rules.tree import Column
 from sfumato.randomness import Randomness
 
-Codes = NDArray[np.int64]
-Heuristic = Literal["LM", "LM*", "IG"]
 _SECONDS = 60.0
 _AT_ONCE = 3_000
+_ROUND = 32
 
 
-@dataclass(frozen=True)
-class Block:
-    """A dependent sub-problem: the records it may change and those it sees as constants."""
-
-    records: Codes
-    constants: Codes
-
-
-def blocks(count: int, size: int, heuristic: Heuristic, random: Randomness) -> Iterator[Block]:
-    """Algorithm 1: the records cut into blocks of at least `size`, with what each block sees."""
-    order = random.permutation(count) if heuristic == "LM*" else np.arange(count, dtype=np.int64)
-    start = 0
-    for records in np.array_split(order, max(1, count // size)):  # I3
-        stop = start + len(records)
-        yield Block(records, order[:start] if heuristic == "IG" else np.concatenate([order[:start], order[stop:]]))
-        start = stop
-
-
-class Blocks:
+class Blocks(Divided):
     """The engine for what is left: LM, LM* or IG over a constraint solver."""
 
     uniform = False
@@ -91,46 +73,72 @@ class Blocks:
             found[column] = codes
         return found
 
-    def run(self, random: Randomness) -> dict[Column, Made]:
+    @property
+    def tasks(self) -> int:
+        return max(1, self.count // self.size)
+
+    @cached_property
+    def splits(self) -> bool:
+        return self.tasks > 1 and self.posting.separable(self.start, self.size * _ROUND)
+
+    def run(self, random: Randomness, crew: Crew | None = None) -> dict[Column, Made]:
+        crew = crew or Crew(1, [self])
         if self.start is None:
-            return self._made(self._generated(random))
-        return self._made(self._modified(self.start, random))
+            return self._made(self._generated(random, crew))
+        return self._made(self._modified(self.start, random, crew))
 
     def _made(self, codes: dict[Column, Codes]) -> dict[Column, Made]:
         return {column: Made(self.levels[column], codes[column]) for column in self.part.columns}
 
-    def _modified(self, start: dict[Column, Codes], random: Randomness) -> dict[Column, Codes]:
+    def _modified(self, start: dict[Column, Codes], random: Randomness, crew: Crew) -> dict[Column, Codes]:
         current = {column: codes.copy() for column, codes in start.items()}
-        for place, block in enumerate(blocks(self.count, self.size, self.heuristic, random.child("blocks"))):
-            found = self._solved(block, current, random.child(place))
-            if found is None:
-                raise self._infeasible("the original does not obey the rules, so it cannot be modified block by block")
-            _store(found, block.records, current)
+        if not self._walk(current, random, crew):
+            raise self._infeasible("the original does not obey the rules, so it cannot be modified block by block")
         return current
 
-    def _generated(self, random: Randomness) -> dict[Column, Codes]:
+    def _generated(self, random: Randomness, crew: Crew) -> dict[Column, Codes]:
         """IG; when a block has no solution, LM* from the original, as the paper recommends."""
         current = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
-        for place, block in enumerate(blocks(self.count, self.size, "IG", random.child("blocks"))):
-            found = self._solved(block, current, random.child(place))
-            if found is None:
-                return self._rescued(random)
-            _store(found, block.records, current)
-        return current
+        return current if self._walk(current, random, crew) else self._rescued(random, crew)
 
-    def _rescued(self, random: Randomness) -> dict[Column, Codes]:
-        start = self._original()
-        if start is None:
+    def _walk(self, current: dict[Column, Codes], random: Randomness, crew: Crew) -> bool:
+        """New values in all blocks; whether every block had a solution."""
+        heuristic: Heuristic = "IG" if self.start is None else self.heuristic
+        found = blocks(self.count, self.size, heuristic, random.child("blocks"))
+        each = _ROUND if self.splits else 1
+        rounds = [(first, found[first : first + each]) for first in range(0, len(found), each)]
+        return all(self._round(together, first, current, random, crew) for first, together in rounds)
+
+    def _round(
+        self, found: list[Block], first: int, current: dict[Column, Codes], random: Randomness, crew: Crew
+    ) -> bool:
+        may_stay = self.start is not None
+        asked = side_by_side(found, self.count, self.heuristic) if self.splits else found
+        tasks = [task(block, current, random.child(first + n), may_stay=may_stay) for n, block in enumerate(asked)]
+        for place, (block, answer) in enumerate(zip(found, crew.each(self, tasks), strict=True)):
+            if answer is not None and self.splits and self.posting.clashes(block, current, answer):  # I3
+                again = random.child(f"{first + place} again")
+                answer = self.answer(task(block, current, again, may_stay=may_stay))
+            if answer is None:
+                return False
+            _store(answer, block.records, current)
+        return True
+
+    def _rescued(self, random: Randomness, crew: Crew) -> dict[Column, Codes]:
+        self.start = self._original()
+        if self.start is None:
             return self._at_once(random)
         self.heuristic, self.reads_original = "LM*", True
         self.name = f"LM* blocks of {self.size}, after IG found no solution"
-        return self._modified(start, random.child("rescue"))
+        self.__dict__.pop("splits", None)
+        return self._modified(self.start, random.child("rescue"), crew)
 
     def _at_once(self, random: Randomness) -> dict[Column, Codes]:
         """The whole table as one block, when it is small enough to try."""
         everything = Block(np.arange(self.count, dtype=np.int64), np.zeros(0, dtype=np.int64))
         nothing = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
-        found = self._solved(everything, nothing, random.child("at once")) if self.count <= _AT_ONCE else None
+        one = task(everything, nothing, random.child("at once"), may_stay=False)
+        found = self.answer(one) if self.count <= _AT_ONCE else None
         if found is None:
             raise self._infeasible("no table that obeys the rules was found, and the original is none to start from")
         self.name = "whole table at once"
@@ -159,17 +167,17 @@ class Blocks:
         except TimeoutError:
             return True
 
-    def _solved(self, block: Block, current: dict[Column, Codes], random: Randomness) -> dict[Column, Codes] | None:
-        whole = len(block.records) + len(block.constants) == self.count
+    def answer(self, task: Task) -> dict[Column, Codes] | None:
+        """New values for the block's records, None when there are none."""
+        random = Randomness(task.seed)
+        block, current = task.block, task.table(self.count)
+        whole = block.totals == "keeps" or max(block.before, len(block.constants)) + len(block.records) == self.count
         guesses = self._guesses(block, random)
-        seed = random.integer(1 << 30)
         try:
-            return self.posting.solve(block, current, guesses, seed, _SECONDS, whole=whole)
+            return self.posting.solve(block, current, guesses, random.integer(1 << 30), _SECONDS, whole=whole)
         except TimeoutError:
-            if self.heuristic == "IG":
-                return None
             # I1: the present values are a solution, so an undecided block stays as it is
-            return {column: current[column][block.records] for column in self.part.columns}
+            return task.inside if task.may_stay else None
 
     def _guesses(self, block: Block, random: Randomness) -> dict[Column, Codes]:
         """Random legal records where they can be drawn, else random values."""

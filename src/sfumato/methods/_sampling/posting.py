@@ -23,11 +23,13 @@ from sfumato.policy.rules import linear_comparison
 from sfumato.policy.rules.tree import AtLeast, Cell, Column, Compare, Determines, SameMultiset, Unique
 
 if TYPE_CHECKING:
-    from sfumato.methods._sampling.blocks import Block
+    from sfumato.methods._sampling.cutting import Block
 
 _CLASSES = 400
 _TURNS = 400
 _SMALL = 2_000
+_ROOM = 1_000
+"""Values per record of a round that make keys found side by side unlikely to clash: a block of 200 then does once in five times."""
 
 
 class Posting(RecordPosting):
@@ -144,11 +146,14 @@ class Posting(RecordPosting):
             raise PolicyError("IG cannot fill groups block by block", where=f'rule "{rule.clause.rule}"', hint="use LM*")
         assert rule.targets is not None
         for label in np.unique(rule.labels[block.records]).tolist():
-            inside = block.records[rule.labels[block.records] == label].tolist()
-            terms, constant, unit = self._summed(model, cells, inside, rule.total)
+            inside = block.records[rule.labels[block.records] == label]
+            terms, constant, unit = self._summed(model, cells, inside.tolist(), rule.total)
             outside = block.constants[rule.labels[block.constants] == label]
-            goal = rule.targets[label] * unit - constant - self._done(outside, current, rule.total, unit)
-            model.within(terms, *limits("=", goal, Fraction(0)))
+            if block.totals == "keeps":
+                goal = self._done(inside, current, rule.total, unit)
+            else:
+                goal = rule.targets[label] * unit - self._done(outside, current, rule.total, unit)
+            model.within(terms, *limits("=", goal - constant, Fraction(0)))
 
     def _at_least(
         self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], body: AtLeast, clause: Clause
@@ -231,18 +236,68 @@ class Posting(RecordPosting):
         found: dict[Column, Codes],
         columns: tuple[Column, ...],
     ) -> bool:
-        taken = {self._at(columns, current, record, record) for record in block.constants.tolist()}
-        own = [self._at(columns, found, place, record) for place, record in enumerate(block.records.tolist())]
-        clashes = [key for key in own if key in taken]
-        for key in clashes:
-            number, radix = 0, 1
-            for column, code in zip(columns, key, strict=True):
-                number += radix * code
-                radix *= self.levels[column].size if column in self.levels else self.count
+        clashes = self._taken(block, current, found, columns)
+        for number in clashes:
             for record in block.records.tolist():
                 terms, constant = self._key(columns, cells, record)
                 model.require(model.negated(model.is_within(terms, number - constant, number - constant)))
         return bool(clashes)
+
+    def _taken(
+        self, block: Block, current: dict[Column, Codes], found: dict[Column, Codes], columns: tuple[Column, ...]
+    ) -> list[int]:
+        """The combinations of the block, as numbers, that constants have already."""
+        own = self._numbers(columns, found, block.records)
+        outside = {column: current[column][block.constants] for column in columns if column in self.levels}
+        found_again: list[int] = own[np.isin(own, self._numbers(columns, outside, block.constants))].tolist()
+        return found_again
+
+    def _numbers(self, columns: tuple[Column, ...], codes: dict[Column, Codes], records: Codes) -> Codes:
+        """The combinations of the records as numbers; as in `_key`."""
+        found, radix = np.zeros(len(records), dtype=np.int64), 1
+        for column in columns:
+            new = column in self.levels
+            found = found + radix * (codes[column] if new else self._place(column)[records])
+            radix *= self.levels[column].size if new else self.count
+        return found
+
+    # ---- blocks side by side -----------------------------------------------------------------------------------------------
+
+    def separable(self, start: dict[Column, Codes] | None, together: int) -> bool:
+        """Whether blocks can be solved side by side, `together` records at a time (see `cutting` I2 and `blocks` I3)."""
+        everybody = np.arange(self.count, dtype=np.int64)
+        for total in self.asked.totals:
+            if total.operator != "=" or total.tolerance:
+                return False
+            if start is not None and self._done(everybody, start, total, 1) != total.bound:
+                return False
+        return all(self._stands_apart(place, clause, start, together) for place, clause in enumerate(self.asked.others))
+
+    def _stands_apart(self, place: int, clause: Clause, start: dict[Column, Codes] | None, together: int) -> bool:
+        if isinstance(clause.body, Unique):
+            size = math.prod(self.levels[column].size for column in clause.body.columns if column in self.levels)
+            return size > _ROOM * min(together, self.count)
+        if start is None:
+            return False
+        if place in self.groups:
+            return self._reached(self.groups[place], start)
+        return isinstance(clause.body, SameMultiset)
+
+    def _reached(self, rule: GroupRule, start: dict[Column, Codes]) -> bool:
+        """Whether every group has its total in the table."""
+        assert rule.targets is not None
+        everybody = np.arange(self.count, dtype=np.int64)
+        values, unit = rule.total.contributions(self._table(start, everybody), self.count)
+        sums = np.zeros(len(rule.targets), dtype=np.int64)
+        np.add.at(sums, rule.labels, values)
+        return all(Fraction(int(one), unit) == goal for one, goal in zip(sums, rule.targets, strict=True))
+
+    def clashes(self, block: Block, current: dict[Column, Codes], found: dict[Column, Codes]) -> bool:
+        """Whether an answer repeats a key of the constants."""
+        keys = [clause.body.columns for clause in self.asked.others if isinstance(clause.body, Unique)]
+        return any(self._taken(block, current, found, columns) for columns in keys)
+
+    # ---- dependencies ------------------------------------------------------------------------------------------------------
 
     def _undetermined(
         self,
