@@ -93,7 +93,7 @@ def whole(count: int, limit: float) -> tuple[float, str]:
             (block,) = solver_blocks.blocks(count, count, "IG", Randomness(1))
             empty = {column: np.zeros(count, dtype=np.int64) for column in part.columns}
             found = engine.answer(solver_blocks.task(block, empty, Randomness(1), may_stay=False))
-            said.append("none" if found is None else "/".join(str(len(np.unique(codes))) for codes in found.values()))
+            said.append("none" if found is None else "/".join(str(len(np.unique(codes))) for codes in found.codes.values()))
 
     seconds, _ = clocked(work)
     return seconds, " ".join(said)

@@ -56,10 +56,10 @@ def start(count):
 
 @pytest.mark.parametrize("heuristic", ["IG", "LM*"])
 def test_the_number_of_jobs_does_not_change_what_the_blocks_make(eager, heuristic):
-    asked = toy(120, RULES, start(120))
+    asked = toy(60, RULES, start(60))
     made = {}
     for jobs in (1, 2):
-        found = blocked(asked, heuristic, 20)
+        found = blocked(asked, heuristic, 10)
         assert all(route.engine.splits for route in found)
         told = []
         made[jobs] = texts(run(asked, found, Randomness(seed=8), jobs, lambda done, what, told=told: told.append(done)))
@@ -68,7 +68,7 @@ def test_the_number_of_jobs_does_not_change_what_the_blocks_make(eager, heuristi
         assert all(before <= after for before, after in pairwise(told))
     assert made[1] == made[2]
     assert broken(asked, made[1]) == [0] * len(RULES)
-    other = texts(run(asked, blocked(asked, heuristic, 20), Randomness(seed=9), 1))
+    other = texts(run(asked, blocked(asked, heuristic, 10), Randomness(seed=9), 1))
     assert other != made[1]
 
 

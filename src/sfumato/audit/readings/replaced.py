@@ -255,7 +255,12 @@ def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, An
     used = chance > 0
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int64)
     spread = Spread(starts, np.nonzero(used)[1].astype(np.int64), chance[used], listed[name].labels)
-    how = f"reverse engineering of {heuristic} with blocks of {size}, {t} worlds drawn"
+    how = f"reverse engineering of {heuristic} with blocks of {size}, {t} worlds drawn{_bias(made)}"
     return Belief(np.ones(len(start), dtype=np.int64), spread, f"estimate ± {DEVIATION} at {1 - ALPHA}", how)
 
 
+def _bias(made: Mapping[str, Any]) -> str:
+    """What the estimate leaves out: worlds are drawn uniformly, the solver's blocks were not unless they came from hash cells."""
+    if set(made.get("variety", ())) == {"cells"}:
+        return ""
+    return "; it takes the solver's solutions for equally likely, which they are not"

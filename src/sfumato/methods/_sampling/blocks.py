@@ -17,6 +17,9 @@ Invariants
     I3  Side by side: every block of a round is solved against the records outside the round; its answer is taken when it is legal
         against the table as it then stands, else the block is solved again against that. For a solver that draws uniformly this is
         rejection sampling, so the law is that of one block after the other. Rounds do not depend on the number of jobs.
+    I4  Variety `cells`: small groups of a solved block are drawn again, each uniformly among its solutions given all else, in
+        several sweeps. The uniform law over the block's solutions stays what it is under every such step; a block of one group
+        has it at once, a larger one approaches it.
 
 Departures
     Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. Which blocks are independent of each other
@@ -25,14 +28,18 @@ Departures
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from sfumato.errors import Infeasible
 from sfumato.methods._sampling.crew import Crew, Divided
-from sfumato.methods._sampling.cutting import Block, Codes, Heuristic, Task, blocks, side_by_side, task
+from sfumato.methods._sampling.cutting import Block, Codes, Heuristic, Task, blocks, side_by_side, task, within
 from sfumato.methods._sampling.engines import Made
 from sfumato.methods._sampling.levels import Levels, Listed, Spelled, Steps
 from sfumato.methods._sampling.posting import Posting
@@ -45,6 +52,17 @@ from sfumato.randomness import Randomness
 _SECONDS = 60.0
 _AT_ONCE = 3_000
 _ROUND = 32
+_SWEEPS, _GROUP, _SPACE = 2, 8, 200_000
+Variety = Literal["order", "cells", "hint"]
+How = Literal["order", "cells", "hint", "kept"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """New values of a block and how they came about; `kept`: undecided in time, so the present ones."""
+
+    codes: dict[Column, Codes]
+    how: How
 
 
 class Blocks(Divided):
@@ -52,9 +70,10 @@ class Blocks(Divided):
 
     uniform = False
 
-    def __init__(self, problem: Problem, part: Part, heuristic: Heuristic, size: int) -> None:
+    def __init__(self, problem: Problem, part: Part, heuristic: Heuristic, size: int, variety: Variety = "order") -> None:
         self.problem, self.part = problem, part
-        self.heuristic, self.size = heuristic, size
+        self.heuristic, self.size, self.variety = heuristic, size, variety
+        self.made: Counter[How] = Counter()
         self.count = problem.source(part.columns[0]).count
         self.levels = {column: problem.levels(column) for column in part.columns}
         self.posting = Posting(problem, part, self.levels)
@@ -116,12 +135,14 @@ class Blocks(Divided):
         asked = side_by_side(found, self.count, self.heuristic) if self.splits else found
         tasks = [task(block, current, random.child(first + n), may_stay=may_stay) for n, block in enumerate(asked)]
         for place, (block, answer) in enumerate(zip(found, crew.each(self, tasks), strict=True)):
-            if answer is not None and self.splits and self.posting.clashes(block, current, answer):  # I3
+            if answer is not None and self.splits and self.posting.clashes(block, current, answer.codes):  # I3
                 again = random.child(f"{first + place} again")
                 answer = self.answer(task(block, current, again, may_stay=may_stay))
             if answer is None:
                 return False
-            _store(answer, block.records, current)
+            self.made[answer.how] += 1
+            for column, codes in answer.codes.items():
+                current[column][block.records] = codes
         return True
 
     def _rescued(self, random: Randomness, crew: Crew) -> dict[Column, Codes]:
@@ -129,6 +150,7 @@ class Blocks(Divided):
         if self.start is None:
             return self._at_once(random)
         self.heuristic, self.reads_original = "LM*", True
+        self.made.clear()
         self.name = f"LM* blocks of {self.size}, after IG found no solution"
         self.__dict__.pop("splits", None)
         return self._modified(self.start, random.child("rescue"), crew)
@@ -142,7 +164,8 @@ class Blocks(Divided):
         if found is None:
             raise self._infeasible("no table that obeys the rules was found, and the original is none to start from")
         self.name = "whole table at once"
-        return found
+        self.made = Counter([found.how])
+        return found.codes
 
     def _infeasible(self, what: str) -> Infeasible:
         named = " and ".join(f'"{rule}"' for rule in self.conflict())
@@ -163,32 +186,71 @@ class Blocks(Divided):
         records = np.arange(min(self.count, max(self.size, 50)), dtype=np.int64)
         current = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
         try:
-            return posting.solve(Block(records, records[:0]), current, {}, 1, _SECONDS / 6, whole=True) is not None
+            return posting.solve(Block(records, records[:0]), current, {}, Randomness(1), _SECONDS / 6, whole=True) is not None
         except TimeoutError:
             return True
 
-    def answer(self, task: Task) -> dict[Column, Codes] | None:
+    def answer(self, task: Task) -> Answer | None:
         """New values for the block's records, None when there are none."""
         random = Randomness(task.seed)
         block, current = task.block, task.table(self.count)
         whole = block.totals == "keeps" or max(block.before, len(block.constants)) + len(block.records) == self.count
-        guesses = self._guesses(block, random)
         try:
-            return self.posting.solve(block, current, guesses, random.integer(1 << 30), _SECONDS, whole=whole)
+            found = self._first(block, current, random, whole)
         except TimeoutError:
             # I1: the present values are a solution, so an undecided block stays as it is
-            return task.inside if task.may_stay else None
+            return Answer(task.inside, "kept") if task.may_stay else None
+        if found is None or self.variety != "cells":
+            return found
+        return self._refined(block, current, found, random, whole)
+
+    def _first(self, block: Block, current: dict[Column, Codes], random: Randomness, whole: bool) -> Answer | None:
+        """A solution by a search in random order, or from random guesses where that takes too long or is asked for."""
+        guesses = self._guesses(block, random)
+        if self.variety != "hint":
+            try:
+                found = self.posting.solve(block, current, guesses, random, _SECONDS / 6, whole=whole, ordered=True)
+                return None if found is None else Answer(found, "order")
+            except TimeoutError:
+                pass
+        found = self.posting.solve(block, current, guesses, random, _SECONDS, whole=whole)
+        return None if found is None else Answer(found, "hint")
+
+    def _refined(
+        self, block: Block, current: dict[Column, Codes], start: Answer, random: Randomness, whole: bool
+    ) -> Answer:
+        """The block drawn again in small groups, each uniformly given the rest (I4)."""
+        few = self._few(len(block.records))
+        if not few:
+            return start
+        table = {column: codes.copy() for column, codes in current.items()}
+        for column, codes in start.codes.items():
+            table[column][block.records] = codes
+        modulus = 1
+        for _ in range(1 if few == len(block.records) else _SWEEPS):
+            order = block.records[random.permutation(len(block.records))]
+            for records in np.array_split(order, -(-len(order) // few)):
+                group = within(block, records)
+                try:
+                    drawn, modulus = self.posting.redraw(group, table, random, modulus, _SECONDS / 6, whole=whole)
+                except (TimeoutError, IndexError):
+                    return Answer({column: codes[block.records] for column, codes in table.items()}, start.how)
+                for column, codes in drawn.items():
+                    table[column][records] = codes
+        return Answer({column: codes[block.records] for column, codes in table.items()}, "cells")
+
+    def _few(self, most: int) -> int:
+        """How many records at a time can be drawn again; 0 when the domains are too large for any pair."""
+        single = None if self.posting.spaces is None else self.posting.spaces.single
+        each = math.prod(levels.size for levels in self.levels.values()) if single is None else single.space.size
+        fits = [count for count in range(1, min(most, _GROUP) + 1) if each**count <= _SPACE]
+        return fits[-1] if fits and fits[-1] >= min(2, most) else 0
 
     def _guesses(self, block: Block, random: Randomness) -> dict[Column, Codes]:
         """Random legal records where they can be drawn, else random values."""
         if self.posting.spaces is not None and self.posting.spaces.single is not None:
             return draw(self.posting.spaces.single.space, random.bytes(16), block.records)
         return {c: random.integers(min(v.size, 1 << 62), len(block.records)) for c, v in self.levels.items()}
-
-
-def _store(found: dict[Column, Codes], records: Codes, current: dict[Column, Codes]) -> None:
-    for column, codes in found.items():
-        current[column][records] = codes
 
 
 def codes_of(levels: Levels, texts: list[str]) -> Codes | None:
@@ -202,7 +264,6 @@ def codes_of(levels: Levels, texts: list[str]) -> Codes | None:
     return None if any(code is None for code in found) else np.array(found, dtype=np.int64)
 
 
-def fallback(heuristic: Heuristic, size: int) -> Callable[[Problem, Part], Blocks]:
+def fallback(heuristic: Heuristic, size: int, variety: Variety = "order") -> Callable[[Problem, Part], Blocks]:
     """The router's last resort with these settings."""
-    return lambda problem, part: Blocks(problem, part, heuristic, size)
-
+    return lambda problem, part: Blocks(problem, part, heuristic, size, variety)

@@ -86,3 +86,9 @@ def side_by_side(found: Sequence[Block], count: int, heuristic: Heuristic) -> li
         changing[block.records] = True
     totals: Literal["keeps", "grows"] = "grows" if heuristic == "IG" else "keeps"
     return [replace(block, constants=block.constants[~changing[block.constants]], totals=totals) for block in found]
+
+
+def within(block: Block, records: Codes) -> Block:
+    """Some records of a solved block as a block of their own, the others being constant."""
+    rest = np.concatenate([np.setdiff1d(block.records, records), block.constants])
+    return Block(records, rest, block.before, "bound" if block.totals == "bound" else "keeps")
