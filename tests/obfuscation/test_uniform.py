@@ -151,3 +151,24 @@ def test_ranks_are_functions_of_key_and_record():
     whole = ranks(b"k" * 16, 1000, np.arange(100))
     assert (ranks(b"k" * 16, 1000, np.array([7, 3, 99])) == whole[[7, 3, 99]]).all()
     assert (ranks(b"j" * 16, 1000, np.arange(100)) != whole).any()
+
+
+@pytest.mark.parametrize("values", [np.array([(a, b) for a in range(6) for b in range(5)]), np.array([[0, 0], [7, 1], [3, 9]])])
+def test_characteristic_functions_on_a_grid_and_listed_agree_with_the_definition(values):
+    from sfumato.methods._sampling.characteristic import Characteristic
+
+    weights = np.arange(1, len(values) + 1) / np.arange(1, len(values) + 1).sum()
+    points = np.random.default_rng(1).uniform(-3, 3, (700, 2))
+    waves = np.exp(1j * (points @ values.T))
+    value, slope = Characteristic(values, weights).with_slopes(points)
+    assert np.allclose(value, waves @ weights)
+    assert np.allclose(slope, 1j * waves @ (values * weights[:, None]))
+    assert np.allclose(Characteristic(values, weights).at(points), value)
+
+
+def test_totals_of_two_columns_that_exclude_each_other_are_still_found():
+    from sfumato.errors import Infeasible
+
+    asked = problem({"a": {"integers": [0, 3]}, "b": {"integers": [0, 3]}}, ["a = b", "sum(a) = 20", "sum(b) = 22"], 20)
+    with pytest.raises(Infeasible):
+        exact(asked, asked.parts[0])
