@@ -36,6 +36,10 @@ ENGINES = [
     ("totals per group", {"a": SMALL, "b": SMALL}, ["sum(a by g) = 2", "a <= b"], 3, GIVEN),
     ("shuffle", {"h": {"integers": [1, 3]}}, ["same_multiset(h)"], 3, GIVEN),
     ("one draw per determining value", {"a": SMALL}, ["g determines a"], 3, GIVEN),
+    ("one draw per determining value", {"a": SMALL, "b": {"integers": [0, 1]}}, ["a determines b"], 3, None),
+    ("one draw per determining value", {"a": {"integers": [0, 1]}, "b": SMALL}, ["a determines b", "b != 2"], 3, None),
+    ("filled classes", {"a": SMALL}, ["at_least(2, a)"], 5, None),
+    ("filled classes", {"a": {"integers": [0, 1]}, "b": {"integers": [0, 1]}}, ["at_least(2, a, b)"], 4, None),
     ("interval per record", {"a": SMALL}, ["a <= h", "a + 1 >= original.h"], 3, GIVEN),
 ]
 
@@ -172,3 +176,23 @@ def test_totals_of_two_columns_that_exclude_each_other_are_still_found():
     asked = problem({"a": {"integers": [0, 3]}, "b": {"integers": [0, 3]}}, ["a = b", "sum(a) = 20", "sum(b) = 22"], 20)
     with pytest.raises(Infeasible):
         exact(asked, asked.parts[0])
+
+
+def test_many_records_with_few_or_many_values():
+    """Counts that are cut off far out (I2 of `occupancy`): the number of used values has the law of the exact count."""
+    from math import comb
+
+    from sfumato.methods._sampling.occupancy import Occupancy
+
+    assert Occupancy.made(10_000, 3, 3_000, 1) is None  # large classes of few values: declined, not guessed
+    for records, values, least, rights in [(3000, 40, 1, 5), (3000, 2000, 4, 1), (3000, 5, 2, 3)]:
+        drawn = Occupancy.made(records, values, least, rights).draw(Randomness(seed=3))
+        often = np.bincount(drawn, minlength=values)
+        assert often.sum() == records
+        assert often[often > 0].min() >= least
+    few, cells = Occupancy.made(6, 3, 2, 2), Counter()
+    random = Randomness(seed=4)
+    for _ in range(3000):
+        cells[len(np.unique(few.draw(random)))] += 1
+    ways = {1: 3 * 2, 2: 3 * 4 * (2 * comb(6, 2) + comb(6, 3)), 3: 8 * 90}
+    assert p_value(cells, {used: 3000 * way / sum(ways.values()) for used, way in ways.items()}) > 1e-4

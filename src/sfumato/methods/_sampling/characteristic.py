@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 _CHUNK = 1 << 14
-"""Waves at a time: they stay in the cache, and products so small are not spread over threads."""
+"""Waves at a time, so that they stay in the cache; `einsum` multiplies them without waking threads that cost more than they do."""
 _SPARSE = 16
 
 
@@ -55,11 +55,11 @@ class Characteristic:
         first, second, table = self._grid
         ahead = _waves(np.outer(points[:, 0], first))
         aside = _waves(np.outer(points[:, 1], second))
-        summed = ahead @ table
+        summed = np.einsum("ij,jk->ik", ahead, table)
         found = np.einsum("ij,ij->i", summed, aside)
         if not slopes:
             return found, summed
-        along = np.einsum("ij,ij->i", (ahead * first) @ table, aside)
+        along = np.einsum("ij,ij->i", np.einsum("ij,jk->ik", ahead * first, table), aside)
         across = np.einsum("ij,ij->i", summed, aside * second)
         return found, np.stack([along, across], axis=1)
 

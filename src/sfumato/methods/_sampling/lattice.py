@@ -171,8 +171,9 @@ class Sum:
         values = np.empty(len(moved))
         real, imaginary = transform.real.copy(), transform.imag.copy()
         for start, stop in _chunks(len(moved), len(points)):
-            phase = moved[start:stop] @ points.T
-            values[start:stop] = (np.cos(phase) @ real + np.sin(phase) @ imaginary) / volume
+            phase = np.einsum("ik,jk->ij", moved[start:stop], points)
+            whole = np.einsum("ij,j->i", np.cos(phase), real) + np.einsum("ij,j->i", np.sin(phase), imaginary)
+            values[start:stop] = whole / volume
         found[inside] = np.maximum(values, 0.0)
         return found
 

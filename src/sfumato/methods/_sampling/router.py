@@ -6,7 +6,7 @@
     one to three totals (sum, mean, count, min, max)       fixed totals
     a total per group or per parent row                    totals per group
     `same_multiset` of all columns                         shuffle
-    `a determines b`, `at_least(k, …)`                     direct draws; legal, blind to the original, not uniform
+    `a determines b`, `at_least(k, …)`                     counts per value with a fixed total, or direct draws (not uniform)
     anything else                                          blocks for a constraint solver (LM, LM*, IG)
 
 Guarantee
