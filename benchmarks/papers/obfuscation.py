@@ -2,7 +2,7 @@
 
     python benchmarks/papers/obfuscation.py [--figure 9|10|11] [--records N]
 
-Figure 9   CPU seconds per 1,000 records of IG, LM and LM* against the block size q (solver blocks), and the direct engines
+Figure 9   CPU seconds per 1,000 records of IG and LM against the block size q (solver blocks), and the direct engines
 Figure 10  estimated l for IG, LM, LM* against q at N = 1,000, t = 510 worlds each; the original is sorted by final grade
 Figure 11  seconds against N at q = 200, IG and LM* with one and two jobs: wall, CPU of all processes, the gain, and the most that
            Amdahl's law allows two jobs. `whole parts` is that bound when the three parts are the smallest pieces, `blocks` when
@@ -20,6 +20,8 @@ import csv
 import resource
 import sys
 import time
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -61,27 +63,29 @@ def cpu() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def solved(count: int, data: dict, heuristic: str, size: int, jobs: int = 1) -> tuple[float, float]:
-    """CPU and wall seconds of all parts by solver blocks."""
+@dataclass
+class Run:
+    """CPU and wall seconds of all parts by solver blocks; with one job also what came before and each part's own CPU."""
+
+    cpu: float
+    wall: float
+    before: float
+    parts: list[float]
+    chain: float
+    """The longest piece of work that cannot be split."""
+
+
+def solved(count: int, data: dict, heuristic: str, size: int, jobs: int = 1) -> Run:
     problem = toy(count, RULES, data)
     start, wall = cpu(), time.perf_counter()
     found = [Route(part, fallback(heuristic, size)(problem, part)) for part in problem.parts]
-    run(problem, found, Randomness(seed=2), jobs)
-    return cpu() - start, time.perf_counter() - wall
-
-
-def parts_alone(count: int, data: dict, heuristic: str, size: int) -> tuple[float, list[float], float]:
-    """CPU seconds before the blocks, of each part alone, and of the longest chain of blocks that cannot be split."""
-    problem, each, chain, before = toy(count, RULES, data), [], 0.0, 0.0
-    for part in problem.parts:
-        start = cpu()
-        engine = fallback(heuristic, size)(problem, part)
-        before += cpu() - start
-        start = cpu()
-        run(problem, [Route(part, engine)], Randomness(seed=2))
-        each.append(cpu() - start)
-        chain = max(chain, each[-1] / engine.tasks if engine.splits else each[-1])
-    return before, each, chain
+    ready = cpu()
+    ends: dict[str, float] = {}
+    run(problem, found, Randomness(seed=2), jobs, lambda _, title: ends.__setitem__(title, cpu()))
+    marks = [ready, *ends.values()]
+    parts = [after - before for before, after in pairwise(marks)]
+    chains = [own / (route.engine.tasks if route.engine.splits else 1) for own, route in zip(parts, found, strict=True)]
+    return Run(cpu() - start, time.perf_counter() - wall, ready - start, parts, max(chains))
 
 
 def figure_9(count: int) -> list[dict]:
@@ -92,8 +96,8 @@ def figure_9(count: int) -> list[dict]:
     direct = round((time.process_time() - start) / 100, 5)
     for size in (10, 50, 100, 200, 333, 500, 1000):
         row = {"q": size}
-        for heuristic in ("IG", "LM", "LM*"):
-            row[heuristic] = round(solved(count, data, heuristic, size)[0] / count * 1000, 3)
+        for heuristic in ("IG", "LM"):
+            row[heuristic] = round(solved(count, data, heuristic, size).cpu / count * 1000, 3)
         rows.append(row | {"direct": direct})
         print(rows[-1], file=sys.stderr)
     return rows
@@ -138,15 +142,17 @@ def figure_11(largest: int) -> list[dict]:
 
 def parallel(count: int, data: dict, heuristic: str, size: int = 200) -> dict[str, float]:
     """One point of Figure 11: one and two jobs, what was gained, and what could be."""
-    found = {}
-    for jobs in (1, 2):
-        found[f"-{jobs}, CPU"], found[f"-{jobs}, wall"] = solved(count, data, heuristic, size, jobs)
-    before, each, chain = parts_alone(count, data, heuristic, size)
-    work = sum(each)
-    found[", gain"] = found["-1, wall"] / found["-2, wall"]
-    found[", gain at most, whole parts"] = (before + work) / (before + max(work / 2, *each))
-    found[", gain at most, blocks"] = (before + work) / (before + max(work / 2, chain))
-    return found
+    one, two = (solved(count, data, heuristic, size, jobs) for jobs in (1, 2))
+    work = sum(one.parts)
+    return {
+        "-1, CPU": one.cpu,
+        "-2, CPU": two.cpu,
+        "-1, wall": one.wall,
+        "-2, wall": two.wall,
+        ", gain": one.wall / two.wall,
+        ", gain at most, whole parts": (one.before + work) / (one.before + max(work / 2, *one.parts)),
+        ", gain at most, blocks": (one.before + work) / (one.before + max(work / 2, one.chain)),
+    }
 
 
 def save(name: str, rows: list[dict], title: str, shown: list[str]) -> None:
@@ -168,7 +174,7 @@ def main() -> None:
         save("figure-10", figure_10(), "Estimated l, N = 1,000, t = 510", ["IG", "LM", "LM*"])
     if asked.figure in (None, 9):
         title = f"CPU seconds per 1,000 records, N = {asked.records:,}"
-        save("figure-9", figure_9(asked.records), title, ["IG", "LM", "LM*", "direct"])
+        save("figure-9", figure_9(asked.records), title, ["IG", "LM", "direct"])
     if asked.figure in (None, 11):
         save("figure-11", figure_11(asked.records), "Seconds, q = 200, one and two jobs", list(SHOWN))
 

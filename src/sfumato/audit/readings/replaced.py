@@ -12,9 +12,9 @@ Notation
 
 Departures
     The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's rules
-    mention. How a part was made is the manifest's word; it cannot be read off the data. Section 5.5.2 runs the method backwards with
-    the method's own solver. The audit has none and may not borrow it, so LM and LM* are reverse engineered where uniform worlds can
-    be counted (per-record rules and one total); for other rules it refuses to give a figure.
+    mention. How a part was made is the manifest's word; it cannot be read off the data. Section 5.5.2 runs the method
+    backwards with the method's own solver. The audit has none and may not borrow it, so LM and LM* are reverse engineered where
+    uniform worlds can be counted (per-record rules and one total); for other rules it refuses to give a figure.
 """
 
 from __future__ import annotations
