@@ -83,7 +83,7 @@ def on_one_universe(original: Baskets, published: Worlds) -> tuple[Sets, Worlds]
     moved = np.array([place[name] for name in published.names], dtype=np.int64)
 
     def recoded(sets: Sets) -> Sets:
-        return Sets.from_flat(sets.owners, moved[sets.items], len(sets), len(names)) if len(moved) else sets
+        return sets.renamed(moved, len(names)) if len(moved) else sets
 
     worlds = Worlds(recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels)
     return Sets(original.sets.starts, original.sets.items, len(names)), worlds
@@ -161,10 +161,17 @@ def _blocks(sets: Sets, worlds: Worlds) -> Iterator[tuple[int, int]]:
 def edge_fits(original: Baskets, published: Worlds, people: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """For given pairs of a record and a published row: compatible or not; without looking at any other pair."""
     sets, worlds = on_one_universe(original, published)
-    known = _weighed(worlds)
-    matrix, verdict = sets.matrix().astype(np.int64), np.empty(len(people), dtype=bool)
+    verdict, by_row = np.empty(len(people), dtype=bool), np.argsort(rows, kind="stable")
     for first in range(0, len(people), _PAIRS):
-        who, row = people[first : first + _PAIRS], rows[first : first + _PAIRS]
-        total = np.asarray(matrix[who].multiply(known.weights[row]).sum(axis=1), dtype=np.int64).reshape(-1)
-        verdict[first : first + _PAIRS] = fits(total, sets.sizes[who], known.sure[row], known.kept[row], known.threshold[row])
+        pairs = by_row[first : first + _PAIRS]
+        lowest, highest = int(rows[pairs[0]]), int(rows[pairs[-1]])
+        some = worlds.take(np.arange(lowest, highest + 1))
+        verdict[pairs] = _pairs_fit(sets, some, people[pairs], rows[pairs] - lowest)
     return verdict
+
+
+def _pairs_fit(sets: Sets, worlds: Worlds, who: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.bool_]:
+    known = _weighed(worlds)
+    matrix = sets.take(who).matrix().astype(np.int64)
+    total = np.asarray(matrix.multiply(known.weights[row]).sum(axis=1), dtype=np.int64).reshape(-1)
+    return fits(total, sets.sizes[who], known.sure[row], known.kept[row], known.threshold[row])
