@@ -120,3 +120,21 @@ def test_what_was_not_judged_survives_writing_and_reading() -> None:
     again = Certificate.from_json(json.loads(json.dumps(certificate.to_json())))
     assert [finding.judged for finding in again.findings] == [False, True]
     assert again.holds
+
+
+def test_many_people_are_sampled_and_the_grade_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample still finds what is wrong with many rows, and never calls itself exact."""
+    from sfumato.audit.checks import worlds as one_to_one
+    from sfumato.audit.readings import baskets as reading
+
+    baskets = people(900)
+    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=1).write(tmp_path / "out", report=False)
+    monkeypatch.setattr(reading, "EXACT_UP_TO", 600)
+    monkeypatch.setattr(one_to_one, "EXACT_UP_TO", 600)
+    found = {finding.model: finding for finding in sf.verify(folder, original=baskets).findings}
+    for name in ("k-anonymity", "one-to-one"):
+        assert found[name].holds
+        assert found[name].grade.startswith("estimate (500 of 900")
+    others = Baskets(random_sets(np.random.default_rng(77), 900, 8, 0.9), baskets.names, baskets.labels)
+    wrong = {finding.model for finding in sf.verify(folder, original=others).findings if not finding.holds}
+    assert {"k-anonymity", "one-to-one"} <= wrong

@@ -3,7 +3,8 @@
 Guarantee, by what is at hand
     original            candidates are counted exactly on the published columns. Which of them are *equally likely* cannot be
                         read off them, so a bound on the share of a label is judged for the best-placed candidates: a release
-                        that fails there is broken, one that passes is consistent with its certificate.
+                        that fails there is broken, one that passes is consistent with its certificate. Beyond
+                        `EXACT_UP_TO` records some people are looked at instead of all, and the grade says *estimate*.
     original and trace  the all-assignments graph itself: exactly the candidates that are equally likely.
     neither             rows that overlap too few others refute a claim; otherwise it is *not judged*.
 Paper
@@ -26,6 +27,7 @@ from sfumato.audit.compatible import Compatibility, edge_fits, on_one_universe
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.itemsets import fewest_fits
 from sfumato.audit.overlap import overlaps
+from sfumato.data.baskets import Baskets
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.published import from_table
 from sfumato.data.worlds import WITHHELD, Worlds
@@ -40,6 +42,8 @@ from sfumato.release.certificate import NOT_JUDGED, Finding
 _OVERLAPS, _FEWEST_ROWS = 20_000_000, 50
 EXACT_UP_TO = 20_000
 """Records up to which all pairs are looked at even when the trace shows enough of them."""
+LOOKED_AT = 500
+"""People, or rows, looked at beyond that when there is no trace."""
 
 
 class BasketReading(Reading):
@@ -56,11 +60,13 @@ class BasketReading(Reading):
                        finding.reason)
 
     def _grade(self, evidence: Evidence, claim: Claim) -> str:
-        if _by_share(claim):
-            return "exact" if "assignments" in evidence.private else "bound (at most)"
-        if isinstance(claim.model, KmAnonymity):
+        known, many = "assignments" in evidence.private, len(evidence.original) > EXACT_UP_TO
+        if isinstance(claim.model, KmAnonymity) or (known and _by_share(claim)):
             return "exact"
-        many = "assignments" in evidence.private and len(evidence.original) > EXACT_UP_TO
+        if many and not known:
+            return f"estimate ({LOOKED_AT:,} of {len(evidence.original):,} people)"
+        if _by_share(claim):
+            return "bound (at most)"
         return "bound (at least)" if many else "exact"
 
     def read(self, evidence: Evidence, claim: Claim) -> Linkage:
@@ -73,7 +79,7 @@ class BasketReading(Reading):
         graph = evidence.private.get("assignments")
         if graph is not None and (_by_share(claim) or len(evidence.original) > EXACT_UP_TO):
             return _from_graph(evidence, published, np.asarray(graph), hidden, by_share=_by_share(claim))
-        known = Compatibility.of(evidence.original, published)
+        known = Compatibility.of(some_of(evidence.original), published)
         candidates = known.candidates()
         if not _by_share(claim):
             spread = {name: _as_spread(known.spread(codes, len(values)), values) for name, (codes, values) in hidden.items()}
@@ -118,6 +124,16 @@ def _shown_near(near: Any, codes: NDArray[np.int64], values: int) -> Any:
     counts = (near @ _counted(rows, codes[rows], len(codes), values)).tocsr()
     counts.sort_indices()
     return counts
+
+
+def some_of(original: Baskets) -> Baskets:
+    """All people, or evenly spread ones where they are too many to compare each with every row."""
+    return original if len(original) <= EXACT_UP_TO else original.take(spread_over(len(original)))
+
+
+def spread_over(count: int) -> NDArray[np.int64]:
+    """`LOOKED_AT` of `count` numbers, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, LOOKED_AT).astype(np.int64))
 
 
 def worlds_of(evidence: Evidence) -> Worlds:
