@@ -61,7 +61,8 @@ def main() -> None:
             hidden = withhold(labels, degree, spread, 0)
             best = best_guesses(labels, hidden, degree, spread)
             above = float((best > 1 / level + 1e-9).mean())
-            rows.append([level, f"withhold, spread {spread}", degree, hidden.mean(), above, best.mean() * level, best.max() * level])
+            figures = [hidden.mean(), above, best.mean() * level, best.max() * level]
+            rows.append([level, f"withhold, spread {spread}", degree, *figures])
         for spread in (2, 3, 4):
             hidden = guarded(labels, spread * level, float(spread), 0)
             rows.append([level, f"guarded, spread {spread}", spread * level, hidden.mean(), 0.0, "", "at most 1"])
