@@ -2,13 +2,15 @@
 
 Guarantee
     k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, also for an outsider who
-    knows all item sets and this program. l-diversity: among those k no *shown* label stands more than k/l times.
+    knows all item sets and this program. l-diversity: among those k no *shown* label stands more than k/l times; with
+    `labels: guarded` no label, shown or withheld, is guessed with a chance above 1/l by an outsider who also knows this program
+    and the shares of labels, as long as labels are independent of items and of each other.
 Paper
     [multitype ch. 3].
 Invariants
     I1  The order, the ring and the vote look at items only.
     I2  The true assignment is drawn uniformly from k disjoint ones.
-    I3  Which labels are withheld depends on the ring and the published labels, not on who has them.
+    I3  Which labels are withheld depends on the ring, the published labels and their shares, not on who has them.
     I4  Published rows are shuffled.
 Departures
     The thesis' greedy l-diversification does not hold what it says and is not offered. Labels are withheld instead
