@@ -16,15 +16,16 @@ from postgres_server import Server, fresh, postgres, session  # noqa: F401
 from sfumato.data.database import Database
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.sql import create_tables, load, read_rows, read_schema, server_findings
+from sfumato.io.sql import bulk, create_tables, load, read_rows, read_schema, server_findings
 from sfumato.io.sql.journal import JOURNAL
 
 SCHEMA = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mayor INTEGER NOT NULL REFERENCES person (id));
-CREATE TABLE person (id INTEGER PRIMARY KEY, town INTEGER NOT NULL REFERENCES town (id), name TEXT NOT NULL CHECK (length(name) > 1));
+CREATE TABLE person (id INTEGER PRIMARY KEY, town INTEGER NOT NULL REFERENCES town (id),
+  name TEXT NOT NULL CHECK (length(name) > 1));
 CREATE INDEX person_name ON person (name);
 """
-PEOPLE = 70_000
+PEOPLE = 7_000
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,12 @@ def towns(tmp_path_factory: pytest.TempPathFactory) -> Database:
     people = pa.table({"id": number, "town": [str(one % 9 + 1) for one in range(PEOPLE)], "name": [f"p{one}" for one in number]})
     places = pa.table({"id": number[:9], "name": [f"t{one}" for one in number[:9]], "mayor": number[20:29]})
     return Database(read_schema(f"sqlite:///{path}"), {"town": Table(places), "person": Table(people)})
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three pieces for the people."""
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 3_000)
 
 
 @pytest.fixture(params=["postgresql", "sqlite"])

@@ -35,7 +35,9 @@ def role(server: Server, url: str, grants: str) -> str:
 
 def tables_in(url: str) -> list[tuple[object, ...]]:
     with session(url) as connection:
-        return connection.execute("SELECT relname, relkind FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1").fetchall()
+        return connection.execute(
+            "SELECT relname, relkind FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
+        ).fetchall()
 
 
 def secrets_of(url: str) -> list[str]:
@@ -72,7 +74,10 @@ def test_a_server_that_cannot_be_reached(change: dict[str, object], said: str, p
     assert said in refused(lambda: read_schema(url), url=url)
 
 
-@pytest.mark.parametrize("url", ["gibberish", "mysql://me:open-sesame-17@there/db", "nosuch://x", "sqlite://", "sqlite:////no/such/file.db", "sqlite:////tmp"])
+@pytest.mark.parametrize(
+    "url",
+    ["gibberish", "mysql://me:open-sesame-17@there/db", "nosuch://x", "sqlite://", "sqlite:////no/such/file.db", "sqlite:////tmp"],
+)
 def test_a_url_that_leads_nowhere(url: str) -> None:
     refused(lambda: read_schema(url), url=url)
 
@@ -147,7 +152,9 @@ def test_a_role_that_may_only_read_is_enough_for_the_source(postgres: Server) ->
     reader = role(postgres, url, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO {}")
     original, seen = whole(url), whole(reader)
     assert seen.schema == original.schema
-    assert {name: table.frame for name, table in seen.tables.items()} == {name: table.frame for name, table in original.tables.items()}
+    assert {name: table.frame for name, table in seen.tables.items()} == {
+        name: table.frame for name, table in original.tables.items()
+    }
     said = refused(lambda: load(reader, original.schema, original.tables, fingerprint="f", replace=True))
     assert "rights" in said
     assert whole(url).tables["wide"].frame == original.tables["wide"].frame

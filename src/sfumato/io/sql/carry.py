@@ -1,8 +1,8 @@
 """A schema in the other dialect: SQLite's tables for PostgreSQL and the other way round.
 
-A type of the target is chosen so that every value to be loaded comes back as it was: SQLite does not enforce what a column declares, so
-a declared DATETIME that holds other things becomes text, and a PostgreSQL numeric of more than fifteen digits becomes text in SQLite.
-Columns linked by a foreign key get one type. What has no counterpart is named in `left_out`.
+A type of the target is chosen so that every value to be loaded comes back as it was: SQLite does not enforce what a column
+declares, so a declared DATETIME that holds other things becomes text, and a PostgreSQL numeric of more than fifteen digits
+becomes text in SQLite. Columns linked by a foreign key get one type. What has no counterpart is named in `left_out`.
 
 Departures: a whole real and an integer are one number in PostgreSQL's numeric types, and PostgreSQL writes 10.0 as 10.
 """
@@ -27,14 +27,18 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
         return schema
     types = _types(schema, dialect, tables)
     made = tuple(_table(table, types, dialect) for table in schema.tables)
-    lost = [f"an index of table '{table.name}' is not copied into the other dialect" for table in schema.tables for _ in table.indexes]
+    lost = [
+        f"an index of table '{table.name}' is not copied into the other dialect" for table in schema.tables for _ in table.indexes
+    ]
     lost += [
         f"the default of '{table.name}.{old.name}' is not copied into the other dialect"
         for table, new in zip(schema.tables, made, strict=True)
         for old, column in zip(table.columns, new.columns, strict=True)
         if old.default is not None and column.default is None and not column.identity and old.default.upper() != "NULL"
     ]
-    return replace(schema, tables=made, dialect=dialect, namespace="", types=(), sequences=(), left_out=schema.left_out + tuple(lost))
+    return replace(
+        schema, tables=made, dialect=dialect, namespace="", types=(), sequences=(), left_out=schema.left_out + tuple(lost)
+    )
 
 
 def _types(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> dict[tuple[str, str], str]:
@@ -46,7 +50,7 @@ def _types(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> dict[tu
     }
     changed = dialect == "postgresql"
     while changed:
-        changed = any([_joined(types, key) for key in schema.foreign_keys])
+        changed = sum(_joined(types, key) for key in schema.foreign_keys) > 0
     return types
 
 
@@ -80,7 +84,9 @@ def check_name(table: TableFacts, number: int, check: Condition) -> str:
 def _choices(table: TableFacts) -> list[Condition]:
     """An enumerated type as a condition."""
     return [
-        Condition(f"{table.name}_{column.name}_choices"[-60:], f"{quoted(column.name)} IN ({', '.join(map(literal, column.choices))})")
+        Condition(
+            f"{table.name}_{column.name}_choices"[-60:], f"{quoted(column.name)} IN ({', '.join(map(literal, column.choices))})"
+        )
         for column in table.columns
         if column.kind == "enum"
     ]

@@ -1,7 +1,7 @@
 """Rows out of a database: each value is the text the server writes for it, a null is a null.
 
-PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values, which are
-spelt by `storage`. All tables come from one snapshot.
+PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values,
+which are spelt by `storage`. All tables come from one snapshot.
 
 Cost: memory of one table twice at most (its text as sent, in pieces of some megabytes, and as columns).
 """
@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.sql.connect import Link, connect
+from sfumato.io.sql.link import Link, connect
 from sfumato.io.sql.names import quoted
 from sfumato.io.sql.storage import affinity, text_column
 from sfumato.io.sql.trouble import plainly
@@ -61,7 +61,7 @@ def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
 def _pieces(link: Link, statement: str) -> Iterator[bytearray]:
     """Whole rows, some megabytes at a time.
 
-    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row would cost more than the rest.
+    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row costs more than all else.
     """
     from psycopg import pq
 

@@ -1,8 +1,8 @@
 """A way into a database: the source is opened so that it can only be read, and no message carries the URL.
 
-Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables; SQLite: file
-opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates, UTC, hex bytes,
-shortest exact floats).
+Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables;
+SQLite: file opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates,
+UTC, hex bytes, shortest exact floats).
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def _parsed(url: str) -> Any:
     try:
         return sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
-        raise DataError("the URL of the database cannot be understood", hint="write postgresql://user@host/name or sqlite:///path") from None
+        raise DataError(
+            "the URL of the database cannot be understood", hint="write postgresql://user@host/name or sqlite:///path"
+        ) from None
 
 
 @contextlib.contextmanager
@@ -173,7 +175,10 @@ def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | N
         if all(path.exists() for path in paths):
             return os.path.samefile(*paths)
         return os.path.realpath(paths[0]) == os.path.realpath(paths[1])
-    (cluster, started, *place), (other_cluster, other_started, *other_place) = _identity(one, namespaces[0]), _identity(other, namespaces[1])
+    (cluster, started, *place), (other_cluster, other_started, *other_place) = (
+        _identity(one, namespaces[0]),
+        _identity(other, namespaces[1]),
+    )
     same_server = cluster == other_cluster if cluster and other_cluster else started == other_started
     return same_server and place == other_place
 
