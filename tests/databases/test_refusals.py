@@ -62,8 +62,8 @@ def refused(work: Callable[[], object], *, url: str = "") -> str:
         ({"password": "wrong"}, "refuses the user or the password"),
         ({"username": "nobody_we_know"}, "refuses the user or the password"),
         ({"database": "no_such_database"}, "no such database"),
-        ({"host": "no-such-host.invalid"}, "host of the URL is unknown"),
-        ({"port": 1}, "no server listens"),
+        ({"host": "no-such-host.invalid", "query": {}}, "host of the URL is unknown"),
+        ({"host": "127.0.0.1", "port": 1, "query": {}}, "no server listens"),
         ({"query": {"bogus": "1"}}, "unknown option"),
     ],
 )

@@ -106,7 +106,7 @@ def _postgres(url: str, write: bool, namespace: str | None) -> Any:
     options = {"connect_timeout": "10", "application_name": "sfumato"} | options
     named = address.translate_connect_args(username="user", database="dbname")
     try:
-        raw = psycopg.connect(**named, **options, client_encoding="UTF8", autocommit=True)
+        raw = psycopg.connect(**(named | options | {"client_encoding": "UTF8", "autocommit": True}))
     except psycopg.OperationalError as error:
         raise connecting(error) from None
     except psycopg.Error:
