@@ -183,6 +183,17 @@ def test_a_table_that_may_not_be_read_is_named(postgres: Server) -> None:  # noq
     assert "rights" in said
 
 
+def test_row_security_that_hides_rows_is_an_error(postgres: Server) -> None:  # noqa: F811
+    url = postgres.database()
+    with session(url) as connection:
+        connection.execute("CREATE TABLE guarded (owner text); INSERT INTO guarded VALUES ('me'), ('you')")
+        connection.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
+        connection.execute("CREATE POLICY own ON guarded USING (owner = 'me')")
+    reader = role(postgres, url, "GRANT SELECT ON guarded TO {}")
+    assert "'guarded'" in refused(lambda: whole(reader))
+    assert whole(url).tables["guarded"].rows == 2
+
+
 def test_a_target_without_rights_stays_as_it_is(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
     data = whole(real(REAL[0], tmp_path))
     url = postgres.database()
@@ -270,6 +281,18 @@ def test_bytes_and_text_in_one_column_cannot_go_to_postgresql(tmp_path: Path, fr
     assert "'mixed'" in said
     assert "private" not in said
     assert tables_in(target) == []
+
+
+def test_the_character_nul_cannot_go_to_postgresql(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    with sqlite3.connect(tmp_path / "nul.db") as connection:
+        connection.execute("CREATE TABLE nul (word TEXT)")
+        connection.execute("INSERT INTO nul VALUES (?)", ("pri\0vate",))
+    data, target = whole(f"sqlite:///{tmp_path}/nul.db"), fresh()
+    assert "'word'" in refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
+    assert tables_in(target) == []
+    copy = f"sqlite:///{tmp_path}/copy.db"
+    load(copy, data.schema, data.tables, fingerprint="f")
+    assert whole(copy).tables["nul"].frame == data.tables["nul"].frame
 
 
 def test_text_that_is_not_utf8_is_named_not_shown(tmp_path: Path) -> None:

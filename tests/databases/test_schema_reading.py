@@ -55,6 +55,9 @@ def test_tables_of_another_schema_and_what_is_left_out(fresh: Fresh) -> None:  #
             CREATE TABLE "App".parts_old PARTITION OF "App".parts FOR VALUES FROM ('1900-01-01') TO ('2000-01-01');
             CREATE TABLE "App".parts_new PARTITION OF "App".parts FOR VALUES FROM ('2000-01-01') TO ('2100-01-01');
             CREATE TABLE "App".people (id int PRIMARY KEY, country int REFERENCES country (id), shade "App".colour DEFAULT 'red');
+            CREATE INDEX people_shade ON "App".people (shade);
+            CREATE TABLE "App".heirs (title text) INHERITS ("App".people);
+            INSERT INTO "App".heirs VALUES (2, NULL, 'red', 'king');
             CREATE VIEW "App".reds AS SELECT * FROM "App".people WHERE shade = 'red';
             CREATE FUNCTION "App".nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
             CREATE TRIGGER quiet BEFORE UPDATE ON "App".people FOR EACH ROW EXECUTE FUNCTION "App".nothing();
@@ -63,10 +66,13 @@ def test_tables_of_another_schema_and_what_is_left_out(fresh: Fresh) -> None:  #
     with session(target) as connection:
         connection.execute('CREATE SCHEMA "Copy"')
     schema = read_schema(source, "App")
-    assert [table.name for table in schema.tables] == ["parts", "people"]
+    assert [table.name for table in schema.tables] == ["heirs", "parts", "people"]
     assert schema.foreign_keys == ()
     said = " ".join(schema.left_out)
-    assert all(word in said for word in ("'reds' is a view", "partitioned", "triggers of table 'people'", "leaves the schema"))
+    assert all(
+        word in said for word in ("'reds' is a view", "partitioned", "triggers of table 'people'", "leaves the schema", "inherits")
+    )
+    assert schema.table("people").indexes
     data = read_rows(source, schema)
     load(target, schema, data.tables, fingerprint="f", namespace="Copy")
     copy = read_rows(target, read_schema(target, "Copy"))

@@ -45,6 +45,7 @@ def _alone(link: Link) -> None:
     import psycopg
 
     link.run("SET lock_timeout = '20s'")
+    link.run("SET statement_timeout = 0")
     try:
         link.run(_LOCK)
     except psycopg.errors.LockNotAvailable:

@@ -2,7 +2,7 @@
 
 Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables;
 SQLite: file opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates,
-UTC, hex bytes, shortest exact floats).
+UTC, hex bytes, shortest exact floats). Row security that would hide rows is an error, not a smaller table.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ SPELLING = {
     "extra_float_digits": "3",
     "lc_monetary": "C",
     "xmloption": "content",
+    "row_security": "off",
 }
 
 

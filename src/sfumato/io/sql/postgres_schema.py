@@ -13,7 +13,8 @@ from sfumato.io.sql.postgres_types import Types
 
 _TABLES = """
 SELECT c.oid, c.relname, c.relkind, c.relrowsecurity,
-       EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal)
+       EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal),
+       EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhrelid = c.oid)
 FROM pg_class c
 WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND NOT c.relispartition
@@ -158,12 +159,14 @@ def _foreign_key(table: str, key: tuple[Any, ...]) -> ForeignKey:
 
 def _left_out(found: list[tuple[Any, ...]], keys: dict[int, list[tuple[Any, ...]]]) -> list[str]:
     sentences = []
-    for oid, name, kind, secured, triggers in found:
+    for oid, name, kind, secured, triggers, heir in found:
         what = {"v": "is a view", "m": "is a materialized view", "f": "is a foreign table"}.get(kind)
         if what:
             sentences.append(f"'{name}' {what} and is not copied")
         if kind == "p":
             sentences.append(f"table '{name}' is partitioned; the copy is one plain table")
+        if heir:
+            sentences.append(f"table '{name}' inherits from another; the copy is a table of its own")
         if secured:
             sentences.append(f"the row security of table '{name}' is not copied")
         if triggers:

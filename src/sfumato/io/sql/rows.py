@@ -33,7 +33,9 @@ def read_rows(url: str, schema: Schema, *, progress: Progress | None = None, lim
         return Database(schema, dict(_tables(link, schema, progress, limit)))
 
 
-read_back = read_rows
+def read_back(target: str, schema: Schema, *, progress: Progress | None = None) -> Database:
+    """What stands in a target, by the schema it declares itself (`read_schema(target)`)."""
+    return read_rows(target, schema, progress=progress)
 
 
 def _tables(link: Link, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
@@ -54,7 +56,9 @@ def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
 
 def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
-    query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", quoted(table.name))[0][0]
+    rows_of = quoted(table.name) if divided else f"ONLY {quoted(table.name)}"
+    query = f"SELECT {columns} FROM {rows_of}" + (f" LIMIT {int(limit)}" if limit is not None else "")
     return _joined([_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")], table.names)
 
 
@@ -65,7 +69,6 @@ def _pieces(link: Link, statement: str) -> Iterator[bytearray]:
     """
     from psycopg import pq
 
-    link.run("SELECT 1")  # begins the transaction whose snapshot all tables share
     server = link.raw.pgconn
     _expect(server.exec_(statement.encode()), pq.ExecStatus.COPY_OUT)
     held = bytearray()

@@ -112,5 +112,9 @@ def stored_column(column: pa.Array, kind: str) -> list[Any]:
     values = column.to_pylist()
     if kind == "TEXT" and not pc.any(pc.starts_with(column, "\\")).as_py():
         return list(values)
+    if kind == "INTEGER" and pc.all(pc.match_substring_regex(column, "^-?[0-9]{1,18}$"), min_count=0).as_py():
+        return list(column.cast(pa.int64()).to_pylist())
+    if kind == "REAL" and pc.all(pc.match_substring_regex(column, r"^-?[0-9]+\.[0-9]+$"), min_count=0).as_py():
+        return list(column.cast(pa.float64()).to_pylist())
     rule: Callable[[str | None], Any] = partial(decode, kind=kind)
     return list(map(rule, values))
