@@ -15,7 +15,7 @@ from database_cases import REAL, WIDE, real, whole
 from postgres_server import Server, fresh, postgres, session  # noqa: F401
 
 from sfumato.errors import DataError
-from sfumato.io.sql import connect, load, read_rows, read_schema, same_database
+from sfumato.io.sql import connect, load, read_rows, read_schema, read_sql, same_database
 
 Fresh = Callable[[], str]
 PASSWORD = "open-sesame-17"
@@ -82,6 +82,12 @@ def test_a_url_that_leads_nowhere(url: str) -> None:
     refused(lambda: read_schema(url), url=url)
 
 
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    for work in (read_schema, lambda url: read_sql(url, "t")):
+        assert "does not exist" in refused(lambda work=work: work(f"sqlite:///{tmp_path}/none.db"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("nothing but words " * 100)
@@ -98,7 +104,11 @@ def read_schema_of_nothing() -> object:
 @pytest.mark.parametrize("spelling", ["postgresql", "postgres", "postgresql+psycopg", "postgresql+psycopg2"])
 def test_every_usual_spelling_of_the_driver_works(spelling: str, fresh: Fresh) -> None:  # noqa: F811
     url = fresh()
-    assert read_schema(spelling + url[url.index("://") :]).tables == ()
+    spelt = spelling + url[url.index("://") :]
+    with session(url) as connection:
+        connection.execute("CREATE TABLE t (a int); INSERT INTO t VALUES (7)")
+    assert [table.name for table in read_schema(spelt).tables] == ["t"]
+    assert read_sql(spelt, "t").to_pylist() == [{"a": 7}]
 
 
 def test_the_same_server_under_another_name(postgres: Server) -> None:  # noqa: F811

@@ -155,15 +155,29 @@ def _sqlite(url: str, write: bool) -> sqlite3.Connection:
     with plainly("opening the database"):
         raw = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
         try:
-            raw.execute("PRAGMA foreign_keys = OFF")
-            raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-            if not write:
-                raw.execute("BEGIN")
-                raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            _prepare_sqlite(raw, write)
+        except sqlite3.OperationalError as error:
+            raw.close()
+            if not write and error.sqlite_errorname.startswith("SQLITE_READONLY"):
+                raise _unfinished() from None
+            raise
         except BaseException:
             raw.close()
             raise
     return raw
+
+
+def _prepare_sqlite(raw: sqlite3.Connection, write: bool) -> None:
+    raw.execute("PRAGMA foreign_keys = OFF")
+    if not write:
+        raw.execute("BEGIN")
+    raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+
+
+def _unfinished() -> DataError:
+    """Only a writer may roll a crashed transaction back, and a source is not written."""
+    what = "opening the database: a program that was writing the file was cut off"
+    return DataError(what, hint="open the file once with that program, which repairs it, or run the load again")
 
 
 def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | None] = (None, None)) -> bool:
