@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from database_cases import REAL, WIDE, real
 from postgres_server import fresh, postgres, session  # noqa: F401
 
+from sfumato.data.table import Table
 from sfumato.io.sql import load, read_rows, read_schema, server_findings
 
 Fresh = Callable[[], str]
@@ -119,6 +121,30 @@ def test_sqlite_tells_everything(tmp_path: Path) -> None:
     copy = read_rows(target, schema)
     assert {name: table.frame for name, table in copy.tables.items()} == {name: table.frame for name, table in data.tables.items()}
     assert copy.tables["strict_one"].frame.column("b").to_pylist() == ["\\t1", "1"]
+
+
+def test_computed_columns_stay_computed(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    with sqlite3.connect(tmp_path / "sums.db") as connection:
+        connection.executescript("""
+            CREATE TABLE other (id INTEGER PRIMARY KEY);
+            CREATE TABLE sums (a INTEGER REFERENCES other (id), [b c] INTEGER, total INTEGER AS (a + [B C]),
+              full_name TEXT AS ('n' || ', '));
+            INSERT INTO other VALUES (1); INSERT INTO sums (a, [b c]) VALUES (1, 2);""")
+    first, third = f"sqlite:///{tmp_path}/sums.db", f"sqlite:///{tmp_path}/back.db"
+    chain = [first, fresh(), third]
+    for source, target in itertools.pairwise(chain):
+        schema = read_schema(source)
+        assert schema.table("sums").written == ("a", "b c")
+        rows = read_rows(source, schema).tables
+        load(target, schema, dict(rows) | {"sums": Table(rows["sums"].frame.drop_columns(["total", "full_name"]))}, fingerprint="f")
+    alone = read_schema(first, tables=["sums"])
+    load(f"sqlite:///{tmp_path}/alone.db", alone, read_rows(first, alone).tables, fingerprint="f")
+    for url in (*chain, f"sqlite:///{tmp_path}/alone.db"):
+        found = read_rows(url, read_schema(url, tables=["sums"])).tables["sums"].frame
+        assert found.to_pylist() == [{"a": "1", "b c": "2", "total": "3", "full_name": "n, "}]
+    with session(chain[1]) as connection:
+        query = 'INSERT INTO sums (a, "b c") VALUES (1, 40) RETURNING total'
+        assert connection.execute(query).fetchone() == (41,)
 
 
 def test_conditions_and_defaults_cross_over(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pyarrow as pa
+
 from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.io.sql.carry_types import to_postgres, to_sqlite
@@ -44,7 +46,7 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
 def _types(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> dict[tuple[str, str], str]:
     choose = to_postgres if dialect == "postgresql" else to_sqlite
     types = {
-        (table.name, column.name): choose(table.name, column, tables[table.name].column(column.name))
+        (table.name, column.name): choose(table.name, column, _values(tables[table.name], column))
         for table in schema.tables
         for column in table.columns
     }
@@ -52,6 +54,11 @@ def _types(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> dict[tu
     while changed:
         changed = sum(_joined(types, key) for key in schema.foreign_keys) > 0
     return types
+
+
+def _values(table: Table, column: ColumnFacts) -> pa.ChunkedArray:
+    """What will be loaded; a computed column is not."""
+    return pa.chunked_array([], pa.string()) if column.computed else table.column(column.name)
 
 
 def _joined(types: dict[tuple[str, str], str], key: ForeignKey) -> bool:
@@ -68,9 +75,10 @@ def _joined(types: dict[tuple[str, str], str], key: ForeignKey) -> bool:
 
 
 def _table(table: TableFacts, types: Mapping[tuple[str, str], str], dialect: str) -> TableFacts:
-    columns = tuple(_column(table, column, types[table.name, column.name], dialect) for column in table.columns)
-    conditions = [*table.checks, *_choices(table)] if dialect == "sqlite" else list(table.checks)
     turned = for_postgres if dialect == "postgresql" else for_sqlite
+    columns = tuple(_column(table, column, types[table.name, column.name], dialect) for column in table.columns)
+    columns = tuple(replace(column, computed=turned(column.computed, table.names)) for column in columns)
+    conditions = [*table.checks, *_choices(table)] if dialect == "sqlite" else list(table.checks)
     named = tuple(Condition(check_name(table, number, one), turned(one.sql, table.names)) for number, one in enumerate(conditions))
     carried_table = replace(table, columns=columns, checks=named, sql="", indexes=(), constraints=())
     return replace(carried_table, constraints=tuple(_keys(carried_table))) if dialect == "postgresql" else carried_table
@@ -99,10 +107,9 @@ def _column(table: TableFacts, column: ColumnFacts, native: str, dialect: str) -
     else:
         identity = "AUTOINCREMENT" if numbered and table.primary_key == (column.name,) and native == "INTEGER" else ""
     default = None if numbered else default_for(column.default, native, dialect)
-    return replace(
-        column, native=native, default=default, identity=identity, generated=bool(identity), computed="", sequence="", numbering="",
-        collation="", type_name="",
-    )  # fmt: skip
+    generated = bool(identity or column.computed)
+    bare = replace(column, sequence="", numbering="", collation="", type_name="")
+    return replace(bare, native=native, default=default, identity=identity, generated=generated)
 
 
 def _keys(table: TableFacts) -> list[Condition]:

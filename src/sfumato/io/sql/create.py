@@ -23,7 +23,7 @@ def _postgres_column(column: ColumnFacts) -> str:
     if column.collation:
         parts.append(f"COLLATE {column.collation}")
     if column.computed:
-        parts.append(f"GENERATED ALWAYS AS {column.computed} STORED")
+        parts.append(f"GENERATED ALWAYS AS ({column.computed}) STORED")
     elif column.identity:
         parts.append(f"GENERATED {column.identity} AS IDENTITY" + (f" ({column.numbering})" if column.numbering else ""))
     elif column.sequence:
@@ -48,7 +48,9 @@ def _sqlite_column(column: ColumnFacts, numbered: bool) -> str:
     parts = [quoted(column.name), column.native]
     if numbered:
         parts.append("PRIMARY KEY" + (" AUTOINCREMENT" if column.identity == "AUTOINCREMENT" else ""))
-    if column.default is not None and not numbered:
+    if column.computed:
+        parts.append(f"GENERATED ALWAYS AS ({column.computed}) STORED")
+    elif column.default is not None and not numbered:
         parts.append(f"DEFAULT {column.default}")
     return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
 

@@ -158,7 +158,7 @@ def _sqlite(url: str, write: bool) -> sqlite3.Connection:
             _prepare_sqlite(raw, write)
         except sqlite3.OperationalError as error:
             raw.close()
-            if not write and error.sqlite_errorname.startswith("SQLITE_READONLY"):
+            if not write and error.sqlite_errorname in ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
                 raise _unfinished() from None
             raise
         except BaseException:

@@ -9,7 +9,7 @@ from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, Ta
 from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import literal
 from sfumato.io.sql.storage import affinity
-from sfumato.io.sql.tokens import checks, words
+from sfumato.io.sql.tokens import checks, computed, words
 
 _KINDS = (
     ("BOOL", "boolean"), ("DATETIME", "timestamp"), ("TIMESTAMP", "timestamp"), ("DATE", "date"), ("TIME", "time"),
@@ -70,7 +70,7 @@ def _column(row: tuple[Any, ...], primary: tuple[str, ...], alias: str, sql: str
         default=default,
         generated=bool(identity) or hidden in (2, 3),
         identity=identity,
-        computed="computed by the server" if hidden in (2, 3) else "",
+        computed=computed(sql)[name.lower()] if hidden in (2, 3) else "",
     )
 
 
