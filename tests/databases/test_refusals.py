@@ -259,6 +259,16 @@ def test_a_function_the_target_does_not_know(postgres: Server) -> None:  # noqa:
     assert tables_in(target) == []
 
 
+def test_a_foreign_key_to_columns_that_are_not_unique(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    with sqlite3.connect(tmp_path / "odd.db") as connection:
+        connection.executescript("CREATE TABLE p (a TEXT); CREATE TABLE c (a TEXT REFERENCES p (a)); INSERT INTO c VALUES (NULL)")
+    data, target = whole(f"sqlite:///{tmp_path}/odd.db"), fresh()
+    for url in (target, f"sqlite:///{tmp_path}/copy.db"):
+        assert "not unique" in refused(lambda url=url: load(url, data.schema, data.tables, fingerprint="f"))
+    assert tables_in(target) == []
+    assert whole(f"sqlite:///{tmp_path}/copy.db").tables == {}
+
+
 def test_a_sequence_of_somebody_else_is_not_taken(postgres: Server) -> None:  # noqa: F811
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:

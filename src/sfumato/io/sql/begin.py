@@ -88,6 +88,7 @@ def _rehearse(link: Link, plan: Schema, old: set[str], replace: bool) -> None:
     if link.dialect == "sqlite":
         with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as trial:
             _make_all(Link("sqlite", trial), plan)
+            trial.execute("PRAGMA foreign_key_check")
         return
     link.run("SAVEPOINT rehearsal")
     if old:
