@@ -1,0 +1,197 @@
+"""`load`: all tables into the target by its bulk path, one transaction per table, resumable.
+
+Invariants: (1) before the first table everything that can be refused is refused, with nothing changed. (2) A table is
+dropped (if it is replaced), created, filled and noted in the journal in one transaction, so that after a crash each table is
+as before or complete. (3) The last transaction settles keys, counters and the journal together, so that a target without a
+journal is finished.
+
+Cost: a pass over the columns to write CSV, and the server's own COPY.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from sfumato.data.database import Schema, TableFacts
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+from sfumato.io.sql import journal
+from sfumato.io.sql.begin import begin_load
+from sfumato.io.sql.carry import carried
+from sfumato.io.sql.carry_types import respelt
+from sfumato.io.sql.create import drop_table, make_table
+from sfumato.io.sql.link import Link, connect, same_database
+from sfumato.io.sql.names import listed, quoted
+from sfumato.io.sql.rows import Progress
+from sfumato.io.sql.settle import settle
+from sfumato.io.sql.storage import affinity, stored_column
+from sfumato.io.sql.trouble import plainly
+
+ROWS_AT_ONCE = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load did."""
+
+    rows: dict[str, int]
+    resumed: tuple[str, ...]
+    """Tables that an earlier run had completed."""
+    left_out: tuple[str, ...]
+    """Sentences about what the target does not have."""
+
+
+def load(
+    target: str,
+    schema: Schema,
+    parts: Mapping[str, Table],
+    *,
+    fingerprint: str,
+    progress: Progress | None = None,
+    replace: bool = False,
+    namespace: str | None = None,
+    source: str | None = None,
+) -> Loaded:
+    """Makes and fills all tables of `schema`; a second run with the same fingerprint and data goes on where the first was cut off.
+
+    With `source` a target that is the source is refused. `replace` lets tables of the same names go.
+    """
+    _complete(schema, parts)
+    if source is not None and same_database(source, target, namespaces=(schema.namespace or None, namespace)):
+        raise DataError("the target is the source", hint="give another database, schema or file as the target")
+    steps = _Steps(progress, max(sum(parts[table.name].rows for table in schema.tables), 1))
+    with connect(target, write=True, namespace=namespace) as link:
+        plan = carried(schema, link.dialect, parts)
+        state = begin_load(link, plan, fingerprint, replace)
+        lost = _fill(link, schema, plan, parts, state, steps)
+        settle(link, plan, lambda sentence: steps.tell(0, sentence))
+    steps.tell(0, "the target is complete")
+    rows = {table.name: parts[table.name].rows for table in schema.tables}
+    return Loaded(rows, tuple(sorted(state.done)), plan.left_out + tuple(lost))
+
+
+def create_tables(target: str, schema: Schema, *, replace: bool = False, namespace: str | None = None) -> Loaded:
+    """All tables of a schema with their constraints and no rows."""
+    shapes = {table.name: pa.schema([(name, pa.string()) for name in table.names]) for table in schema.tables}
+    empty = {name: Table(shape.empty_table()) for name, shape in shapes.items()}
+    return load(target, schema, empty, fingerprint="no rows", replace=replace, namespace=namespace)
+
+
+@dataclass(slots=True)
+class _Steps:
+    """How far a load is; rows are most of the work, keys the last twentieth."""
+
+    progress: Progress | None
+    total: int
+    sent: int = 0
+
+    def tell(self, rows: int, sentence: str) -> None:
+        self.sent += rows
+        share = 1.0 if "complete" in sentence else 0.95 * self.sent / self.total
+        if self.progress:
+            self.progress(share, sentence)
+
+
+def _complete(schema: Schema, parts: Mapping[str, Table]) -> None:
+    for table in schema.tables:
+        if table.name not in parts:
+            raise DataError(f"there are no rows for table '{table.name}'")
+        missing = [name for name in table.written if name not in parts[table.name].names]
+        if missing:
+            raise DataError(f"the rows of table '{table.name}' lack the column '{missing[0]}'")
+
+
+def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: str) -> pa.Table:
+    """The written columns, in the order of the table, spelt for the target."""
+    columns = {name: part.column(name) for name in new.written}
+    if source != dialect:
+        columns = {name: respelt(values, old.column(name), new.column(name), dialect) for name, values in columns.items()}
+    return pa.table(columns)
+
+
+def _fill(link: Link, schema: Schema, plan: Schema, parts: Mapping[str, Table], state: journal.Journal, steps: _Steps) -> list[str]:
+    """Every table that is not complete yet, each in its own transaction; sentences about what the target did not take."""
+    lost: list[str] = []
+    for table in plan.tables:
+        frame = _ready(schema.table(table.name), table, parts[table.name], schema.dialect, link.dialect)
+        steps.tell(0, f"loading {table.name}")
+        if table.name in state.done:
+            _same_rows(table, frame, *state.done[table.name])
+            steps.tell(frame.num_rows, f"{table.name} was complete")
+            continue
+        with plainly(f"loading table '{table.name}'"), link.transaction():
+            if table.name in state.old:
+                drop_table(link, table.name)
+            lost += make_table(link, plan, table)
+            digest = _copy(link, table, frame, steps)
+            journal.record(link, state.fingerprint, table.name, frame.num_rows, digest)
+    return lost
+
+
+def _same_rows(table: TableFacts, frame: pa.Table, rows: int, digest: str) -> None:
+    """A resumed load must go on with the very rows it began with, or keys between the tables would break."""
+    found = hashlib.sha256()
+    for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE):
+        found.update(csv_piece(batch))
+    if rows != frame.num_rows or digest != found.hexdigest():
+        raise DataError(
+            f"the target holds an unfinished load with other rows in table '{table.name}'",
+            hint="empty the target, or replace its tables",
+        )
+
+
+def csv_piece(batch: pa.RecordBatch) -> memoryview:
+    """CSV with every text in quotes and nulls as nothing."""
+    sink = pa.BufferOutputStream()
+    pa_csv.write_csv(batch, sink, pa_csv.WriteOptions(include_header=False, quoting_style="needed"))
+    return memoryview(sink.getvalue())
+
+
+def _copy(link: Link, table: TableFacts, frame: pa.Table, steps: _Steps) -> str:
+    """Fills an empty table; the digest of what was sent."""
+    digest = hashlib.sha256()
+    send = _copy_postgres if link.dialect == "postgresql" else _insert
+    with send(link, table, frame) as take:
+        for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE) if frame.num_columns else ():
+            piece = csv_piece(batch)
+            digest.update(piece)
+            take(batch, piece)
+            steps.tell(batch.num_rows, f"loading {table.name}")
+    return digest.hexdigest()
+
+
+Take = Callable[[pa.RecordBatch, memoryview], None]
+
+
+@contextlib.contextmanager
+def _copy_postgres(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
+    with link.raw.cursor() as cursor:
+        with cursor.copy(f"COPY {quoted(table.name)} ({listed(table.written)}) FROM STDIN (FORMAT csv)") as copy:
+            yield lambda _, piece: copy.write(piece)
+        _counted(table, cursor.rowcount, frame)
+
+
+@contextlib.contextmanager
+def _insert(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
+    kinds = [affinity(table.column(name).native) for name in table.written]
+    statement = f"INSERT INTO {quoted(table.name)} ({listed(table.written)}) VALUES ({', '.join('?' * len(kinds))})"
+
+    def take(batch: pa.RecordBatch, _: memoryview) -> None:
+        columns = [stored_column(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+        link.raw.executemany(statement, zip(*columns, strict=True))
+
+    yield take
+    _counted(table, link.rows(f"SELECT count(*) FROM {quoted(table.name)}")[0][0], frame)
+
+
+def _counted(table: TableFacts, rows: int, frame: pa.Table) -> None:
+    if rows != frame.num_rows:
+        raise DataError(
+            f"table '{table.name}' took {rows} rows instead of {frame.num_rows}", hint="check the triggers and rules of the target"
+        )

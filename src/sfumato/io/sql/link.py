@@ -1,0 +1,209 @@
+"""A way into a database: the source is opened so that it can only be read, and no message carries the URL.
+
+Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables;
+SQLite: file opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates,
+UTC, hex bytes, shortest exact floats). Row security that would hide rows is an error, not a smaller table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sfumato.errors import DataError
+from sfumato.io.sql.trouble import connecting, plainly
+
+SPELLING = {
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "TimeZone": "UTC",
+    "bytea_output": "hex",
+    "extra_float_digits": "3",
+    "lc_monetary": "C",
+    "xmloption": "content",
+    "row_security": "off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An open session in one of the two dialects."""
+
+    dialect: str
+    raw: Any
+
+    @property
+    def mark(self) -> str:
+        """What stands for a value in a statement."""
+        return "?" if self.dialect == "sqlite" else "%s"
+
+    def run(self, sql: str, *values: object) -> Any:
+        """Without values a statement is sent as it stands: a percent sign in it is only a percent sign."""
+        return self.raw.execute(sql, values) if values else self.raw.execute(sql)
+
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return list(self.run(sql, *values).fetchall())
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; sessions that write are outside of any transaction otherwise."""
+        self.run("BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN")
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.run("ROLLBACK")
+            raise
+
+
+def dialect_of(url: str) -> str:
+    """Which of the two dialects a URL speaks.
+
+    >>> dialect_of("postgres://somebody@example/db"), dialect_of("sqlite:///people.db")
+    ('postgresql', 'sqlite')
+    """
+    backend = str(_parsed(url).get_backend_name())
+    if backend in ("postgresql", "postgres"):
+        return "postgresql"
+    if backend == "sqlite":
+        return "sqlite"
+    raise DataError(f"databases of the kind '{backend}' are not supported", hint="use postgresql://… or sqlite:///…")
+
+
+def _parsed(url: str) -> Any:
+    import sqlalchemy as sa
+
+    try:
+        return sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise DataError(
+            "the URL of the database cannot be understood", hint="write postgresql://user@host/name or sqlite:///path"
+        ) from None
+
+
+@contextlib.contextmanager
+def connect(url: str, *, write: bool = False, namespace: str | None = None) -> Iterator[Link]:
+    """A session; without `write` the server itself refuses every change. `namespace` is a PostgreSQL schema."""
+    dialect = dialect_of(url)
+    new = dialect == "sqlite" and write and not sqlite_path(url).exists()
+    raw = _sqlite(url, write) if dialect == "sqlite" else _postgres(url, write, namespace)
+    try:
+        yield Link(dialect, raw)
+    finally:
+        raw.close()
+        if new and sqlite_path(url).exists() and sqlite_path(url).stat().st_size == 0:
+            sqlite_path(url).unlink()
+
+
+def _postgres(url: str, write: bool, namespace: str | None) -> Any:
+    import psycopg
+
+    address = _parsed(url)
+    options = {key: value if isinstance(value, str) else value[-1] for key, value in address.query.items()}
+    options = {"connect_timeout": "10", "application_name": "sfumato"} | options
+    named = address.translate_connect_args(username="user", database="dbname")
+    try:
+        raw = psycopg.connect(**(named | options | {"client_encoding": "UTF8", "autocommit": True}))
+    except psycopg.OperationalError as error:
+        raise connecting(error) from None
+    except psycopg.Error:
+        raise DataError("the URL of the database has an unknown option", hint="check what follows the question mark") from None
+    try:
+        _prepare_postgres(raw, write, namespace)
+    except BaseException:
+        raw.close()
+        raise
+    return raw
+
+
+def _prepare_postgres(raw: Any, write: bool, namespace: str | None) -> None:
+    import psycopg
+
+    with plainly("opening the database"):
+        for setting, value in SPELLING.items():
+            raw.execute("SELECT set_config(%s, %s, false)", (setting, value))
+        if namespace:
+            if not raw.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (namespace,)).fetchone():
+                raise DataError(f"the database has no schema '{namespace}'", hint="create it, or name another")
+            raw.execute("SELECT set_config('search_path', quote_ident(%s) || ', public', false)", (namespace,))
+        if not raw.execute("SELECT current_schema()").fetchone()[0]:
+            raise DataError("the user may use no schema of the database", hint="grant USAGE on the schema, or name another")
+        if not write:
+            raw.execute("SET default_transaction_read_only = on")
+            raw.autocommit, raw.read_only, raw.isolation_level = False, True, psycopg.IsolationLevel.REPEATABLE_READ
+
+
+def sqlite_path(url: str) -> Path:
+    """The file behind a SQLite URL."""
+    name = _parsed(url).database
+    if not name or name == ":memory:":
+        raise DataError("a SQLite database needs a file", hint="write sqlite:///path/to/file.db")
+    return Path(name)
+
+
+def _sqlite(url: str, write: bool) -> sqlite3.Connection:
+    path = sqlite_path(url)
+    if path.is_dir() or not (path.exists() or write):
+        raise DataError("the file of the SQLite database does not exist", hint="check the path after sqlite:///")
+    if write and not path.parent.is_dir():
+        raise DataError("the folder of the SQLite database does not exist", hint="create it, or check the path")
+    address = f"file:{quote(os.path.abspath(path))}?mode={'rwc' if write else 'ro'}"
+    with plainly("opening the database"):
+        raw = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
+        try:
+            _prepare_sqlite(raw, write)
+        except sqlite3.OperationalError as error:
+            raw.close()
+            if not write and error.sqlite_errorname in ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
+                raise _unfinished() from None
+            raise
+        except BaseException:
+            raw.close()
+            raise
+    return raw
+
+
+def _prepare_sqlite(raw: sqlite3.Connection, write: bool) -> None:
+    raw.execute("PRAGMA foreign_keys = OFF")
+    if not write:
+        raw.execute("BEGIN")
+    raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+
+
+def _unfinished() -> DataError:
+    """Only a writer may roll a crashed transaction back, and a source is not written."""
+    what = "opening the database: a program that was writing the file was cut off"
+    return DataError(what, hint="open the file once with that program, which repairs it, or run the load again")
+
+
+def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | None] = (None, None)) -> bool:
+    """Whether two URLs lead to the same tables, however they are spelt: the servers, or the file system, are asked."""
+    kind = dialect_of(one)
+    if kind != dialect_of(other):
+        return False
+    if kind == "sqlite":
+        paths = sqlite_path(one), sqlite_path(other)
+        if all(path.exists() for path in paths):
+            return os.path.samefile(*paths)
+        return os.path.realpath(paths[0]) == os.path.realpath(paths[1])
+    (cluster, started, *place), (other_cluster, other_started, *other_place) = (
+        _identity(one, namespaces[0]),
+        _identity(other, namespaces[1]),
+    )
+    same_server = cluster == other_cluster if cluster and other_cluster else started == other_started
+    return same_server and place == other_place
+
+
+def _identity(url: str, namespace: str | None) -> tuple[Any, ...]:
+    """Cluster, start, database, schema; a standby has the cluster number of its primary, and must not be its own target either."""
+    with connect(url, namespace=namespace) as link, plainly("asking the server who it is"):
+        allowed = link.rows("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")[0][0]
+        number = link.rows("SELECT system_identifier::text FROM pg_control_system()")[0][0] if allowed else ""
+        return (number, *link.rows("SELECT pg_postmaster_start_time()::text, current_database(), current_schema()")[0])

@@ -1,0 +1,126 @@
+"""Rows out of a database: each value is the text the server writes for it, a null is a null.
+
+PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values,
+which are spelt by `storage`. All tables come from one snapshot.
+
+Cost: memory of one table twice at most (its text as sent, in pieces of some megabytes, and as columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from sfumato.data.database import Database, Schema, TableFacts
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+from sfumato.io.sql.link import Link, connect
+from sfumato.io.sql.names import quoted
+from sfumato.io.sql.storage import affinity, text_column
+from sfumato.io.sql.trouble import plainly
+
+Progress = Callable[[float, str], None]
+PIECE = 8 << 20
+ROWS_AT_ONCE = 20_000
+
+
+def read_rows(url: str, schema: Schema, *, progress: Progress | None = None, limit: int | None = None) -> Database:
+    """All rows of the tables of a schema (or the first `limit` of each), in one snapshot."""
+    with connect(url, namespace=schema.namespace or None) as link:
+        return Database(schema, dict(_tables(link, schema, progress, limit)))
+
+
+def read_back(target: str, schema: Schema, *, progress: Progress | None = None) -> Database:
+    """What stands in a target, by the schema it declares itself (`read_schema(target)`)."""
+    return read_rows(target, schema, progress=progress)
+
+
+def _tables(link: Link, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
+    read = _postgres if link.dialect == "postgresql" else _sqlite
+    for number, table in enumerate(schema.tables):
+        if progress:
+            progress(number / len(schema.tables), f"reading {table.name}")
+        with plainly(f"reading table '{table.name}'"):
+            yield table.name, Table(read(link, table, limit))
+    if progress:
+        progress(1.0, "all tables read")
+
+
+def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
+    shape = pa.schema([(name, pa.string()) for name in names])
+    return pa.concat_tables(pieces) if pieces else shape.empty_table()
+
+
+def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
+    columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
+    divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", quoted(table.name))[0][0]
+    rows_of = quoted(table.name) if divided else f"ONLY {quoted(table.name)}"
+    query = f"SELECT {columns} FROM {rows_of}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    return _joined([_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")], table.names)
+
+
+def _pieces(link: Link, statement: str) -> Iterator[bytearray]:
+    """Whole rows, some megabytes at a time.
+
+    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row costs more than all else.
+    """
+    from psycopg import pq
+
+    server = link.raw.pgconn
+    _expect(server.exec_(statement.encode()), pq.ExecStatus.COPY_OUT)
+    held = bytearray()
+    while True:
+        size, row = server.get_copy_data(0)
+        if size <= 0:
+            break
+        held += row
+        if len(held) >= PIECE:
+            yield held
+            held = bytearray()
+    _expect(server.get_result(), pq.ExecStatus.COMMAND_OK)
+    while server.get_result() is not None:
+        pass
+    if held:
+        yield held
+
+
+def _expect(result: Any, status: Any) -> None:
+    from psycopg.errors import error_from_result
+
+    if result.status != status:
+        raise error_from_result(result)
+
+
+def _parsed(piece: bytearray, table: TableFacts) -> pa.Table:
+    names = list(table.names)
+    try:
+        return pa_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(piece)),
+            pa_csv.ReadOptions(column_names=[str(i) for i in range(len(names))], use_threads=False, block_size=len(piece) + 1),
+            pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            pa_csv.ConvertOptions(
+                column_types={str(i): pa.string() for i in range(len(names))},
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        ).rename_columns(names)
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"table '{table.name}' holds text that is not UTF-8", hint="repair its encoding in the source, or leave the table out"
+        ) from None
+
+
+def _sqlite(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
+    columns = ", ".join(quoted(column.name) for column in table.columns)
+    query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    kinds = [affinity(column.native) for column in table.columns]
+    cursor = link.raw.execute(query)
+    pieces = []
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        arrays = [text_column(values, kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
+        pieces.append(pa.table(arrays, names=list(table.names)))
+    return _joined(pieces, table.names)
