@@ -1,0 +1,87 @@
+"""Dependencies: records that agree in one column agree in another.
+
+Notation
+    chance  that every group of m equal left values carries m equal right values when these are dealt at random: ∏ Σ p(v)^m over the
+            groups, p the frequencies of the right column
+
+Departures
+    Left sides that (almost) number the rows determine everything and are left out, as are constant right sides. What follows from other
+    proposals is left out: of columns that determine each other one speaks for all.
+
+Cost: pairs of columns; a pass over the sample for each and one over all rows for those that survive.
+
+>>> import pyarrow as pa
+>>> from sfumato.data.table import Table
+>>> table = Table(pa.table({"zip": [f"z{i % 8}" for i in range(80)], "town": [f"t{i % 8 // 2}" for i in range(80)]}))
+>>> [(each.rule, round(each.chance)) for each in Dependencies().propose(View.of({None: table}))]
+[('zip determines town', -43)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.discover.proposal import Proposal
+from sfumato.discover.templates.base import Template
+from sfumato.discover.view import ColumnView, View, sampled
+
+_KEY_SHARE = 0.5
+_COMMON = 1_000
+
+
+class Dependencies(Template):
+    """`a determines b`."""
+
+    name: ClassVar[str] = "dependencies"
+    order: ClassVar[int] = 50
+
+    def propose(self, view: View) -> Iterator[Proposal]:
+        for columns in view.tables().values():
+            varied = [column for column in columns if len(column.values) > 1]
+            sample = sampled(columns[0].rows)
+            found = {(a, b) for a, b in permutations(varied, 2) if _repeats(a) and _determines(a, b, sample) and _determines(a, b)}
+            for left, right in _needed(found, varied):
+                support = left.rows - len(left.text.labels)
+                yield Proposal(f"{left} determines {right}", Dependencies.name, support, _chance(left, right))
+
+
+def _repeats(left: ColumnView) -> bool:
+    return len(left.text.labels) <= _KEY_SHARE * left.rows
+
+
+def _determines(left: ColumnView, right: ColumnView, rows: np.ndarray | slice = slice(None)) -> bool:
+    if len(left.text.labels) < len(right.text.labels):
+        return False
+    given, told = left.text.codes[rows], right.text.codes[rows]
+    answer = np.full(len(left.text.labels), -1, dtype=np.int32)
+    answer[given] = told
+    return bool((answer[given] == told).all())
+
+
+def _needed(found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView]) -> Iterator[tuple[ColumnView, ColumnView]]:
+    """Those that do not follow from others; of columns that determine each other the first one speaks."""
+    speaker = {column: next(one for one in columns if one is column or {(one, column), (column, one)} <= found) for column in columns}
+    for left, right in sorted(found, key=lambda pair: (columns.index(pair[0]), columns.index(pair[1]))):
+        same = speaker[left] is speaker[right]
+        if same and speaker[left] in (left, right):
+            yield left, right
+        elif not same and speaker[left] is left and speaker[right] is right and not _follows(left, right, found, columns, speaker):
+            yield left, right
+
+
+def _follows(
+    left: ColumnView, right: ColumnView, found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView], speaker: dict[ColumnView, ColumnView]
+) -> bool:
+    others = (one for one in columns if speaker[one] is one and one not in (left, right))
+    return any((left, middle) in found and (middle, right) in found for middle in others)
+
+
+def _chance(left: ColumnView, right: ColumnView) -> float:
+    sizes, groups = np.unique(left.counts[left.counts > 1], return_counts=True)
+    common = np.sort(right.counts)[::-1][:_COMMON] / right.rows
+    equal = np.array([np.log10((common ** float(size)).sum()) if size < 300 else size * np.log10(common[0]) for size in sizes])
+    return float((groups * equal).sum()) if len(sizes) else 0.0

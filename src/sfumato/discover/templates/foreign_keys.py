@@ -1,0 +1,139 @@
+"""Foreign keys: a column whose every value is a key of some table, by name, by kind and by containment.
+
+Small whole numbers from 1 upwards are contained in every numbered table, so containment alone proves nothing there. Three things are
+added up: what containment proves, what the names say (`names.kinship`) and how much of the parent is used.
+
+Notation
+    chance  that all d distinct values are keys of the parent when drawn from what they could have been: whole numbers from 0 to the
+            largest one, or all texts with as many values as that kind of text allows. log10 is d · log10(share of these that are keys).
+    cover   −2 · (share of the parent's keys that occur), part of the weight
+
+Departures
+    For every column only the best parent is proposed. References of several columns are taken from the schema, never guessed.
+    A column without any value, or of an empty table, is proposed by its name and switched off: no row speaks for it.
+
+Cost: columns × keys of the same kind; most pairs end at the smallest and largest value, or at the first value that is no key.
+
+>>> import pyarrow as pa
+>>> from sfumato.data.table import Table
+>>> tables = {"artist": Table(pa.table({"id": ["1", "2", "3"]})), "album": Table(pa.table({"artist_id": ["1", "1", "2", "3"]}))}
+>>> [each.rule for each in ForeignKeys().propose(View.of(tables))]
+['album.artist_id references artist.id']
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.discover.names import ENDS, kinship, stem, words
+from sfumato.discover.personal import names_people
+from sfumato.discover.proposal import SURE, WORTH, Proposal
+from sfumato.discover.templates.base import Template
+from sfumato.discover.templates.keys import usable
+from sfumato.discover.view import ColumnView, View
+
+_COVER = -2.0
+_SIGNS = 36
+
+
+class ForeignKeys(Template):
+    """`child.column references parent.key`."""
+
+    name: ClassVar[str] = "foreign keys"
+    order: ClassVar[int] = 20
+
+    def propose(self, view: View) -> Iterator[Proposal]:
+        if len(view.tables()) < 2 and None in view.tables():
+            return
+        parents = [_Parent(key, _is_people(view, key)) for key in view.columns if _is_parent(key)]
+        best = [link for column in view.columns if (link := _best(column, parents))]
+        main = {(link.child.table, link.parent.column.table) for link in best if link.weight <= SURE}
+        for link in best:
+            view.pointing.add(link.child)
+            yield link.proposal(copy=link.weight > SURE and (link.child.table, link.parent.column.table) in main)
+        yield from _unspoken(view, parents)
+
+
+@dataclass(frozen=True)
+class _Parent:
+    column: ColumnView
+    people: bool
+
+
+@dataclass(frozen=True)
+class _Link:
+    child: ColumnView
+    parent: _Parent
+    chance: float
+    weight: float
+
+    def proposal(self, *, copy: bool) -> Proposal:
+        off = "a copy of what another reference to that table already gives" if copy else ""
+        return Proposal(f"{self.child} references {self.parent.column}", ForeignKeys.name, self.child.known, self.chance, self.weight, off=off)
+
+
+def _is_parent(column: ColumnView) -> bool:
+    return column.is_key and usable(column) and (column.unit == "text" or column.exact) and column.unit != "day"
+
+
+def _is_people(view: View, key: ColumnView) -> bool:
+    return any(names_people(column.words) for column in view.tables()[key.table])
+
+
+def _best(child: ColumnView, parents: list[_Parent]) -> _Link | None:
+    """The parent for which most speaks, if enough does."""
+    if not child.values or child.unit in ("day", "moment") or not usable(child) or _is_own_key(child):
+        return None
+    links = [_link(child, parent) for parent in parents if parent.column is not child and _contained(child, parent.column)]
+    found = min(links, key=lambda link: link.chance + link.weight, default=None)
+    if found is None or found.chance + found.weight > WORTH or (found.weight > 2 * _COVER and found.chance > SURE):
+        return None
+    return found
+
+
+def _is_own_key(child: ColumnView) -> bool:
+    """`customer.customer_id`, `customer.id`: what numbers the rows of its own table points nowhere."""
+    return child.is_key and "".join(stem(child.words)) in ("", "".join(words(child.table or "")))
+
+
+def _contained(child: ColumnView, parent: ColumnView) -> bool:
+    if child.unit != parent.unit or len(child.values) > len(parent.values) or child.table == parent.table and child.is_key:
+        return False
+    return child.values[0] in parent.value_set and child.value_set <= parent.value_set
+
+
+def _link(child: ColumnView, parent: _Parent) -> _Link:
+    key = parent.column
+    cover = _COVER * len(child.values) / len(key.values)
+    related = kinship(child.words, child.table or "", key.words, key.table or "", people=parent.people)
+    return _Link(child, parent, len(child.values) * math.log10(_share(child, key)), related + cover)
+
+
+def _share(child: ColumnView, key: ColumnView) -> float:
+    """The share of keys among the values that a column of this kind could have had."""
+    if key.unit == "number":
+        top = int(child.levels.max())
+        inside = int(((key.levels >= min(0, int(child.levels.min()))) & (key.levels <= top)).sum())
+        return min(1.0, inside / max(top - min(0, int(child.levels.min())) + 1, 1))
+    length = min(max(map(len, key.values)), 8)
+    return min(1.0, len(key.values) / _SIGNS**length)
+
+
+def _unspoken(view: View, parents: list[_Parent]) -> Iterator[Proposal]:
+    """Columns without values whose names alone point at a table."""
+    named = [*parents, *(_Parent(column, False) for column in view.columns if column.rows == 0)]
+    for child in view.columns:
+        if child.values or _names_itself(child):
+            continue
+        related = [(kinship(child.words, child.table or "", p.column.words, p.column.table or "", people=False), p) for p in named if p.column is not child]
+        weight, parent = min(related, key=lambda each: each[0], default=(0.0, None))
+        if parent is not None and weight <= ENDS:
+            off = "no row speaks for it, only the name"
+            yield Proposal(f"{child} references {parent.column}", ForeignKeys.name, 0, 0.0, weight, off=off)
+
+
+def _names_itself(child: ColumnView) -> bool:
+    return "".join(stem(child.words)) == "".join(words(child.table or ""))
