@@ -40,15 +40,25 @@ class Finder(ABC):
 
 
 def discover(
-    source: Any, policy: Policy | None = None, *, table: str = "", declared: bool = True, progress: Progress = silent
+    source: Any,
+    policy: Policy | None = None,
+    *,
+    table: str = "",
+    schema: str = "",
+    declared: bool = True,
+    progress: Progress = silent,
 ) -> Suggestion:
-    """All suggestions for some data, put together into one proposal; a database's URL without a table means all its tables."""
+    """All suggestions for some data, put together into one proposal.
+
+    The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
+    their rows is looked at.
+    """
     from sfumato.discover.databases import discover_database, read_database
 
     if isinstance(source, Database):
         return discover_database(source, declared=declared, progress=progress)
     if isinstance(source, str) and is_url(source) and not table and policy is None:
-        return discover_database(read_database(source, progress), source=source, declared=declared, progress=progress)
+        return discover_database(read_database(source, progress, schema), source=source, declared=declared, progress=progress)
     return _of_table(source, policy, table, progress)
 
 

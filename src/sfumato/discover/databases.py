@@ -5,16 +5,19 @@ Only columns that look personal are named; all others are published as they are,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sfumato.data.database import Database
 from sfumato.discover.base import Suggestion
 from sfumato.discover.personal import is_personal, numbering, replacement
-from sfumato.discover.proposal import Proposal
+from sfumato.discover.proposal import Proposal, ranked
 from sfumato.discover.rules import rules_of_database, view_of
 from sfumato.discover.templates.patterns import pattern_of
 from sfumato.discover.view import ColumnView
 from sfumato.methods.base import Progress, silent
+from sfumato.policy.rules import columns_of, parse
 
 _WITHHELD = "${SFUMATO_SOURCE}"
 
@@ -23,8 +26,9 @@ def discover_database(database: Database, *, source: str = "", declared: bool = 
     """Roles and rules for all tables."""
     rules = rules_of_database(database, declared=declared, progress=progress)
     columns = _columns(database, rules)
+    rules = ranked(_yielding(each, columns) for each in rules)
     silent_tables = [name for name, table in database.tables.items() if table.rows == 0]
-    reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others yourself, free text above all"]
+    reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
     reasons += [f"table '{name}' has no rows: nothing can be said about it" for name in silent_tables]
     if "@" in source:
         reasons.append(f"put the URL of the source into the environment: {_WITHHELD} stands for it here, because it holds a login")
@@ -54,6 +58,16 @@ def _domain(column: ColumnView, columns: list[ColumnView], people: bool) -> dict
     return replacement(column, columns, pattern_of(column))
 
 
-def read_database(url: str, progress: Progress = silent) -> Database:
+def _yielding(each: Proposal, columns: Mapping[str, Any]) -> Proposal:
+    """Switched off when it speaks about how replaced values look: these are invented, and the domain says how."""
+    if each.declared or each.template not in ("patterns", "value lists", "dependencies"):
+        return each
+    named = {f"{column.table}.{column.name}" for column in columns_of(parse(each.rule))}
+    return replace(each, off="a replaced column gets invented values") if named & columns.keys() else each
+
+
+def read_database(url: str, progress: Progress = silent, schema: str = "") -> Database:
     """Schema and rows behind a URL; nothing is written."""
-    raise NotImplementedError
+    from sfumato.io.sql import read_rows, read_schema
+
+    return read_rows(url, read_schema(url, schema=schema or None), progress=progress)

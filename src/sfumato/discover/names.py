@@ -14,16 +14,18 @@ import re
 from functools import lru_cache
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
-_NUMBERING = frozenset(("id", "key", "code", "no", "nr", "num", "number", "uuid", "guid", "pk", "fk", "ref", "sku", "isbn", "iban", "ssn"))
-_NATURAL = frozenset(("email", "mail", "username", "login", "phone", "mobile", "handle", "slug", "barcode", "passport"))
-_ABOVE = frozenset(("report", "parent", "supervisor", "manager", "boss", "superior", "leader", "lead", "mentor", "head", "predecessor"))
-_SOMEBODY = frozenset(
-    "rep agent manager owner author seller assistant user creator editor approver by assignee clerk officer doctor driver "
-    "teacher salesperson supervisor lead reviewer operator cashier".split()
+_NUMBERING = frozenset(
+    ("id", "key", "code", "no", "nr", "num", "number", "uuid", "guid", "pk", "fk", "ref", "sku", "isbn", "iban", "ssn")
 )
+_PLACES = frozenset(("postal", "zip", "post", "area", "country", "currency", "language", "state", "dial"))
+_NATURAL = frozenset(("email", "mail", "username", "login", "phone", "mobile", "handle", "slug", "barcode", "passport"))
+_ABOVE = frozenset(("report", "parent", "supervisor", "manager", "boss", "superior", "leader", "lead", "mentor", "head"))
+_SOMEBODY = frozenset(
+    ("rep", "agent", "manager", "owner", "author", "seller", "assistant", "user", "creator", "editor", "approver", "by", "clerk")
+) | frozenset(("assignee", "officer", "doctor", "driver", "teacher", "supervisor", "lead", "reviewer", "operator", "cashier"))
 
-SAME, ENDS, TWIN, BEGINS, HIGHER, SOMEBODY, NUMBERS = -8.0, -7.0, -5.0, -4.0, -6.0, -5.0, -1.0
-"""log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; hierarchy; a person's part; numbers."""
+SAME, ENDS, TWIN, BEGINS, HIGHER, SOMEBODY, NUMBERS = -8.0, -7.0, -5.5, -4.0, -6.0, -5.0, -1.0
+"""log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; stands above; somebody; numbers."""
 
 
 @lru_cache(maxsize=4096)
@@ -50,8 +52,8 @@ def stem(name: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def numbers_things(name: tuple[str, ...]) -> bool:
-    """Whether a column of this name is an identifier: customer_id, isbn, id."""
-    return stem(name) != name
+    """Whether a column of this name is an identifier: customer_id, isbn, id; a postal code is none."""
+    return stem(name) != name and not (name[-1] == "code" and _PLACES & set(name))
 
 
 def tells_apart(name: tuple[str, ...]) -> bool:

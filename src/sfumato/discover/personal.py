@@ -26,10 +26,10 @@ from sfumato.discover.view import ColumnView
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 _GIVEN = frozenset(("first", "given", "fore", "firstname", "forename", "middle"))
 _FAMILY = frozenset(("last", "family", "sur", "lastname", "surname", "maiden"))
-_PEOPLE = frozenset(
-    "customer employee person people patient staff user member student contact client guest author actor citizen tenant "
-    "driver teacher doctor nurse participant subscriber applicant child parent owner manager visitor full".split()
-)
+_SERVED = frozenset(("customer", "patient", "student", "client", "guest", "tenant", "participant", "subscriber", "applicant", "visitor"))
+_SERVING = frozenset(("employee", "staff", "driver", "teacher", "doctor", "nurse", "manager", "owner", "author", "actor"))
+_ANYBODY = frozenset(("person", "people", "user", "member", "contact", "citizen", "child", "parent", "full"))
+_PEOPLE = _SERVED | _SERVING | _ANYBODY
 _CALLS = frozenset(("phone", "mobile", "telephone", "tel", "fax", "cell"))
 _BIRTH = frozenset(("birth", "born", "dob", "birthday", "birthdate"))
 _HOME = frozenset(("address", "street"))

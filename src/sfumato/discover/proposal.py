@@ -14,7 +14,7 @@ Invariants
 >>> Proposal("a < b", "orders", support=400, chance=-80.0).active, Proposal("a < b", "orders", support=9, chance=-3.0).active
 (True, False)
 >>> print(Proposal("unique(a)", "keys", support=9, chance=-3.0))
-found; 9 rows; by chance 10^-3; doubtful: may be an accident
+found, 9 rows, chance 10^-3; off: may be an accident
 """
 
 from __future__ import annotations
@@ -62,11 +62,16 @@ class Proposal:
         return self.declared or self.score <= WORTH
 
     def __str__(self) -> str:
-        parts = ["declared" if self.declared else "found", f"{self.support:,} rows", f"by chance {odds(self.chance)}"]
+        rows = f"{self.support:,} row{'' if self.support == 1 else 's'}"
+        parts = ["declared" if self.declared else "found", rows, f"chance {odds(self.chance)}"]
         if self.weight:
-            parts.append(f"names and shape {odds(self.weight)}")
-        doubt = self.off or ("" if self.active else "may be an accident")
-        return "; ".join([*parts, f"doubtful: {doubt}"] if doubt else parts)
+            parts.append(f"with names {odds(self.score)}")
+        return ", ".join(parts) + (f"; off: {self.doubt}" if self.doubt else "")
+
+    @property
+    def doubt(self) -> str:
+        """Why it is switched off; empty when it is on."""
+        return self.off or ("" if self.active else "may be an accident")
 
     def as_json(self) -> dict[str, Any]:
         """The proposal for scripts; chances below 10^-999 are cut there."""
@@ -78,7 +83,7 @@ class Proposal:
             "weight": round(self.weight, 2),
             "declared": self.declared,
             "active": self.active,
-            "doubt": self.off or ("" if self.active else "may be an accident"),
+            "doubt": self.doubt,
         }
 
 

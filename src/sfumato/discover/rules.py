@@ -58,6 +58,7 @@ def rules_of_database(database: Database, *, declared: bool = True, progress: Pr
 
 
 def view_of(database: Database) -> View:
+    """All tables under their names."""
     return View.of({str(name): table for name, table in database.tables.items()})
 
 
@@ -75,6 +76,6 @@ def _merged(database: Database, view: View, found: list[Proposal]) -> list[Propo
     said: list[Proposal] = []
     for each in declared_by(database.schema, {str(name): table.rows for name, table in database.tables.items()}):
         if each.rule in known:
-            each = replace(known[each.rule], declared=True, off="" if known[each.rule].support else known[each.rule].off)
+            each = replace(known[each.rule], declared=True, off="")
         said.append(each if view.holds(each.rule) else replace(each, off="declared, but a missing value counts as a value here"))
     return [*said, *(each for each in found if each.rule not in {one.rule for one in said})]

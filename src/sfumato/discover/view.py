@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from sfumato.audit.rules import Judge
 from sfumato.data.table import Table, Text
 from sfumato.discover.names import words
 from sfumato.discover.proposal import quoted, sayable
-from sfumato.errors import DataError, SfumatoError
+from sfumato.errors import DataError
 from sfumato.policy.rules import parse
 
 SAMPLE = 2_000
@@ -103,7 +104,7 @@ class ColumnView:
         return "day" if self._days is not None else "moment" if _alike(self.values) else "text"
 
     @cached_property
-    def _numbers(self) -> tuple[NDArray[np.int64] | NDArray[np.float64], int] | None:
+    def _numbers(self) -> tuple[NDArray[Any], int] | None:
         return _numbers(self.values)
 
     @cached_property
@@ -122,10 +123,10 @@ class ColumnView:
         return self._numbers[1] if self._numbers is not None else 1
 
     @cached_property
-    def levels(self) -> NDArray[np.int64] | NDArray[np.float64]:
+    def levels(self) -> NDArray[Any]:
         """A number per row that sorts as the values do; 0 where missing."""
         if self._numbers is not None:
-            found: NDArray[np.int64] | NDArray[np.float64] = self._numbers[0]
+            found: NDArray[Any] = self._numbers[0]
         elif self._days is not None:
             found = self._days
         else:
@@ -170,12 +171,6 @@ class View:
         except DataError:
             return False
 
-    def sayable(self, rule: str) -> bool:
-        try:
-            return bool(parse(rule))
-        except SfumatoError:
-            return False
-
 
 def sampled(rows: int) -> NDArray[np.int64]:
     """Evenly spaced row numbers, all of them in small tables."""
@@ -187,7 +182,7 @@ def pairs(one: ColumnView, two: ColumnView, rows: NDArray[np.int64] | NDArray[np
     return one.text.codes[rows].astype(np.int64) * len(two.text.labels) + two.text.codes[rows]
 
 
-def _numbers(values: list[str]) -> tuple[NDArray[np.int64] | NDArray[np.float64], int] | None:
+def _numbers(values: list[str]) -> tuple[NDArray[Any], int] | None:
     """Numbers and their scale (a power of ten); floats with scale 1 when they are too long for exact arithmetic."""
     found = [_NUMBER.fullmatch(value) for value in values]
     if not all(found) or any(_CODE.match(value) for value in values):

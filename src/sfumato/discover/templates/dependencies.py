@@ -5,8 +5,8 @@ Notation
             groups, p the frequencies of the right column
 
 Departures
-    Left sides that (almost) number the rows determine everything and are left out, as are constant right sides. What follows from other
-    proposals is left out: of columns that determine each other one speaks for all.
+    Left sides that (almost) number the rows determine everything and are left out, as are constant right sides. What follows
+    from other proposals is left out: of columns that determine each other one speaks for all.
 
 Cost: pairs of columns; a pass over the sample for each and one over all rows for those that survive.
 
@@ -64,20 +64,16 @@ def _determines(left: ColumnView, right: ColumnView, rows: np.ndarray | slice = 
 
 def _needed(found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView]) -> Iterator[tuple[ColumnView, ColumnView]]:
     """Those that do not follow from others; of columns that determine each other the first one speaks."""
-    speaker = {column: next(one for one in columns if one is column or {(one, column), (column, one)} <= found) for column in columns}
-    for left, right in sorted(found, key=lambda pair: (columns.index(pair[0]), columns.index(pair[1]))):
-        same = speaker[left] is speaker[right]
-        if same and speaker[left] in (left, right):
+    speaks = {one: next(two for two in columns if two is one or {(one, two), (two, one)} <= found) for one in columns}
+    speakers = [one for one in columns if speaks[one] is one]
+    for left, right in ((a, b) for a in columns for b in columns if (a, b) in found):
+        if speaks[left] is speaks[right]:
+            needed = speaks[left] in (left, right)
+        else:
+            between = any((left, one) in found and (one, right) in found for one in speakers if one not in (left, right))
+            needed = left in speakers and right in speakers and not between
+        if needed:
             yield left, right
-        elif not same and speaker[left] is left and speaker[right] is right and not _follows(left, right, found, columns, speaker):
-            yield left, right
-
-
-def _follows(
-    left: ColumnView, right: ColumnView, found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView], speaker: dict[ColumnView, ColumnView]
-) -> bool:
-    others = (one for one in columns if speaker[one] is one and one not in (left, right))
-    return any((left, middle) in found and (middle, right) in found for middle in others)
 
 
 def _chance(left: ColumnView, right: ColumnView) -> float:

@@ -1,11 +1,11 @@
 """Foreign keys: a column whose every value is a key of some table, by name, by kind and by containment.
 
-Small whole numbers from 1 upwards are contained in every numbered table, so containment alone proves nothing there. Three things are
-added up: what containment proves, what the names say (`names.kinship`) and how much of the parent is used.
+Small whole numbers from 1 upwards are contained in every numbered table, so containment alone proves nothing there. Three things
+are added up: what containment proves, what the names say (`names.kinship`) and how much of the parent is used.
 
 Notation
-    chance  that all d distinct values are keys of the parent when drawn from what they could have been: whole numbers from 0 to the
-            largest one, or all texts with as many values as that kind of text allows. log10 is d · log10(share of these that are keys).
+    chance  that all d distinct values are keys of the parent when drawn from what they could have been: whole numbers from 0 to
+            the largest one, or all texts of that length (at most 8) over 36 signs; (share of these that are keys) ^ d
     cover   −2 · (share of the parent's keys that occur), part of the weight
 
 Departures
@@ -28,14 +28,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.discover.names import ENDS, kinship, stem, words
+from sfumato.discover.names import HIGHER, TWIN, kinship, stem, words
 from sfumato.discover.personal import names_people
-from sfumato.discover.proposal import SURE, WORTH, Proposal
+from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
 from sfumato.discover.templates.keys import usable
 from sfumato.discover.view import ColumnView, View
 
 _COVER = -2.0
+_LISTED = -5.0
 _SIGNS = 36
 
 
@@ -50,11 +51,13 @@ class ForeignKeys(Template):
             return
         parents = [_Parent(key, _is_people(view, key)) for key in view.columns if _is_parent(key)]
         best = [link for column in view.columns if (link := _best(column, parents))]
-        main = {(link.child.table, link.parent.column.table) for link in best if link.weight <= SURE}
+        main = {link.ends: link.parent.column for link in best if link.related <= HIGHER}
         for link in best:
-            view.pointing.add(link.child)
-            yield link.proposal(copy=link.weight > SURE and (link.child.table, link.parent.column.table) in main)
-        yield from _unspoken(view, parents)
+            copy = link.related > HIGHER and main.get(link.ends) not in (None, link.parent.column)
+            if not copy:
+                view.pointing.add(link.child)
+            yield link.proposal(copy=copy)
+        yield from _unspoken(view)
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,20 @@ class _Link:
     child: ColumnView
     parent: _Parent
     chance: float
-    weight: float
+    related: float
+
+    @property
+    def ends(self) -> frozenset[str | None]:
+        return frozenset((self.child.table, self.parent.column.table))
+
+    @property
+    def weight(self) -> float:
+        return self.related + _COVER * len(self.child.values) / len(self.parent.column.values)
 
     def proposal(self, *, copy: bool) -> Proposal:
         off = "a copy of what another reference to that table already gives" if copy else ""
-        return Proposal(f"{self.child} references {self.parent.column}", ForeignKeys.name, self.child.known, self.chance, self.weight, off=off)
+        rule = f"{self.child} references {self.parent.column}"
+        return Proposal(rule, ForeignKeys.name, self.child.known, self.chance, self.weight, off=off)
 
 
 def _is_parent(column: ColumnView) -> bool:
@@ -89,9 +101,7 @@ def _best(child: ColumnView, parents: list[_Parent]) -> _Link | None:
         return None
     links = [_link(child, parent) for parent in parents if parent.column is not child and _contained(child, parent.column)]
     found = min(links, key=lambda link: link.chance + link.weight, default=None)
-    if found is None or found.chance + found.weight > WORTH or (found.weight > 2 * _COVER and found.chance > SURE):
-        return None
-    return found
+    return found if found is not None and found.chance + found.weight <= _LISTED else None
 
 
 def _is_own_key(child: ColumnView) -> bool:
@@ -100,16 +110,15 @@ def _is_own_key(child: ColumnView) -> bool:
 
 
 def _contained(child: ColumnView, parent: ColumnView) -> bool:
-    if child.unit != parent.unit or len(child.values) > len(parent.values) or child.table == parent.table and child.is_key:
+    if child.unit != parent.unit or len(child.values) > len(parent.values) or (child.table == parent.table and child.is_key):
         return False
     return child.values[0] in parent.value_set and child.value_set <= parent.value_set
 
 
 def _link(child: ColumnView, parent: _Parent) -> _Link:
     key = parent.column
-    cover = _COVER * len(child.values) / len(key.values)
     related = kinship(child.words, child.table or "", key.words, key.table or "", people=parent.people)
-    return _Link(child, parent, len(child.values) * math.log10(_share(child, key)), related + cover)
+    return _Link(child, parent, len(child.values) * math.log10(_share(child, key)) if child.values else 0.0, related)
 
 
 def _share(child: ColumnView, key: ColumnView) -> float:
@@ -119,20 +128,20 @@ def _share(child: ColumnView, key: ColumnView) -> float:
         inside = int(((key.levels >= min(0, int(child.levels.min()))) & (key.levels <= top)).sum())
         return min(1.0, inside / max(top - min(0, int(child.levels.min())) + 1, 1))
     length = min(max(map(len, key.values)), 8)
-    return min(1.0, len(key.values) / _SIGNS**length)
+    return min(1.0, len(key.values) / float(_SIGNS**length))
 
 
-def _unspoken(view: View, parents: list[_Parent]) -> Iterator[Proposal]:
+def _unspoken(view: View) -> Iterator[Proposal]:
     """Columns without values whose names alone point at a table."""
-    named = [*parents, *(_Parent(column, False) for column in view.columns if column.rows == 0)]
+    named = [_Parent(columns[0], False) for columns in view.tables().values() if columns[0].is_key or not columns[0].rows]
     for child in view.columns:
         if child.values or _names_itself(child):
             continue
-        related = [(kinship(child.words, child.table or "", p.column.words, p.column.table or "", people=False), p) for p in named if p.column is not child]
-        weight, parent = min(related, key=lambda each: each[0], default=(0.0, None))
-        if parent is not None and weight <= ENDS:
+        links = [_link(child, parent) for parent in named if parent.column.table != child.table]
+        best = min(links, key=lambda link: link.related, default=None)
+        if best is not None and best.related <= TWIN:
             off = "no row speaks for it, only the name"
-            yield Proposal(f"{child} references {parent.column}", ForeignKeys.name, 0, 0.0, weight, off=off)
+            yield Proposal(f"{child} references {best.parent.column}", ForeignKeys.name, 0, 0.0, best.related, off=off)
 
 
 def _names_itself(child: ColumnView) -> bool:

@@ -10,13 +10,14 @@ Departures
     Unique measurements are no keys: with D far above n uniqueness surprises nobody and the chance says so. What makes an e-mail
     address or a two-row table's id a key is its name, and that stands in the weight, not in the chance.
 
-Cost: one count per column; a pair is dropped when its columns have too few values, then on the sample, and only then counted in full.
+Cost: one count per column; a pair is dropped when its uniqueness would surprise nobody, then on the sample, and only then counted
+in full.
 
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
->>> table = Table(pa.table({"id": [str(i) for i in range(30)], "day": [str(i % 6) for i in range(30)], "seat": [str(i // 6) for i in range(30)]}))
+>>> table = Table(pa.table({"id": list(range(30)), "day": [i % 6 for i in range(30)], "seat": [i // 6 for i in range(30)]}))
 >>> [(each.rule, round(each.chance)) for each in Keys().propose(View.of({None: table}))]
-[('unique(id)', -12), ('unique(day, seat)', -5)]
+[('unique(id)', -12), ('unique(day, seat)', -4)]
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from sfumato.discover.names import numbers_things, tells_apart
+from sfumato.discover.names import numbers_things, stem, tells_apart, words
 from sfumato.discover.proposal import SURE, WORTH, Proposal
 from sfumato.discover.templates.base import Template
 from sfumato.discover.view import ColumnView, View, pairs, sampled
@@ -51,6 +52,7 @@ class Keys(Template):
             view.pointing.update(column for column in columns if numbers_things(column.words))
             rest = [column for column in columns if column not in single and usable(column) and len(column.values) > 1]
             yield from _pairs(rest)
+            yield from _crossing(columns, single)
 
 
 def usable(column: ColumnView) -> bool:
@@ -92,14 +94,21 @@ def _pairs(columns: list[ColumnView]) -> Iterator[Proposal]:
     complete = [column for column in columns if column.missing == 0]
     chosen = sampled(complete[0].rows) if complete else np.zeros(0, dtype=np.int64)
     for one, two in combinations(complete, 2):
-        if len(one.values) * len(two.values) < one.rows or _repeats(pairs(one, two, chosen)) or _repeats(pairs(one, two)):
-            continue
-        weight = SURE / 2 if {one.unit, two.unit} <= {"number", "text"} and _both_number(one, two) else 0.0
-        yield Proposal(f"unique({one}, {two})", Keys.name, one.rows, -_expected(one, two) / math.log(10), weight)
+        weight = SURE / 2 if numbers_things(one.words) and numbers_things(two.words) else 0.0
+        found = Proposal(f"unique({one}, {two})", Keys.name, one.rows, -_expected(one, two) / math.log(10), weight)
+        if found.listed and not _repeats(pairs(one, two, chosen)) and not _repeats(pairs(one, two)):
+            yield found
 
 
-def _both_number(one: ColumnView, two: ColumnView) -> bool:
-    return numbers_things(one.words) and numbers_things(two.words)
+def _crossing(columns: list[ColumnView], single: list[ColumnView]) -> Iterator[Proposal]:
+    """The two references of a table that only ties others together, though one of them alone is unique here.
+
+    Which of the two rules is meant no data can tell; the wider one is safe to keep when the narrower one is switched off.
+    """
+    ties = [column for column in columns if numbers_things(column.words)]
+    own = any("".join(stem(column.words)) in ("", "".join(words(column.table or ""))) for column in ties)
+    if len(ties) == 2 and columns[:2] == ties and not own and set(ties) & set(single) and not any(c.missing for c in ties):
+        yield Proposal(f"unique({ties[0]}, {ties[1]})", Keys.name, ties[0].rows, 0.0, SURE)
 
 
 def _repeats(codes: np.ndarray) -> bool:
@@ -108,6 +117,6 @@ def _repeats(codes: np.ndarray) -> bool:
 
 def _expected(one: ColumnView, two: ColumnView) -> float:
     """Pairs of rows that would agree in both columns if these had nothing to do with each other."""
-    rows = one.rows
-    agree = [float(((column.counts / rows) ** 2).sum()) for column in (one, two)]
-    return agree[0] * agree[1] * rows * (rows - 1) / 2
+    every = one.rows * (one.rows - 1) / 2
+    agree = [float((column.counts * (column.counts - 1)).sum()) / 2 for column in (one, two)]
+    return agree[0] * agree[1] / every

@@ -1,7 +1,7 @@
 """Linear relations: two or three columns that lie exactly on a line or a plane with small whole coefficients.
 
-The coefficients are read off a few rows: differences of rows span the directions the data moves in, and what is perpendicular to all of
-them is the relation. Everything is in whole numbers.
+The coefficients are read off a few rows: differences of rows span the directions the data moves in, and what is perpendicular to
+all of them is the relation. Everything is in whole numbers.
 
 Notation
     k · x = s   coefficients k (whole, without a common divisor, at most 100), right side s
@@ -10,8 +10,8 @@ Notation
                 that were possible
 
 Departures
-    Days only meet as a difference: b − a = s, or b − a = a number of days. A relation that contains a smaller one is left out. Keys and
-    references are no quantities.
+    Days only meet as a difference: b − a = s, or b − a = a number of days. A relation that contains a smaller one is left out.
+    Keys and references are no quantities.
 
 Cost: triples of columns on 64 rows, then on the sample; all rows for the few that survive.
 

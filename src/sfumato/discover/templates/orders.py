@@ -5,9 +5,9 @@ Notation
     chance  share ^ (distinct pairs of values): equal pairs are one witness
 
 Departures
-    An order that follows from two others is left out. Columns whose ranges hardly overlap (share above 0.95) are ordered by what they
-    measure, not by a rule: such proposals are switched off. Ranges that do not overlap at all give none. Keys and references are no
-    quantities.
+    An order that follows from two others is left out. Columns whose ranges hardly overlap (share above 0.95) are ordered by what
+    they measure, not by a rule: such proposals are switched off. Ranges that do not overlap at all give none. Keys and references
+    are no quantities.
 
 Cost: pairs of columns of one unit; most die on the sample; one sort per column.
 

