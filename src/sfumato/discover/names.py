@@ -23,6 +23,7 @@ _ABOVE = frozenset(("report", "parent", "supervisor", "manager", "boss", "superi
 _SOMEBODY = frozenset(
     ("rep", "agent", "manager", "owner", "author", "seller", "assistant", "user", "creator", "editor", "approver", "by", "clerk")
 ) | frozenset(("assignee", "officer", "doctor", "driver", "teacher", "supervisor", "lead", "reviewer", "operator", "cashier"))
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "media": "medium", "data": "datum"}
 
 SAME, ENDS, TWIN, BEGINS, HIGHER, SOMEBODY, NUMBERS = -8.0, -7.0, -5.5, -4.0, -6.0, -5.0, -1.0
 """log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; stands above; somebody; numbers."""
@@ -35,6 +36,8 @@ def words(name: str) -> tuple[str, ...]:
 
 
 def _singular(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):

@@ -26,7 +26,7 @@ from sfumato.discover.view import ColumnView
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 _GIVEN = frozenset(("first", "given", "fore", "firstname", "forename", "middle"))
 _FAMILY = frozenset(("last", "family", "sur", "lastname", "surname", "maiden"))
-_SERVED = frozenset(("customer", "patient", "student", "client", "guest", "tenant", "participant", "subscriber", "applicant", "visitor"))
+_SERVED = frozenset(("customer", "patient", "student", "client", "guest", "tenant", "participant", "subscriber", "visitor"))
 _SERVING = frozenset(("employee", "staff", "driver", "teacher", "doctor", "nurse", "manager", "owner", "author", "actor"))
 _ANYBODY = frozenset(("person", "people", "user", "member", "contact", "citizen", "child", "parent", "full"))
 _PEOPLE = _SERVED | _SERVING | _ANYBODY
@@ -41,6 +41,11 @@ def names_people(name: tuple[str, ...]) -> bool:
     """Whether a column of this name holds people's names."""
     given = bool((_GIVEN | _FAMILY) & set(name)) and ("name" in name or len(name) == 1)
     return given or ("name" in name and bool(_PEOPLE & set(name)) and "user" not in name)
+
+
+def names_somebody(column: ColumnView) -> bool:
+    """Whether the column numbers people, as `patient_id` does."""
+    return numbers_things(column.words) and bool((_SERVED | _ANYBODY) & set(column.words))
 
 
 def is_personal(column: ColumnView) -> bool:

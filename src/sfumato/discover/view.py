@@ -144,6 +144,8 @@ class View:
     judge: Judge
     pointing: set[ColumnView] = field(default_factory=set)
     """Columns found to be keys or references; templates about quantities leave them alone."""
+    naming: set[ColumnView] = field(default_factory=set)
+    """Columns found to name people: several rows may be about one of them."""
 
     @classmethod
     def of(cls, tables: Mapping[str | None, Table]) -> View:

@@ -56,6 +56,8 @@ class ForeignKeys(Template):
             copy = link.related > HIGHER and main.get(link.ends) not in (None, link.parent.column)
             if not copy:
                 view.pointing.add(link.child)
+            if link.parent.people and len(link.ends) == 2:
+                view.naming.add(link.child)
             yield link.proposal(copy=copy)
         yield from _unspoken(view)
 

@@ -5,6 +5,8 @@ Notation
     chance  share ^ (distinct pairs of values): equal pairs are one witness
 
 Departures
+    `<` is proposed only when ties are missing for a reason: the gaps near none are so dense that some seven ties were to be expected,
+    or the smallest gap is ten times wider than the distance between small gaps. Otherwise `<=`, the weaker promise, is safe.
     An order that follows from two others is left out. Columns whose ranges hardly overlap (share above 0.95) are ordered by what
     they measure, not by a rule: such proposals are switched off. Ranges that do not overlap at all give none. Keys and references
     are no quantities.
@@ -23,15 +25,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import permutations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
 from sfumato.discover.view import ColumnView, View, pairs, sampled
 
 _SEPARATE = 0.95
+_NEAR, _EXPECTED = 10, 7.0
 _APART = 10.0
 """Numbers whose medians differ by more than this factor measure different things, unless their names share a word."""
 
@@ -57,7 +61,7 @@ def _orders(columns: list[ColumnView]) -> Iterator[Proposal]:
     for (one, two), ties in found.items():
         implied = any((one, middle) in found and (middle, two) in found and (middle, one) not in found for middle in columns)
         if not implied and (two, one) not in found:
-            yield _proposal(one, two, "<=" if ties else "<")
+            yield _proposal(one, two, ties)
 
 
 def _levels(column: ColumnView) -> np.ndarray:
@@ -87,10 +91,19 @@ def _same_scale(one: ColumnView, two: ColumnView) -> bool:
     return max(a, b) <= _APART * max(min(a, b), 1.0)
 
 
-def _proposal(one: ColumnView, two: ColumnView, sign: str) -> Proposal:
+def _is_strict(gaps: NDArray[Any]) -> bool:
+    """Whether ties are missing for a reason: they were to be expected, or the smallest gap is far from none at all."""
+    near = np.sort(gaps)[:_NEAR].astype(np.float64)
+    step = float(np.gcd.reduce(gaps)) if np.issubdtype(gaps.dtype, np.integer) else 0.0
+    expected = len(near) * step / float(near[-1])
+    return expected >= _EXPECTED or float(near[0]) > _NEAR * float(near[-1] - near[0]) / max(len(near) - 1, 1) > 0
+
+
+def _proposal(one: ColumnView, two: ColumnView, ties: bool) -> Proposal:
     both = one.present & two.present
-    a, b = _levels(one)[both], np.sort(_levels(two)[both])
-    share = float(1 - np.searchsorted(b, a, side="left").mean() / len(b))
+    a, b = _levels(one)[both], _levels(two)[both]
+    sign = "<=" if ties or not _is_strict(b - a) else "<"
+    share = float(1 - np.searchsorted(np.sort(b), a, side="left").mean() / len(b))
     witnesses = len(np.unique(pairs(one, two, both)))
     off = "the ranges hardly overlap" if share > _SEPARATE else ""
     chance = witnesses * math.log10(max(share, 1e-300))
