@@ -76,6 +76,24 @@ def _grouped(tables, function: str, name: str | None, group: str, wanted: str) -
     return set(totals.values()) == {Fraction(wanted)}
 
 
+def _total(tables, total: str, one: str | None, two: str | None, group: str) -> bool:
+    """Every parent says the sum of its children; a parent is told by some column that has every value of the group once."""
+    table, _ = _split(total)
+    known = [keys for keys in tables[table].values() if len(set(keys)) == len(keys) and set(_column(tables, group)) <= set(keys)]
+    return any(_sums(tables, total, one, two, group, keys) for keys in known)
+
+
+def _sums(tables, total: str, one: str | None, two: str | None, group: str, keys: list[str]) -> bool:
+    sums = dict.fromkeys(keys, Fraction(0))
+    columns = [_column(tables, name) for name in (one, two) if name]
+    for row, key in enumerate(_column(tables, group)):
+        value = Fraction(1)
+        for column in columns:
+            value *= Fraction(column[row])
+        sums[key] += value
+    return all(Fraction(said) == sums[key] for said, key in zip(_column(tables, total), keys, strict=True))
+
+
 def _mean(tables, name: str, wanted: str) -> bool:
     values = [Fraction(value) for value in _column(tables, name) if value]
     return sum(values) / len(values) == Fraction(wanted)
@@ -113,6 +131,7 @@ FORMS = [
     (rf'match\(({COLUMN}), "(.*)"\)', _match),
     (rf"({COLUMN}) in \{{(.*)\}}", _listed),
     (rf"({COLUMN}) (<=?) ({COLUMN})", _order),
+    (rf"({COLUMN}) = (?:count|sum)\((?:({COLUMN}) )?(?:\* ({COLUMN}) )?by ({COLUMN})\)", _total),
     (rf"mean\(({COLUMN})\) = (.*)", _mean),
     (rf"(count|sum)\(({COLUMN})? ?by ({COLUMN})\) = (.*)", _grouped),
 ]

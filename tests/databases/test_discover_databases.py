@@ -19,6 +19,7 @@ from sfumato.io.base import Source
 from sfumato.policy.policy import Policy
 from sfumato.policy.read import parse_yaml
 from sfumato.policy.rules import parse
+from sfumato.policy.rules.tree import References
 from sfumato.registry import catalogue
 
 WITHOUT_EVIDENCE = {
@@ -110,7 +111,9 @@ def test_the_written_policy_reads_back_and_every_rule_holds(name, folder):
     tree = parse_yaml(policy_text(suggestion), name="policy.yaml").tree
     policy = Policy.parse({**tree, "data": {"kind": "table"}})
     assert list(policy.keep) == [each.rule for each in suggestion.proposals if each.active]
-    judge = Judge({table: {column: rows.text(column) for column in rows.names} for table, rows in database.tables.items()})
+    links = [rule.body for rule in map(parse, policy.keep) if isinstance(rule.body, References)]
+    texts = {table: {column: rows.text(column) for column in rows.names} for table, rows in database.tables.items()}
+    judge = Judge(texts, references=links)
     assert [rule for rule in policy.keep if judge.broken(parse(rule))] == []
 
 

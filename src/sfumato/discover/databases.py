@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.data.database import Database
 from sfumato.discover.base import Suggestion
-from sfumato.discover.personal import is_personal, numbering, replacement
+from sfumato.discover.personal import fits, is_personal, numbering, replacement
 from sfumato.discover.proposal import Proposal, ranked
 from sfumato.discover.rules import rules_of_database, view_of
 from sfumato.discover.templates.patterns import pattern_of
@@ -44,10 +44,12 @@ def _shown(source: str) -> str:
 def _columns(database: Database, rules: list[Proposal]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     following = {each.rule.partition(" references ")[0] for each in rules if each.template == "foreign keys" and each.active}
+    facts = {(table.name, column.name): column for table in database.schema.tables for column in table.columns}
     for columns in view_of(database).tables().values():
         people = any(is_personal(column) for column in columns)
         for column in columns:
-            if str(column) not in following and (domain := _domain(column, columns, people)):
+            domain = None if str(column) in following else _domain(column, columns, people)
+            if domain and fits(domain, facts.get((str(column.table), column.name))):
                 found[f"{column.table}.{column.name}"] = {"role": "replaced", "domain": domain}
     return found
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.database import ColumnFacts
 from sfumato.discover.names import numbers_things, words
 from sfumato.discover.proposal import OFTEN
 from sfumato.discover.view import ColumnView
@@ -33,6 +34,13 @@ _PEOPLE = _SERVED | _SERVING | _ANYBODY
 _CALLS = frozenset(("phone", "mobile", "telephone", "tel", "fax", "cell"))
 _BIRTH = frozenset(("birth", "born", "dob", "birthday", "birthdate"))
 _HOME = frozenset(("address", "street"))
+_TYPES = {
+    "fakes": ("text",),
+    "pattern": ("text", "integer"),
+    "integers": ("integer", "text"),
+    "dates": ("date", "timestamp", "text"),
+    "timestamps": ("timestamp", "text"),
+}
 _SECRET = frozenset(("password", "passwd", "pwd", "secret", "token"))
 _PAPERS = frozenset(("ssn", "passport", "iban", "licence", "license"))
 
@@ -110,6 +118,14 @@ def decades(days: NDArray[np.int64]) -> list[str]:
     """The decades around some days."""
     first, last = date.fromordinal(int(days.min())).year // 10 * 10, date.fromordinal(int(days.max())).year // 10 * 10 + 9
     return [f"{first:04}-01-01", f"{last:04}-12-31"]
+
+
+def fits(domain: dict[str, Any], facts: ColumnFacts | None) -> bool:
+    """Whether a column of that type can hold such values; a type that the rules of texts do not cover holds none."""
+    if facts is None:
+        return True
+    kinds = next((kinds for key, kinds in _TYPES.items() if key in domain), ())
+    return facts.kind in kinds and not facts.computed
 
 
 def numbering(column: ColumnView) -> dict[str, Any] | None:

@@ -31,6 +31,7 @@ from sfumato.discover.names import words
 from sfumato.discover.proposal import quoted, sayable
 from sfumato.errors import DataError
 from sfumato.policy.rules import parse
+from sfumato.policy.rules.tree import References
 
 SAMPLE = 2_000
 _NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d+))?")
@@ -62,10 +63,11 @@ class ColumnView:
     @cached_property
     def present(self) -> NDArray[np.bool_]:
         """Which rows have a value."""
-        return self._filled[self.text.codes]
+        return self.filled[self.text.codes]
 
     @cached_property
-    def _filled(self) -> NDArray[np.bool_]:
+    def filled(self) -> NDArray[np.bool_]:
+        """Which labels are values."""
         return np.array([bool(label) for label in self.text.labels], dtype=bool)
 
     @cached_property
@@ -80,7 +82,7 @@ class ColumnView:
     @cached_property
     def frequencies(self) -> NDArray[np.int64]:
         """How many rows carry each of `values`."""
-        return self.counts[self._filled]
+        return self.counts[self.filled]
 
     @cached_property
     def missing(self) -> int:
@@ -132,7 +134,7 @@ class ColumnView:
         else:
             found = np.argsort(np.argsort(np.array(self.values, dtype=object))).astype(np.int64)
         by_label = np.zeros(len(self.text.labels), dtype=found.dtype)
-        by_label[self._filled] = found
+        by_label[self.filled] = found
         return by_label[self.text.codes]
 
 
@@ -144,6 +146,8 @@ class View:
     judge: Judge
     pointing: set[ColumnView] = field(default_factory=set)
     """Columns found to be keys or references; templates about quantities leave them alone."""
+    links: list[tuple[ColumnView, ColumnView]] = field(default_factory=list)
+    """References found, child and parent."""
     naming: set[ColumnView] = field(default_factory=set)
     """Columns found to name people: several rows may be about one of them."""
 
@@ -165,6 +169,14 @@ class View:
         for column in self.columns:
             found.setdefault(column.table, []).append(column)
         return found
+
+    def link(self, child: ColumnView, parent: ColumnView) -> None:
+        """From now on rules may speak about a child and its parent."""
+        self.pointing.add(child)
+        self.links.append((child, parent))
+        reference = parse(f"{child} references {parent}").body
+        if isinstance(reference, References):
+            self.judge.references.append(reference)
 
     def holds(self, rule: str) -> bool:
         """Whether the audit's evaluator finds no record that breaks the rule."""

@@ -55,7 +55,7 @@ class ForeignKeys(Template):
         for link in best:
             copy = link.related > HIGHER and main.get(link.ends) not in (None, link.parent.column)
             if not copy:
-                view.pointing.add(link.child)
+                view.link(link.child, link.parent.column)
             if link.parent.people and len(link.ends) == 2:
                 view.naming.add(link.child)
             yield link.proposal(copy=copy)
@@ -90,7 +90,11 @@ class _Link:
 
 
 def _is_parent(column: ColumnView) -> bool:
-    return column.is_key and usable(column) and (column.unit == "text" or column.exact) and column.unit != "day"
+    return column.is_key and usable(column) and _counts_or_names(column)
+
+
+def _counts_or_names(column: ColumnView) -> bool:
+    return column.unit == "text" or (column.unit == "number" and column.exact and column.scale == 1)
 
 
 def _is_people(view: View, key: ColumnView) -> bool:
@@ -99,7 +103,7 @@ def _is_people(view: View, key: ColumnView) -> bool:
 
 def _best(child: ColumnView, parents: list[_Parent]) -> _Link | None:
     """The parent for which most speaks, if enough does."""
-    if not child.values or child.unit in ("day", "moment") or not usable(child) or _is_own_key(child):
+    if not usable(child) or not _counts_or_names(child) or _is_own_key(child):
         return None
     links = [_link(child, parent) for parent in parents if parent.column is not child and _contained(child, parent.column)]
     found = min(links, key=lambda link: link.chance + link.weight, default=None)
@@ -112,7 +116,9 @@ def _is_own_key(child: ColumnView) -> bool:
 
 
 def _contained(child: ColumnView, parent: ColumnView) -> bool:
-    if child.unit != parent.unit or len(child.values) > len(parent.values) or (child.table == parent.table and child.is_key):
+    if parent.unit not in (child.unit, "text") or len(child.values) > len(parent.values):
+        return False
+    if child.table == parent.table and child.is_key:
         return False
     return child.values[0] in parent.value_set and child.value_set <= parent.value_set
 

@@ -124,7 +124,8 @@ def written(coefficients: list[int], names: list[str], side: int, scale: int) ->
     positive = [place for place, k in enumerate(coefficients) if k > 0]
     negative = [place for place, k in enumerate(coefficients) if k < 0]
     if not negative or not positive:
-        return f"{_sum(coefficients, names, positive or negative)} = {'-' if (side < 0) == bool(positive) and side else ''}{_constant(abs(side), scale)}"
+        sign = "-" if side and (side < 0) == bool(positive) else ""
+        return f"{_sum(coefficients, names, positive or negative)} = {sign}{_constant(abs(side), scale)}"
     alone, others = (negative, positive) if len(negative) == 1 else (positive, negative)
     if len(coefficients) == 2 and (abs(coefficients[alone[0]]) != 1 or (side >= 0 and abs(coefficients[others[0]]) == 1)):
         alone, others = others, alone

@@ -5,8 +5,8 @@ Notation
     chance  share ^ (distinct pairs of values): equal pairs are one witness
 
 Departures
-    `<` is proposed only when ties are missing for a reason: the gaps near none are so dense that some seven ties were to be expected,
-    or the smallest gap is ten times wider than the distance between small gaps. Otherwise `<=`, the weaker promise, is safe.
+    `<` is proposed only when ties are missing for a reason: the smallest gaps are so dense that some seven ties were to be
+    expected, or the smallest gap is ten times wider than the distance between small gaps. Otherwise `<=`, the weaker promise.
     An order that follows from two others is left out. Columns whose ranges hardly overlap (share above 0.95) are ordered by what
     they measure, not by a rule: such proposals are switched off. Ranges that do not overlap at all give none. Keys and references
     are no quantities.

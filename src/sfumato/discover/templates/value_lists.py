@@ -63,7 +63,8 @@ def _behind(column: ColumnView, people: ColumnView) -> NDArray[np.int64]:
     """How many different people carry each value of the column."""
     known = column.present & people.present
     combined = np.unique(pairs(column, people, known)) // len(people.text.labels)
-    return np.bincount(combined, minlength=len(column.text.labels))[np.array([bool(label) for label in column.text.labels])]
+    found: NDArray[np.int64] = np.bincount(combined, minlength=len(column.text.labels))
+    return found[column.filled]
 
 
 def _short(value: str) -> bool:
