@@ -11,11 +11,11 @@ from sfumato.discover.writing import policy_text
 SCHEMA = """
 CREATE TYPE mood AS ENUM ('calm', 'busy');
 CREATE TABLE member (id uuid PRIMARY KEY, email varchar(60) UNIQUE, born date, mood mood NOT NULL, phone json, joined timestamptz);
-CREATE TABLE visit (id serial PRIMARY KEY, member_id uuid NOT NULL REFERENCES member, began timestamp, ended timestamp, fee numeric(8, 2));
+CREATE TABLE visit (id serial PRIMARY KEY, member_id uuid NOT NULL REFERENCES member, began timestamp, ended timestamp);
 INSERT INTO member SELECT md5(n::text)::uuid, 'm' || n || '@example.org', date '1950-03-04' + n * 97,
   (CASE n % 2 WHEN 0 THEN 'calm' ELSE 'busy' END)::mood, '{"home": 1}', now() FROM generate_series(1, 150) n;
-INSERT INTO visit (member_id, began, ended, fee) SELECT md5((n % 150 + 1)::text)::uuid, timestamp '2020-01-01' + n * interval '7 hours',
-  timestamp '2020-01-01' + n * interval '7 hours' + (n % 977) * interval '13 minutes', n % 300 FROM generate_series(1, 900) n;
+INSERT INTO visit (member_id, began, ended) SELECT md5((n % 150 + 1)::text)::uuid, timestamp '2020-01-01' + n * interval '7 hours',
+  timestamp '2020-01-01' + n * interval '7 hours' + (n % 977) * interval '13 minutes' FROM generate_series(1, 900) n;
 """
 
 

@@ -79,5 +79,5 @@ def _needed(found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView]
 def _chance(left: ColumnView, right: ColumnView) -> float:
     sizes, groups = np.unique(left.counts[left.counts > 1], return_counts=True)
     common = np.sort(right.counts)[::-1][:_COMMON] / right.rows
-    equal = np.array([np.log10((common ** float(size)).sum()) if size < 300 else size * np.log10(common[0]) for size in sizes])
-    return float((groups * equal).sum()) if len(sizes) else 0.0
+    equal = [float(size) * np.log10(common[0]) + np.log10(((common / common[0]) ** float(size)).sum()) for size in sizes]
+    return float((groups * np.array(equal)).sum()) if len(sizes) else 0.0

@@ -96,7 +96,8 @@ def _is_strict(gaps: NDArray[Any]) -> bool:
     near = np.sort(gaps)[:_NEAR].astype(np.float64)
     step = float(np.gcd.reduce(gaps)) if np.issubdtype(gaps.dtype, np.integer) else 0.0
     expected = len(near) * step / float(near[-1])
-    return expected >= _EXPECTED or float(near[0]) > _NEAR * float(near[-1] - near[0]) / max(len(near) - 1, 1) > 0
+    apart = float(near[-1] - near[0]) / max(len(near) - 1, 1)
+    return expected >= _EXPECTED or float(near[0]) > _NEAR * max(apart, step)
 
 
 def _proposal(one: ColumnView, two: ColumnView, ties: bool) -> Proposal:
