@@ -15,7 +15,7 @@ from functools import lru_cache
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _NUMBERING = frozenset(
-    ("id", "key", "code", "no", "nr", "num", "number", "uuid", "guid", "pk", "fk", "ref", "sku", "isbn", "iban", "ssn")
+    ("id", "key", "code", "no", "nr", "nbr", "num", "number", "uuid", "guid", "pk", "fk", "ref", "sku", "isbn", "iban", "ssn")
 )
 _PLACES = frozenset(("postal", "zip", "post", "area", "country", "currency", "language", "state", "dial"))
 _NATURAL = frozenset(("email", "mail", "username", "login", "phone", "mobile", "handle", "slug", "barcode", "passport"))
