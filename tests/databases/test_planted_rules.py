@@ -97,7 +97,7 @@ def test_planted_rules_break_with_one_record(seed):
 
 def test_the_audit_has_the_last_word():
     view = View.of({None: table({"a": [1, 2, 3], "b": [2, 2, 4], "c": ["x", "y", "z"]})})
-    assert [view.holds(rule) for rule in ("a <= b", "a < b", "unique(a)", "unique(b)", "a < c")] == [True, False, True, False, False]
+    assert [rule for rule in ("a <= b", "a < b", "unique(a)", "unique(b)", "a < c") if view.holds(rule)] == ["a <= b", "unique(a)"]
 
 
 cells = st.one_of(
