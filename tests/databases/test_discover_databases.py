@@ -128,6 +128,29 @@ def test_the_written_policy_is_a_policy_for_databases(name, folder, tmp_path):
     assert set(policy.with_role("replaced")) == set(policy.columns)
 
 
+def test_an_existing_policy_is_told_what_it_overlooks(folder):
+    database = database_of("chinook", folder)
+    written = discover(database)
+    kept = [each.rule for each in written.proposals if each.active]
+    columns = dict(written.policy["columns"])
+    whole = Policy.parse({"version": 1, "columns": columns, "keep": kept})
+    assert discover(database, whole).warnings == ()
+    del columns["Customer.Email"]
+    kept.remove("Track.UnitPrice in {0.99, 1.99}")
+    told = discover(database, Policy.parse({"version": 1, "columns": columns, "keep": kept})).warnings
+    assert [any(word in line for line in told) for word in ("Customer.Email", "Track.UnitPrice in")] == [True, True]
+
+
+def test_the_written_policy_publishes_as_it_is(tmp_path):
+    if "database" not in catalogue("io", Source):
+        pytest.skip("needs the kind 'database'")
+    from sfumato.publication import publish
+
+    written = tmp_path / "policy.yaml"
+    written.write_text(policy_text(discover(url_of("chinook", tmp_path))), encoding="utf-8")
+    assert publish(Policy.read(written), seed=1).certificate.holds
+
+
 def test_every_rule_is_switched_by_one_sign(folder):
     text = policy_text(discover(database_of("sakila", folder)))
     on = len(parse_yaml(text, name="p").tree["keep"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from sfumato.data.database import Database
@@ -56,17 +57,24 @@ def discover(
     from sfumato.discover.databases import discover_database, read_database
 
     if isinstance(source, Database):
-        return discover_database(source, declared=declared, progress=progress)
-    if isinstance(source, str) and is_url(source) and not table and policy is None:
-        return discover_database(read_database(source, progress, schema), source=source, declared=declared, progress=progress)
+        return discover_database(source, policy, declared=declared, progress=progress)
+    if isinstance(source, str) and is_url(source) and not table and (policy is None or policy.data.name == "database"):
+        database = read_database(source, lambda done, what: progress(done / 2, what), schema)
+        later = partial(_second_half, progress)
+        return discover_database(database, policy, source=source, declared=declared, progress=later)
     return _of_table(source, policy, table, progress)
+
+
+def _second_half(progress: Progress, done: float, what: str) -> None:
+    progress(0.5 + done / 2, what)
 
 
 def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress) -> Suggestion:
     reader = policy or Policy.parse({"version": 1, "data": {"kind": "table", **({"table": table} if table else {})}})
     rows = reader.data.read(source)
     if not isinstance(rows, Table):
-        raise DataError("discovery looks at tables", hint="give a CSV or Parquet file, or a table of a database")
+        hint = "give a CSV or Parquet file, a table of a database, or the URL of a database"
+        raise DataError("discovery looks at tables and databases", hint=hint)
     finders = sorted(catalogue("discover", Finder).values(), key=lambda cls: cls.order)
     found = []
     for place, cls in enumerate(finders):

@@ -5,7 +5,7 @@ Only columns that look personal are named; all others are published as they are,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +17,16 @@ from sfumato.discover.rules import rules_of_database, view_of
 from sfumato.discover.templates.patterns import pattern_of
 from sfumato.discover.view import ColumnView
 from sfumato.methods.base import Progress, silent
+from sfumato.policy.policy import Policy
 from sfumato.policy.rules import columns_of, parse
 
 _WITHHELD = "${SFUMATO_SOURCE}"
 
 
-def discover_database(database: Database, *, source: str = "", declared: bool = True, progress: Progress = silent) -> Suggestion:
-    """Roles and rules for all tables."""
+def discover_database(
+    database: Database, policy: Policy | None = None, *, source: str = "", declared: bool = True, progress: Progress = silent
+) -> Suggestion:
+    """Roles and rules for all tables; `policy`, when given, is compared with them."""
     rules = rules_of_database(database, declared=declared, progress=progress)
     columns = _columns(database, rules)
     rules = ranked(_yielding(each, columns) for each in rules)
@@ -33,7 +36,16 @@ def discover_database(database: Database, *, source: str = "", declared: bool = 
     if "@" in source:
         reasons.append(f"put the URL of the source into the environment: {_WITHHELD} stands for it here, because it holds a login")
     tree: dict[str, Any] = {"version": 1, "data": {"kind": "database", "source": _shown(source)}, "columns": columns}
-    return Suggestion(tree, tuple(reasons), proposals=tuple(rules))
+    return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules))
+
+
+def _overlooked(policy: Policy | None, columns: Mapping[str, Any], rules: list[Proposal]) -> Iterator[str]:
+    """Personal columns and rules that an existing policy does not mention."""
+    if policy is None:
+        return
+    yield from (f"'{name}' looks personal and is not under 'columns'" for name in columns if name not in policy.columns)
+    new = [each for each in rules if each.active and not each.declared and each.rule not in policy.keep]
+    yield from (f"{each.rule} holds in the data but is not under 'keep'" for each in new)
 
 
 def _shown(source: str) -> str:

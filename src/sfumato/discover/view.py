@@ -138,6 +138,20 @@ class ColumnView:
         return by_label[self.text.codes]
 
 
+    @cached_property
+    def quantities(self) -> NDArray[Any]:
+        """Values as numbers that all columns of one unit share; time stamps as seconds of one clock."""
+        if self.unit == "moment":
+            moments = np.array([value[:19] for value in self.text.labels], dtype="datetime64[s]")
+            return moments.astype(np.int64)[self.text.codes]
+        return self.levels / self.scale if self.scale > 1 else self.levels
+
+    @cached_property
+    def magnitude(self) -> float:
+        """The middle of the sizes."""
+        return float(np.median(np.abs(self.quantities[self.present])))
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """All columns that rules can name, the evaluator, and who points at whom once that is known."""

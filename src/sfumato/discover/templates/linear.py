@@ -13,6 +13,8 @@ Departures
     Days only meet as a difference: b − a = s, or b − a = a number of days. A relation that contains a smaller one is left out.
     Keys and references are no quantities.
 
+    Columns with hardly a value in the sample are not looked at.
+
 Cost: triples of columns on 64 rows, then on the sample; all rows for the few that survive.
 
 >>> import pyarrow as pa
@@ -69,24 +71,23 @@ def _relation(columns: tuple[ColumnView, ...]) -> Proposal | None:
     if sum(days) not in (0, 2):
         return None
     scale = math.lcm(*(column.scale for column in columns))
-    known = np.logical_and.reduce([column.present for column in columns])
-    rows = np.flatnonzero(known)
-    if len(rows) <= len(columns) + 1:
+    some = _points(columns, scale, sampled(columns[0].rows))
+    if len(some) <= len(columns) + 1:
         return None
-    chosen = rows[sampled(len(rows))]
-    some = _points(columns, scale, chosen)
     normal = _normal(some[:: max(1, len(some) // _TRIED)])
     if normal is None or (any(days) and sum(int(k) for k, day in zip(normal, days, strict=True) if day) != 0):
         return None
     side = int(some[0] @ normal)
-    if (some @ normal != side).any() or (_points(columns, scale, rows) @ normal != side).any():
+    if (some @ normal != side).any() or (_points(columns, scale, slice(None)) @ normal != side).any():
         return None
     rule = written([int(k) for k in normal], [str(column) for column in columns], side, scale)
-    return Proposal(rule, Linear.name, len(rows), _chance(columns, rows)) if rule else None
+    return Proposal(rule, Linear.name, *_evidence(columns))
 
 
-def _points(columns: tuple[ColumnView, ...], scale: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.column_stack([column.levels[rows].astype(np.int64) * (scale // column.scale) for column in columns])
+def _points(columns: tuple[ColumnView, ...], scale: int, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
+    """Whole numbers, one column each, of those rows in which none is missing."""
+    known = np.logical_and.reduce([column.present[rows] for column in columns])
+    return np.column_stack([column.levels[rows][known].astype(np.int64) * (scale // column.scale) for column in columns])
 
 
 def _normal(points: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -150,8 +151,11 @@ def _constant(side: int, scale: int) -> str:
     return str(whole) if not rest else f"{whole}.{str(rest).zfill(len(str(scale)) - 1).rstrip('0')}"
 
 
-def _chance(columns: tuple[ColumnView, ...], rows: NDArray[np.int64]) -> float:
-    codes = np.column_stack([column.text.codes[rows] for column in columns])
+def _evidence(columns: tuple[ColumnView, ...]) -> tuple[int, float]:
+    """Rows that speak for the relation, and the chance."""
+    known = np.logical_and.reduce([column.present for column in columns])
+    codes = np.column_stack([column.text.codes[known] for column in columns])
     witnesses = len(np.unique(codes, axis=0)) - len(columns) - 1
     guess = min(float(((column.counts / column.rows) ** 2).sum()) for column in columns)
-    return min(0.0, max(witnesses, 0) * math.log10(max(guess, 1e-300)) + len(columns) * math.log10(2 * _LARGEST + 1))
+    chance = max(witnesses, 0) * math.log10(max(guess, 1e-300)) + len(columns) * math.log10(2 * _LARGEST + 1)
+    return int(known.sum()), min(0.0, chance)

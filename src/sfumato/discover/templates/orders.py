@@ -64,21 +64,13 @@ def _orders(columns: list[ColumnView]) -> Iterator[Proposal]:
             yield _proposal(one, two, ties)
 
 
-def _levels(column: ColumnView) -> np.ndarray:
-    """Values as numbers that two columns of one unit share; time stamps as moments of one clock."""
-    if column.unit == "moment":
-        moments = np.array([value[:19] for value in column.text.labels], dtype="datetime64[s]")
-        return moments.astype(np.int64)[column.text.codes]
-    return column.levels / column.scale if column.scale > 1 else column.levels
-
-
 def _ordered(one: ColumnView, two: ColumnView, sample: np.ndarray) -> bool | None:
     """Whether ties occur; None when the order does not hold, or cannot be told from two different scales."""
     if one.unit != two.unit or not _same_scale(one, two):
         return None
     for rows in (sample, slice(None)):
         both = one.present[rows] & two.present[rows]
-        a, b = _levels(one)[rows][both], _levels(two)[rows][both]
+        a, b = one.quantities[rows][both], two.quantities[rows][both]
         if not len(a) or (a > b).any():
             return None
     return None if b.min() >= a.max() else bool((a == b).any())
@@ -87,8 +79,8 @@ def _ordered(one: ColumnView, two: ColumnView, sample: np.ndarray) -> bool | Non
 def _same_scale(one: ColumnView, two: ColumnView) -> bool:
     if one.unit != "number" or set(one.words) & set(two.words):
         return True
-    a, b = (float(np.median(np.abs(_levels(column)[column.present]))) for column in (one, two))
-    return max(a, b) <= _APART * max(min(a, b), 1.0)
+    small, large = sorted((one.magnitude, two.magnitude))
+    return large <= _APART * max(small, 1.0)
 
 
 def _is_strict(gaps: NDArray[Any]) -> bool:
@@ -102,7 +94,7 @@ def _is_strict(gaps: NDArray[Any]) -> bool:
 
 def _proposal(one: ColumnView, two: ColumnView, ties: bool) -> Proposal:
     both = one.present & two.present
-    a, b = _levels(one)[both], _levels(two)[both]
+    a, b = one.quantities[both], two.quantities[both]
     sign = "<=" if ties or not _is_strict(b - a) else "<"
     share = float(1 - np.searchsorted(np.sort(b), a, side="left").mean() / len(b))
     witnesses = len(np.unique(pairs(one, two, both)))
