@@ -169,6 +169,24 @@ def test_foreign_keys_of_other_schools_of_naming():
     }
 
 
+@pytest.mark.parametrize("spelt", [lambda n: str(9 * 10**17 + n * n), lambda n: f"{n * 7919:032x}", lambda n: f"{10**24 + n}"])
+def test_wide_keys_need_no_telling_name(spelt):
+    """Numbers of 18 and 25 digits and hexadecimal codes: containment alone proves the reference."""
+    rng = np.random.default_rng(8)
+    keys = [spelt(n) for n in range(1, 201)]
+    tables = {"thing": {"mark": keys, "size": rng.integers(0, 9, 200).tolist()}, "event": {"about": rng.choice(keys, 800).tolist()}}
+    found = rules_of_database(Database(Schema(()), {name: table(columns) for name, columns in tables.items()}))
+    links = [each for each in found if each.template == "foreign keys"]
+    assert [(each.rule, each.active) for each in links] == [("event.about references thing.mark", True)]
+    assert links[0].chance < -1000
+
+
+def test_odd_names_are_quoted_and_hopeless_ones_left_out():
+    odd = {"a.b c": ["x", "y"] * 100, "by": ["u", "v"] * 100, "no`way": ["p", "q"] * 100, "original": ["r", "s"] * 100}
+    on = {each.rule for each in proposals(View.of({"or der": table(odd)})) if each.active and each.template == "value lists"}
+    assert on == {'`or der`.`a.b c` in {"x", "y"}', '`or der`.`by` in {"u", "v"}'}
+
+
 def test_totals_of_children_are_found():
     rng = np.random.default_rng(5)
     lines = {

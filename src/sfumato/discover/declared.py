@@ -11,19 +11,20 @@ from sfumato.discover.proposal import Proposal, quoted, sayable
 def declared_by(schema: Schema, rows: dict[str, int]) -> Iterator[Proposal]:
     """Every declared constraint that rules can say; `rows` counts the rows of each table."""
     for table in schema.tables:
-        if not sayable(table.name) or not all(map(sayable, table.names)):
-            continue
         for template, rule in _rules(table):
             yield Proposal(rule, template, rows.get(table.name, 0), 0.0, declared=True)
 
 
 def _rules(table: TableFacts) -> Iterator[tuple[str, str]]:
-    keys = dict.fromkeys(key for key in (table.primary_key, *table.uniques) if key)
-    yield from (("keys", f"unique({_names(table.name, key)})") for key in keys)
+    for key in dict.fromkeys(key for key in (table.primary_key, *table.uniques) if key):
+        if all(map(sayable, (table.name, *key))):
+            yield "keys", f"unique({_names(table.name, key)})"
     for link in table.foreign_keys:
-        yield "foreign keys", f"{_names(table.name, link.columns)} references {_names(link.parent, link.parent_columns)}"
+        if all(map(sayable, (table.name, *link.columns, link.parent, *link.parent_columns))):
+            yield "foreign keys", f"{_names(table.name, link.columns)} references {_names(link.parent, link.parent_columns)}"
     for column in table.columns:
-        if column.choices and not any("\\" in choice for choice in column.choices):
+        plain = sayable(table.name) and sayable(column.name) and not any("\\" in choice for choice in column.choices)
+        if column.choices and plain:
             listed = ", ".join('"' + choice.replace('"', '\\"') + '"' for choice in column.choices)
             yield "value lists", f"{_names(table.name, (column.name,))} in {{{listed}}}"
 

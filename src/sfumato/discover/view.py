@@ -34,6 +34,8 @@ from sfumato.policy.rules import parse
 from sfumato.policy.rules.tree import References
 
 SAMPLE = 2_000
+_DIGITS = 18
+"""Digits that 64 bits hold; longer whole numbers are codes."""
 _NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d+))?")
 _CODE = re.compile(r"[+-]?0\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?")
@@ -217,8 +219,8 @@ def _numbers(values: list[str]) -> tuple[NDArray[Any], int] | None:
         return _floats(values)
     places = max(len(match[2] or "") for match in found if match)
     longest = max(len(match[1]) for match in found if match)
-    if places + longest > 15:
-        return _floats(values)
+    if places + longest > _DIGITS:
+        return _floats(values) if places else None
     if places == 0:
         return np.array([int(value) for value in values], dtype=np.int64), 1
     split = (value.partition(".") for value in values)
