@@ -8,20 +8,28 @@ import click
 @click.command("discover")
 @click.argument("source")
 @click.option("--policy", type=click.Path(), help="Compare with this policy and warn about what it overlooks.")
+@click.option("--table", default="", help="Only this table, when SOURCE is a database.")
+@click.option("--schema", default="", help="The PostgreSQL schema of the tables, when it is not the user's own.")
+@click.option("--rows-only", is_flag=True, help="Look at the rows alone, not at what a database declares.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(source: str, policy: str | None, as_json: bool) -> None:
-    """Propose a policy for SOURCE: column roles, hierarchies, rules and dependencies that hold in the data."""
-    from sfumato.cli._show import print_json
-    from sfumato.discover.base import discover
-    from sfumato.policy.policy import Policy
-    from sfumato.policy.read import write_yaml
+def command(source: str, policy: str | None, table: str, schema: str, rows_only: bool, as_json: bool) -> None:
+    """Propose a policy for SOURCE: column roles, hierarchies, rules and dependencies that hold in the data.
 
-    found = discover(source, Policy.read(policy) if policy else None)
+    SOURCE is a file, or the URL of a database (all its tables, or one). What is printed is read from private data.
+    """
+    from sfumato.cli._show import print_json, progress_bar
+    from sfumato.discover.base import discover
+    from sfumato.discover.writing import PRIVATE, policy_text
+    from sfumato.policy.policy import Policy
+
+    with progress_bar() as progress:
+        compared = Policy.read(policy) if policy else None
+        found = discover(source, compared, table=table, schema=schema, declared=not rows_only, progress=progress)
     if as_json:
-        print_json({"policy": dict(found.policy), "reasons": list(found.reasons), "warnings": list(found.warnings)})
+        rules = [each.as_json() for each in found.proposals]
+        told = {"reasons": [PRIVATE, *found.reasons], "warnings": list(found.warnings)}
+        print_json({"policy": dict(found.policy), **told, "rules": rules})
         return
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    for reason in found.reasons:
-        click.echo(f"# {reason}")
-    click.echo(write_yaml(dict(found.policy)), nl=False)
+    click.echo(policy_text(found), nl=False)

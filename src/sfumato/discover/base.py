@@ -5,21 +5,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
+from sfumato.data.database import Database
 from sfumato.data.table import Table
+from sfumato.discover.proposal import Proposal
 from sfumato.errors import DataError
+from sfumato.io.sql import is_url
+from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Keys for a policy, sentences that explain them, and what an existing policy overlooks."""
+    """Keys for a policy, sentences that explain them, what an existing policy overlooks, and rules that hold."""
 
     policy: Mapping[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
 
 
 class Finder(ABC):
@@ -34,15 +40,49 @@ class Finder(ABC):
         """What the table suggests; `policy`, when given, is compared with it."""
 
 
-def discover(source: Any, policy: Policy | None = None) -> Suggestion:
-    """All suggestions for some data, put together into one proposal."""
-    reader = policy or Policy.parse({"version": 1, "data": {"kind": "table"}})
-    table = reader.data.read(source)
-    if not isinstance(table, Table):
-        raise DataError("discovery looks at tables", hint="give a CSV or Parquet file, or a table of a database")
-    found = [cls().find(table, policy) for cls in sorted(catalogue("discover", Finder).values(), key=lambda cls: cls.order)]
+def discover(
+    source: Any,
+    policy: Policy | None = None,
+    *,
+    table: str = "",
+    schema: str = "",
+    declared: bool = True,
+    progress: Progress = silent,
+) -> Suggestion:
+    """All suggestions for some data, put together into one proposal.
+
+    The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
+    their rows is looked at.
+    """
+    from sfumato.discover.databases import discover_database, read_database
+
+    if isinstance(source, Database):
+        return discover_database(source, policy, declared=declared, progress=progress)
+    if isinstance(source, str) and is_url(source) and not table and (policy is None or policy.data.name == "database"):
+        database = read_database(source, lambda done, what: progress(done / 2, what), schema)
+        later = partial(_second_half, progress)
+        return discover_database(database, policy, source=source, declared=declared, progress=later)
+    return _of_table(source, policy, table, progress)
+
+
+def _second_half(progress: Progress, done: float, what: str) -> None:
+    progress(0.5 + done / 2, what)
+
+
+def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress) -> Suggestion:
+    reader = policy or Policy.parse({"version": 1, "data": {"kind": "table", **({"table": table} if table else {})}})
+    rows = reader.data.read(source)
+    if not isinstance(rows, Table):
+        hint = "give a CSV or Parquet file, a table of a database, or the URL of a database"
+        raise DataError("discovery looks at tables and databases", hint=hint)
+    finders = sorted(catalogue("discover", Finder).values(), key=lambda cls: cls.order)
+    found = []
+    for place, cls in enumerate(finders):
+        progress(place / len(finders), cls.name)
+        found.append(cls().find(rows, policy))
     tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"}}
     for each in found:
         tree |= each.policy
     reasons = tuple(reason for each in found for reason in each.reasons)
-    return Suggestion(tree, reasons, tuple(warning for each in found for warning in each.warnings))
+    warnings = tuple(warning for each in found for warning in each.warnings)
+    return Suggestion(tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals))

@@ -12,6 +12,7 @@ sfumato.errors.PolicyError: 'a' stands twice — p.yaml:2 — keep one of them
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,24 @@ def _mapping(node: yaml.MappingNode, path: Key, lines: dict[Key, int], name: str
     return mapping
 
 
-def write_yaml(tree: dict[str, Any]) -> str:
-    """YAML text that `parse_yaml` reads back as the same tree."""
-    return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, Dumper=yaml.SafeDumper)
+def write_yaml(tree: dict[str, Any], *, compact: bool = False) -> str:
+    """YAML text that `parse_yaml` reads back as the same tree; `compact` puts the innermost mappings on one line."""
+    flow = None if compact else False
+    return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, default_flow_style=flow, Dumper=yaml.SafeDumper)
+
+
+def write_switches(key: str, entries: Iterable[tuple[str, bool, str]]) -> str:
+    """A list of texts, each with a remark behind it; one that is off is a comment, and one `#` less switches it on.
+
+    >>> print(write_switches("keep", [("a < b", True, "400 rows"), ("unique(a)", False, "9 rows")]), end="")
+    keep:
+      - "a < b"  # 400 rows
+    #  - "unique(a)"  # 9 rows
+    >>> parse_yaml(write_switches("keep", [("a < b", True, "400 rows"), ("unique(a)", False, "9 rows")]), name="p").tree
+    {'keep': ['a < b']}
+    """
+    lines = [f"{key}:"]
+    for text, on, remark in entries:
+        scalar = yaml.dump(text, default_style='"', allow_unicode=True, width=1 << 20, Dumper=yaml.SafeDumper).strip()
+        lines.append(f"{'  ' if on else '#  '}- {scalar}  # {' '.join(remark.split())}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,45 @@
+"""A suggestion as the text of a policy: remarks first, then its keys, then every rule on a line of its own that one `#` switches.
+
+>>> from sfumato.discover.proposal import Proposal
+>>> rule = Proposal("a < b", "orders", support=400, chance=-80.0)
+>>> print(policy_text(Suggestion({"version": 1, "data": {"kind": "database"}}, proposals=(rule,))))
+# Read from private data: look at every line before anybody else does.
+version: 1
+data:
+  kind: database
+keep:  # rules that hold; a '#' switches one off
+  - "a < b"  # found, 400 rows, chance 10^-80
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.discover.base import Suggestion
+from sfumato.policy.read import write_switches, write_yaml
+
+PRIVATE = "Read from private data: look at every line before anybody else does."
+_RECODED = "rules that hold, for columns that get the role replaced; without a '#' they are on"
+_REPLACED = "rules that hold; a '#' switches one off"
+
+
+def policy_text(found: Suggestion) -> str:
+    """YAML that reads back as the suggested policy with the rules that are switched on."""
+    remarks = (f"# {line}\n" for line in (PRIVATE, *found.reasons))
+    keys = (write_yaml({key: value}, compact=key == "columns") for key, value in found.policy.items())
+    return "".join([*remarks, *keys, *_keep(found)])
+
+
+def _keep(found: Suggestion) -> Iterator[str]:
+    """In a table that is recoded no rule is on: generalized values keep none."""
+    if not found.proposals:
+        return
+    recoded = is_recoded(found)
+    text = write_switches("keep", ((each.rule, each.active and not recoded, str(each)) for each in found.proposals))
+    yield text.replace("keep:", f"keep:  # {_RECODED if recoded else _REPLACED}", 1)
+
+
+def is_recoded(found: Suggestion) -> bool:
+    """Whether the policy publishes generalized values rather than new ones."""
+    return dict(found.policy.get("data", {})).get("kind") == "table"
