@@ -23,7 +23,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -31,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.moments import moment
 from sfumato.data.table import Text
 from sfumato.errors import DataError
 from sfumato.policy.rules import Rule, columns_of, conjuncts
@@ -351,10 +351,13 @@ def _numbers(texts: list[str]) -> tuple[dict[str, int], int] | None:
 
 
 def _days(texts: list[str]) -> tuple[dict[str, int], int] | None:
-    try:
-        return {text: date.fromisoformat(text).toordinal() for text in texts}, 1
-    except ValueError:
+    """Days and moments, both in days."""
+    found = {text: moment(text) for text in texts}
+    days = {text: value for text, value in found.items() if value is not None}
+    if len(days) < len(found):
         return None
+    denominator = math.lcm(1, *(value.denominator for value in days.values()))
+    return {text: int(value * denominator) for text, value in days.items()}, denominator
 
 
 def _small(parts: NDArray[Any]) -> NDArray[Any]:
