@@ -38,6 +38,16 @@ class ColumnFacts:
     """The default as the server spells it."""
     generated: bool = False
     """Numbered by the server (a sequence or an identity), or computed by it."""
+    identity: str = ""
+    """How the server numbers it: ALWAYS or BY DEFAULT (an identity), AUTOINCREMENT, or empty."""
+    computed: str = ""
+    """The expression of a column that the server computes from others; such a column is read but never written."""
+    sequence: str = ""
+    """The sequence behind the default, when there is one."""
+    collation: str = ""
+    """How its text is ordered, when the column says so itself."""
+    type_name: str = ""
+    """The declared type (an enum, a domain, a composite) of the schema behind this column or its elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,28 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class TypeFacts:
+    """A type that the schema declares: an enum, a domain or a composite."""
+
+    name: str
+    sql: str
+    """The statement that creates it."""
+    needs: tuple[str, ...] = ()
+    """Other declared types inside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceFacts:
+    """A sequence of its own behind the default of a column."""
+
+    name: str
+    sql: str
+    """The statement that creates it."""
+    owner: tuple[str, str] = ("", "")
+    """The table and column it vanishes with."""
+
+
+@dataclass(frozen=True, slots=True)
 class TableFacts:
     """What a server says about one table."""
 
@@ -71,6 +103,15 @@ class TableFacts:
     uniques: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     checks: tuple[Condition, ...] = ()
+    native: tuple[str, ...] = ()
+    """Statements in the server's own SQL: in SQLite the table itself first, then further indexes in either."""
+    constraints: tuple[Condition, ...] = ()
+    """Keys in the server's own SQL, by name, as far as it names them."""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The columns that somebody writes: all but the computed ones."""
+        return tuple(column.name for column in self.columns if not column.computed)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,6 +126,15 @@ class Schema:
     """All tables."""
 
     tables: tuple[TableFacts, ...]
+    dialect: str = ""
+    """postgresql or sqlite."""
+    namespace: str = ""
+    """The PostgreSQL schema the tables were found in."""
+    types: tuple[TypeFacts, ...] = ()
+    """Declared types, those that others need first."""
+    sequences: tuple[SequenceFacts, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Sentences about what a copy of these tables will not have (views, triggers, keys that leave the selection)."""
 
     def table(self, name: str) -> TableFacts:
         return next(table for table in self.tables if table.name == name)

@@ -1,0 +1,179 @@
+"""A way into a database: the source is opened so that it can only be read, and no message carries the URL.
+
+Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables; SQLite: file
+opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates, UTC, hex bytes,
+shortest exact floats).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sfumato.errors import DataError
+from sfumato.io.sql.trouble import connecting, plainly
+
+SPELLING = {
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "TimeZone": "UTC",
+    "bytea_output": "hex",
+    "extra_float_digits": "3",
+    "lc_monetary": "C",
+    "xmloption": "content",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An open session in one of the two dialects."""
+
+    dialect: str
+    raw: Any
+
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return list(self.raw.execute(sql, values or ()).fetchall()) if values else list(self.raw.execute(sql).fetchall())
+
+    def run(self, sql: str, *values: object) -> None:
+        if values:
+            self.raw.execute(sql, values)
+        else:
+            self.raw.execute(sql)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; sessions that write are outside of any transaction otherwise."""
+        self.run("BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN")
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.run("ROLLBACK")
+            raise
+
+
+def dialect_of(url: str) -> str:
+    """Which of the two dialects a URL speaks.
+
+    >>> dialect_of("postgres://somebody@example/db"), dialect_of("sqlite:///people.db")
+    ('postgresql', 'sqlite')
+    """
+    backend = str(_parsed(url).get_backend_name())
+    if backend in ("postgresql", "postgres"):
+        return "postgresql"
+    if backend == "sqlite":
+        return "sqlite"
+    raise DataError(f"databases of the kind '{backend}' are not supported", hint="use postgresql://… or sqlite:///…")
+
+
+def _parsed(url: str) -> Any:
+    import sqlalchemy as sa
+
+    try:
+        return sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise DataError("the URL of the database cannot be understood", hint="write postgresql://user@host/name or sqlite:///path") from None
+
+
+@contextlib.contextmanager
+def connect(url: str, *, write: bool = False, namespace: str | None = None) -> Iterator[Link]:
+    """A session; without `write` the server itself refuses every change. `namespace` is a PostgreSQL schema."""
+    dialect = dialect_of(url)
+    raw = _sqlite(url, write) if dialect == "sqlite" else _postgres(url, write, namespace)
+    try:
+        yield Link(dialect, raw)
+    finally:
+        raw.close()
+
+
+def _postgres(url: str, write: bool, namespace: str | None) -> Any:
+    import psycopg
+
+    address = _parsed(url)
+    options = {key: value if isinstance(value, str) else value[-1] for key, value in address.query.items()}
+    options = {"connect_timeout": "10", "application_name": "sfumato"} | options
+    named = address.translate_connect_args(username="user", database="dbname")
+    try:
+        raw = psycopg.connect(**named, **options, client_encoding="UTF8", autocommit=True)
+    except psycopg.OperationalError as error:
+        raise connecting(error) from None
+    except psycopg.Error:
+        raise DataError("the URL of the database has an unknown option", hint="check what follows the question mark") from None
+    try:
+        _prepare_postgres(raw, write, namespace)
+    except BaseException:
+        raw.close()
+        raise
+    return raw
+
+
+def _prepare_postgres(raw: Any, write: bool, namespace: str | None) -> None:
+    import psycopg
+
+    with plainly("opening the database"):
+        for setting, value in SPELLING.items():
+            raw.execute("SELECT set_config(%s, %s, false)", (setting, value))
+        if namespace:
+            if not raw.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (namespace,)).fetchone():
+                raise DataError(f"the database has no schema '{namespace}'", hint="create it, or name another")
+            raw.execute("SELECT set_config('search_path', quote_ident(%s) || ', public', false)", (namespace,))
+        if not raw.execute("SELECT current_schema()").fetchone()[0]:
+            raise DataError("the user may use no schema of the database", hint="grant USAGE on the schema, or name another")
+        if not write:
+            raw.execute("SET default_transaction_read_only = on")
+            raw.autocommit, raw.read_only, raw.isolation_level = False, True, psycopg.IsolationLevel.REPEATABLE_READ
+
+
+def sqlite_path(url: str) -> Path:
+    """The file behind a SQLite URL."""
+    name = _parsed(url).database
+    if not name or name == ":memory:":
+        raise DataError("a SQLite database needs a file", hint="write sqlite:///path/to/file.db")
+    return Path(name)
+
+
+def _sqlite(url: str, write: bool) -> sqlite3.Connection:
+    path = sqlite_path(url)
+    if path.is_dir() or not (path.exists() or write):
+        raise DataError("the file of the SQLite database does not exist", hint="check the path after sqlite:///")
+    if write and not path.parent.is_dir():
+        raise DataError("the folder of the SQLite database does not exist", hint="create it, or check the path")
+    address = f"file:{quote(os.path.abspath(path))}?mode={'rwc' if write else 'ro'}"
+    with plainly("opening the database"):
+        raw = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
+        try:
+            raw.execute("PRAGMA foreign_keys = OFF")
+            raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            if not write:
+                raw.execute("BEGIN")
+                raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        except BaseException:
+            raw.close()
+            raise
+    return raw
+
+
+def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | None] = (None, None)) -> bool:
+    """Whether two URLs lead to the same tables, however they are spelt: the servers, or the file system, are asked."""
+    kind = dialect_of(one)
+    if kind != dialect_of(other):
+        return False
+    if kind == "sqlite":
+        paths = sqlite_path(one), sqlite_path(other)
+        return all(path.exists() for path in paths) and os.path.samefile(*paths) or os.path.realpath(paths[0]) == os.path.realpath(paths[1])
+    return _identity(one, namespaces[0]) == _identity(other, namespaces[1])
+
+
+def _identity(url: str, namespace: str | None) -> tuple[object, ...]:
+    """Cluster, database, schema; a standby has the cluster number of its primary, and must not be its own target either."""
+    with connect(url, namespace=namespace) as link:
+        allowed = link.rows("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")[0][0]
+        number = "(SELECT system_identifier::text FROM pg_control_system())" if allowed else "pg_postmaster_start_time()::text"
+        return link.rows(f"SELECT {number}, current_database(), current_schema()")[0]

@@ -1,0 +1,1 @@
+JOURNAL = "_sfumato_load"

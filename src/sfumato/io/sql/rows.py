@@ -1,0 +1,108 @@
+"""Rows out of a database: each value is the text the server writes for it, a null is a null.
+
+PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values, which are
+spelt by `storage`. All tables come from one snapshot.
+
+Cost: memory of one table twice at most (its text as sent, in pieces of some megabytes, and as columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from sfumato.data.database import Database, Schema, TableFacts
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+from sfumato.io.sql.connect import Link, connect
+from sfumato.io.sql.names import quoted
+from sfumato.io.sql.storage import affinity, text_column
+from sfumato.io.sql.trouble import plainly
+
+Progress = Callable[[float, str], None]
+PIECE = 8 << 20
+ROWS_AT_ONCE = 20_000
+
+
+def read_rows(url: str, schema: Schema, *, progress: Progress | None = None, limit: int | None = None) -> Database:
+    """All rows of the tables of a schema (or the first `limit` of each), in one snapshot."""
+    with connect(url, namespace=schema.namespace or None) as link:
+        return Database(schema, dict(_tables(link, schema, progress, limit)))
+
+
+read_back = read_rows
+
+
+def _tables(link: Link, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
+    read = _postgres if link.dialect == "postgresql" else _sqlite
+    for number, table in enumerate(schema.tables):
+        if progress:
+            progress(number / len(schema.tables), f"reading {table.name}")
+        with plainly(f"reading table '{table.name}'"):
+            yield table.name, Table(read(link, table, limit))
+    if progress:
+        progress(1.0, "all tables read")
+
+
+def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
+    shape = pa.schema([(name, pa.string()) for name in names])
+    return pa.concat_tables(pieces) if pieces else shape.empty_table()
+
+
+def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
+    columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
+    query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    pieces = []
+    with link.raw.cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv)") as copy:
+        for piece in _pieces(copy):
+            pieces.append(_parsed(piece, table))
+    return _joined(pieces, table.names)
+
+
+def _pieces(copy: Any) -> Iterator[bytes]:
+    """Whole rows, some megabytes at a time: the server sends one row per message."""
+    held: list[bytes] = []
+    size = 0
+    for row in copy:
+        held.append(row)
+        size += len(row)
+        if size >= PIECE:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def _parsed(piece: bytes, table: TableFacts) -> pa.Table:
+    names = list(table.names)
+    try:
+        return pa_csv.read_csv(
+            pa.BufferReader(piece),
+            pa_csv.ReadOptions(column_names=[str(i) for i in range(len(names))], use_threads=False, block_size=len(piece) + 1),
+            pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            pa_csv.ConvertOptions(
+                column_types={str(i): pa.string() for i in range(len(names))},
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        ).rename_columns(names)
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"table '{table.name}' holds text that is not UTF-8", hint="repair its encoding in the source, or leave the table out"
+        ) from None
+
+
+def _sqlite(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
+    columns = ", ".join(quoted(column.name) for column in table.columns)
+    query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    kinds = [affinity(column.native) for column in table.columns]
+    cursor = link.raw.execute(query)
+    pieces = []
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        arrays = [text_column(values, kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
+        pieces.append(pa.table(arrays, names=list(table.names)))
+    return _joined(pieces, table.names)

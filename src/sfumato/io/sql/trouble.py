@@ -1,0 +1,119 @@
+"""What went wrong in a server, said without a value, an address or a password.
+
+Servers quote the offending row in their messages; only names of tables, columns and constraints are taken from them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from sfumato.errors import DataError
+
+_CONNECTING = (
+    ("password authentication failed", "the server refuses the user or the password", "check both in the URL"),
+    ("no password supplied", "the server wants a password", "put it into the URL or into PGPASSWORD"),
+    ("no pg_hba.conf entry", "the server does not let this user in from here", "ask for access in pg_hba.conf"),
+    ('role "', "the server does not know the user", "check the user in the URL"),
+    ('database "', "the server has no such database", "check the last part of the URL, or create the database"),
+    ("refused", "no server listens there", "check host and port, and that the server runs"),
+    ("resolve", "the host of the URL is unknown", "check its spelling"),
+    ("translate host name", "the host of the URL is unknown", "check its spelling"),
+    ("No such file", "no server listens on that socket", "check the path, and that the server runs"),
+    ("timeout", "the server does not answer", "check host and port"),
+    ("certificate", "the server's certificate is not accepted", "check sslmode and the certificates"),
+)
+
+_STATES = {
+    "42501": ("missing rights", "grant the user what it needs"),
+    "25006": ("the transaction is read-only", "the target needs a user that may write"),
+    "3F000": ("the schema does not exist", "create it, or name another"),
+    "42P01": ("a table does not exist", "check the names of the tables"),
+    "42P07": ("a table or index of that name exists", "choose an empty target"),
+    "42710": ("something of that name exists", "choose an empty target"),
+    "23502": ("a null where none is allowed", ""),
+    "23503": ("a foreign key names a row that is not there", ""),
+    "23505": ("a value that must be unique appears twice", ""),
+    "23514": ("a check constraint does not hold", ""),
+    "22001": ("a text is longer than its column", ""),
+    "22P02": ("a value does not fit the type of its column", ""),
+    "22P05": ("a character the server's encoding does not have", "use a database with the encoding UTF8"),
+    "22021": ("a character the server cannot store", "PostgreSQL text cannot hold the character NUL"),
+    "53100": ("the disk of the server is full", "make room and run again"),
+    "57014": ("the server cancelled the statement", "check its statement_timeout"),
+    "55P03": ("a table is locked by somebody else", "run again later"),
+    "40P01": ("a deadlock with somebody else", "run again"),
+    "42704": ("a type does not exist there", "install the extension that brings it"),
+}
+
+_COLUMN = re.compile(r"COPY .*?, line \d+, column ([^:]+?)(?::|$)")
+
+
+@contextlib.contextmanager
+def plainly(doing: str) -> Iterator[None]:
+    """Turns a driver's error into a `DataError` about `doing`."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _postgres(error, doing) from None
+    except sqlite3.Error as error:
+        raise _sqlite(error, doing) from None
+
+
+def _postgres(error: Any, doing: str) -> DataError:
+    state = error.sqlstate or ""
+    if not state:
+        return DataError(f"{doing}: the connection to the server was lost", hint="run again")
+    what, hint = _STATES.get(state, _class_of(state))
+    return DataError(f"{doing}: {what}", where=_where(error), hint=hint)
+
+
+def _class_of(state: str) -> tuple[str, str]:
+    families = {"22": "a value does not fit its column", "23": "a constraint does not hold", "08": "the connection was lost", "53": "the server lacks resources"}
+    return families.get(state[:2], f"the server refuses (SQLSTATE {state})"), ""
+
+
+def _where(error: Any) -> str:
+    """Names only: the primary message and the details may quote values."""
+    named = error.diag
+    column = named.column_name
+    if not column and (found := _COLUMN.match(named.context or "")):
+        column = found[1]
+    parts = (("table", named.table_name), ("column", column), ("constraint", named.constraint_name))
+    return ", ".join(f"{label} '{value}'" for label, value in parts if value)
+
+
+_SQLITE = (
+    (re.compile(r"Could not decode"), "it holds text that is not UTF-8", "repair it in the source, or leave the table out"),
+    (re.compile(r"unable to open"), "the file cannot be opened", "check the path and its rights"),
+    (re.compile(r"file is not a database"), "the file is no SQLite database", "check the path"),
+    (re.compile(r"readonly"), "the file may not be written", "check the rights of the file and its folder"),
+    (re.compile(r"locked|busy"), "somebody else holds a lock on the file", "run again later"),
+    (re.compile(r"full"), "the disk is full", "make room and run again"),
+    (re.compile(r"malformed|corrupt"), "the file is damaged", ""),
+)
+_SQLITE_CONSTRAINT = re.compile(r"(UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed(?:: (.*))?")
+
+
+def _sqlite(error: sqlite3.Error, doing: str) -> DataError:
+    text = str(error)
+    if found := _SQLITE_CONSTRAINT.search(text):
+        return DataError(f"{doing}: a {found[1]} constraint does not hold", where=found[2] or "")
+    for pattern, what, hint in _SQLITE:
+        if pattern.search(text):
+            return DataError(f"{doing}: {what}", hint=hint)
+    return DataError(f"{doing}: SQLite refuses ({getattr(error, 'sqlite_errorname', type(error).__name__)})")
+
+
+def connecting(error: Exception) -> DataError:
+    """Why a PostgreSQL server could not be reached; the driver's message may hold addresses and is only looked at."""
+    text = str(error)
+    for sign, what, hint in _CONNECTING:
+        if sign in text:
+            return DataError(f"cannot connect to the database: {what}", hint=hint)
+    return DataError("cannot connect to the database", hint="check the URL, and that the server runs")
