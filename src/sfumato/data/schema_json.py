@@ -14,20 +14,24 @@ from typing import Any
 from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, TableFacts
 from sfumato.errors import ReleaseError
 
+_TABLE = ("name", "primary_key", "uniques", "foreign_keys", "checks")
+_COLUMN = ("name", "kind", "native", "nullable", "length", "places", "choices", "computed")
+
 
 def json_of(schema: Schema) -> list[dict[str, Any]]:
-    """One entry per table."""
-    return [_lists(asdict(table)) for table in schema.tables]
+    """One entry per table: what an audit needs, without defaults and statements in the server's own SQL."""
+    return [_plain(table, _TABLE) | {"columns": [_plain(column, _COLUMN) for column in table.columns]} for table in schema.tables]
+
+
+def _plain(thing: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+    found = {key: getattr(thing, key) for key in keys}
+    return {key: _lists(value) for key, value in found.items() if value is not None and value is not False and value not in ((), "")}
 
 
 def _lists(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _lists(entry) for key, entry in value.items() if not _empty(entry)}
-    return [_lists(entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def _empty(value: Any) -> bool:
-    return value is None or value is False or value in ((), "")
+    if isinstance(value, list | tuple):
+        return [_lists(entry) for entry in value]
+    return {key: _lists(entry) for key, entry in asdict(value).items() if entry} if hasattr(value, "__dataclass_fields__") else value
 
 
 def schema_from(tree: Any) -> Schema:
