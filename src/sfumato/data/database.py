@@ -42,6 +42,8 @@ class ColumnFacts:
     """How the server numbers it: ALWAYS or BY DEFAULT (an identity), AUTOINCREMENT, or empty."""
     computed: str = ""
     """The expression of a column that the server computes from others; such a column is read but never written."""
+    numbering: str = ""
+    """Where an identity begins and how it counts, as the server spells it."""
     sequence: str = ""
     """The sequence behind the default, when there is one."""
     collation: str = ""
@@ -103,8 +105,10 @@ class TableFacts:
     uniques: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     checks: tuple[Condition, ...] = ()
-    native: tuple[str, ...] = ()
-    """Statements in the server's own SQL: in SQLite the table itself first, then further indexes in either."""
+    sql: str = ""
+    """The statement that created it, where the server keeps it (SQLite)."""
+    indexes: tuple[str, ...] = ()
+    """Statements for indexes beyond the keys, unique ones too."""
     constraints: tuple[Condition, ...] = ()
     """Keys in the server's own SQL, by name, as far as it names them."""
 
@@ -164,3 +168,21 @@ class Database:
     @property
     def rows(self) -> int:
         return sum(table.rows for table in self.tables.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFinding:
+    """What a server says about one constraint: that it is there, that it was checked on every row, and how many rows break it."""
+
+    table: str
+    what: str
+    """primary key, unique, foreign key, not null, check, or integrity."""
+    columns: tuple[str, ...]
+    name: str = ""
+    present: bool = True
+    validated: bool = True
+    violations: int = 0
+
+    @property
+    def holds(self) -> bool:
+        return self.present and self.validated and self.violations == 0

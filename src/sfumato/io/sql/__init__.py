@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sfumato.io.sql.connect import connect, dialect_of, same_database
 from sfumato.io.sql.introspect import read_schema
+from sfumato.io.sql.load import Loaded, load
 from sfumato.io.sql.rows import read_back, read_rows
 from sfumato.io.sql.single import is_url, read_sql
 
-__all__ = ["connect", "dialect_of", "is_url", "read_back", "read_rows", "read_schema", "read_sql", "same_database"]
+__all__ = ["Loaded", "connect", "dialect_of", "is_url", "load", "read_back", "read_rows", "read_schema", "read_sql", "same_database"]

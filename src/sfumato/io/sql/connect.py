@@ -37,14 +37,17 @@ class Link:
     dialect: str
     raw: Any
 
-    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return list(self.raw.execute(sql, values or ()).fetchall()) if values else list(self.raw.execute(sql).fetchall())
+    @property
+    def mark(self) -> str:
+        """What stands for a value in a statement."""
+        return "?" if self.dialect == "sqlite" else "%s"
 
-    def run(self, sql: str, *values: object) -> None:
-        if values:
-            self.raw.execute(sql, values)
-        else:
-            self.raw.execute(sql)
+    def run(self, sql: str, *values: object) -> Any:
+        """Without values a statement is sent as it stands: a percent sign in it is only a percent sign."""
+        return self.raw.execute(sql, values) if values else self.raw.execute(sql)
+
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return list(self.run(sql, *values).fetchall())
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

@@ -43,4 +43,5 @@ def _without(table: TableFacts, names: list[str]) -> TableFacts:
         return table
     kept = tuple(key for key in table.foreign_keys if key.parent in names)
     constraints = tuple(one for one in table.constraints if one.name not in {key.name for key in gone})
-    return replace(table, foreign_keys=kept, constraints=constraints)
+    columns = tuple(replace(column, computed="") for column in table.columns) if table.sql else table.columns
+    return replace(table, columns=columns, foreign_keys=kept, constraints=constraints, sql="")

@@ -1,1 +1,62 @@
+"""What a load has done so far, kept in the target itself and written in the same transaction as each table.
+
+Invariant: a table named here with its rows is complete; a table that is not is as it was before. One row without a table says whose
+load it is; tables that were there before and are to be replaced have -1 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sfumato.io.sql.connect import Link
+from sfumato.io.sql.names import quoted
+
 JOURNAL = "_sfumato_load"
+_OLD = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """An unfinished load."""
+
+    fingerprint: str
+    done: dict[str, tuple[int, str]]
+    old: frozenset[str]
+
+
+def existing(link: Link) -> set[str]:
+    """Everything in the target that has rows, by name."""
+    if link.dialect == "sqlite":
+        return {row[0] for row in link.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    relations = "relkind IN ('r', 'p', 'v', 'm', 'f') AND relnamespace = current_schema()::regnamespace"
+    return {row[0] for row in link.rows(f"SELECT relname FROM pg_class WHERE {relations}")}
+
+
+def look(link: Link) -> Journal | None:
+    """The unfinished load of this target, if there is one."""
+    if JOURNAL not in existing(link):
+        return None
+    rows = link.rows(f"SELECT fingerprint, table_name, rows, sha256 FROM {quoted(JOURNAL)}")
+    done = {name: (count, digest) for _, name, count, digest in rows if name and count != _OLD}
+    old = frozenset(name for _, name, count, _ in rows if name and count == _OLD)
+    return Journal(rows[0][0] if rows else "", done, old - set(done))
+
+
+def begin(link: Link, fingerprint: str, old: Iterable[str]) -> None:
+    """Inside a transaction: the first row, and the tables that will be replaced."""
+    link.run(f"CREATE TABLE {quoted(JOURNAL)} (fingerprint text, table_name text, rows bigint, sha256 text)")
+    record(link, fingerprint, "", 0, "")
+    for name in sorted(old):
+        record(link, fingerprint, name, _OLD, "")
+
+
+def record(link: Link, fingerprint: str, table: str, rows: int, digest: str) -> None:
+    """Inside the transaction that completes a table."""
+    values = ", ".join([link.mark] * 4)
+    link.run(f"INSERT INTO {quoted(JOURNAL)} (fingerprint, table_name, rows, sha256) VALUES ({values})", fingerprint, table, rows, digest)
+
+
+def close(link: Link) -> None:
+    """Inside the transaction that settles the load."""
+    link.run(f"DROP TABLE IF EXISTS {quoted(JOURNAL)}")

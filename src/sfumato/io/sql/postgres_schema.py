@@ -19,7 +19,11 @@ ORDER BY c.relname"""
 _COLUMNS = """
 SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
        pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated,
-       CASE WHEN a.attcollation <> t.typcollation THEN a.attcollation::regcollation::text ELSE '' END
+       CASE WHEN a.attcollation <> t.typcollation THEN a.attcollation::regcollation::text ELSE '' END,
+       (SELECT format('START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s',
+                      q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, CASE WHEN q.seqcycle THEN ' CYCLE' ELSE '' END)
+        FROM pg_depend n JOIN pg_sequence q ON q.seqrelid = n.objid
+        WHERE a.attidentity <> '' AND n.deptype = 'i' AND n.refobjid = a.attrelid AND n.refobjsubid = a.attnum)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
@@ -79,7 +83,7 @@ def _by_table(link: Link, query: str) -> defaultdict[int, list[tuple[Any, ...]]]
 
 
 def _column(link: Link, row: tuple[Any, ...], types: Types, sequences: dict[str, SequenceFacts]) -> ColumnFacts:
-    name, oid, modifier, native, required, default, identity, generated, collation = row
+    name, oid, modifier, native, required, default, identity, generated, collation, numbering = row
     computed = str(default) if generated else ""
     sequence = ""
     if default and not generated and (found := _NEXT.match(default)):
@@ -98,6 +102,7 @@ def _column(link: Link, row: tuple[Any, ...], types: Types, sequences: dict[str,
         default=None if generated else default,
         generated=bool(computed or sequence or identity),
         identity={"a": "ALWAYS", "d": "BY DEFAULT"}.get(identity, ""),
+        numbering=numbering or "",
         computed=computed,
         sequence=sequence,
         collation=str(collation),
@@ -124,6 +129,7 @@ def _table(name: str, columns: list[ColumnFacts], keys: list[tuple[Any, ...]], i
         tuple(dict.fromkeys(uniques)),
         tuple(_foreign_key(name, key) for key in keys if key[1] == "f" and key[4]),
         tuple(Condition(str(key[0]), _inside_check(key[2])) for key in keys if key[1] == "c"),
+        "",
         tuple(str(index[0]) for index in indexes),
         tuple(Condition(str(key[0]), str(key[2]).removesuffix(" NOT VALID")) for key in keys if key[1] != "f" or key[4]),
     )

@@ -82,6 +82,11 @@ class Types:
     def declared(self) -> tuple[TypeFacts, ...]:
         return tuple(self.needed.values())
 
+    def statement_of(self, name: str) -> str | None:
+        """How a declared type of this database would be created, if it has one of this name."""
+        oid = next((oid for oid, entry in self.known.items() if entry.name == name and entry.ours and entry.form in "edc"), None)
+        return None if oid is None else self._statement(oid, self.known[oid])[0]
+
     def _declare(self, oid: int) -> str:
         """The declared type behind a column, remembered after those it needs itself."""
         entry = self.known[oid]

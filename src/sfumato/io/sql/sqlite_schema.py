@@ -38,7 +38,7 @@ def _table(link: Link, name: str, names: dict[str, str], strict: bool) -> TableF
     indexes = link.rows("SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", name)
     keys = _foreign_keys(link, name, names, {row[1].lower(): row[1] for row in info})
     conditions = tuple(Condition(label, text) for label, text in checks(sql))
-    return TableFacts(name, columns, primary, _uniques(link, name), keys, conditions, (sql, *(str(row[0]) for row in indexes)))
+    return TableFacts(name, columns, primary, _uniques(link, name), keys, conditions, sql, tuple(str(row[0]) for row in indexes))
 
 
 def _rowid_alias(link: Link, name: str, info: list[tuple[Any, ...]], primary: tuple[str, ...]) -> str:

@@ -1,0 +1,100 @@
+"""The beginning of a load: everything that can be refused is refused here, in a transaction that changes nothing then."""
+
+from __future__ import annotations
+
+from sfumato.data.database import Schema
+from sfumato.errors import DataError
+from sfumato.io.sql import journal
+from sfumato.io.sql.connect import Link
+from sfumato.io.sql.names import listed
+from sfumato.io.sql.postgres_types import Types
+from sfumato.io.sql.trouble import plainly
+
+_LOCK = "SELECT pg_advisory_lock(hashtextextended('sfumato load ' || current_schema(), 0))"
+
+
+def begin_load(link: Link, plan: Schema, fingerprint: str, replace: bool) -> journal.Journal:
+    """The journal to go on with: of a new load, or of the same load cut off earlier."""
+    with plainly("preparing the target"):
+        if link.dialect == "postgresql":
+            _alone(link)
+            check_types(link, plan)
+        with link.transaction():
+            found = journal.look(link)
+            if found and found.fingerprint == fingerprint:
+                return found
+            if found and not replace:
+                raise DataError("the target holds an unfinished load of another release", hint="finish that one, or replace its tables")
+            old = _old_tables(link, plan, replace)
+            journal.close(link)
+            journal.begin(link, fingerprint, old)
+            _declare_types(link, plan)
+    return journal.Journal(fingerprint, {}, frozenset(old))
+
+
+def _alone(link: Link) -> None:
+    """Waits a little for an earlier run that the server has not noticed to be gone."""
+    import psycopg
+
+    link.run("SET lock_timeout = '20s'")
+    try:
+        link.run(_LOCK)
+    except psycopg.errors.LockNotAvailable:
+        raise DataError("another load into this target is running", hint="wait for it to end") from None
+    if not link.rows("SELECT has_schema_privilege(current_schema(), 'CREATE')")[0][0]:
+        raise DataError("missing rights: the user may not create tables in the target", hint="grant CREATE on its schema")
+
+
+def check_types(link: Link, plan: Schema) -> None:
+    """Every type must be known to the target before anything changes there."""
+    ours = {one.name for one in plan.types}
+    for table in plan.tables:
+        for column in table.columns:
+            if column.type_name in ours:
+                continue
+            if link.rows("SELECT to_regtype(%s)", column.native)[0][0] is None:
+                raise DataError(
+                    f"the target does not know the type '{column.native}'",
+                    where=f"table '{table.name}', column '{column.name}'",
+                    hint="install the extension that brings it, or leave the table out",
+                )
+
+
+def _old_tables(link: Link, plan: Schema, replace: bool) -> set[str]:
+    """Tables that stand where ours will stand."""
+    wanted = {table.name for table in plan.tables}
+    there = journal.existing(link)
+    if link.dialect == "sqlite":
+        folded = {name.lower() for name in wanted}
+        found = {name for name in there if name.lower() in folded}
+    else:
+        found = there & wanted
+    if found and not replace:
+        raise DataError(f"the target has a table '{min(found)}' already", hint="choose an empty target, or replace its tables")
+    if found and link.dialect == "postgresql":
+        _droppable(link, found)
+    return found
+
+
+def _droppable(link: Link, tables: set[str]) -> None:
+    """Tries, and takes it back: a view or another table that needs these is nothing to be swept away."""
+    import psycopg
+
+    link.run("SAVEPOINT trial")
+    try:
+        link.run(f"DROP TABLE {listed(sorted(tables))}")
+    except (psycopg.errors.DependentObjectsStillExist, psycopg.errors.WrongObjectType):
+        raise DataError("something else in the target needs the tables to be replaced", hint="drop it first, or choose an empty target") from None
+    link.run("ROLLBACK TO SAVEPOINT trial")
+
+
+def _declare_types(link: Link, plan: Schema) -> None:
+    """Creates enums, domains and composites; one that is there must be the same."""
+    known = Types(link) if plan.types else None
+    for one in plan.types:
+        there = known.statement_of(one.name) if known else None
+        if there is None:
+            link.run(one.sql)
+        elif there != one.sql:
+            raise DataError(f"the target has another type called '{one.name}'", hint="choose an empty target")
+

@@ -1,0 +1,55 @@
+"""The statements that make tables: bare ones first in PostgreSQL, whole ones in SQLite, which cannot add constraints later."""
+
+from __future__ import annotations
+
+from sfumato.data.database import ColumnFacts, Schema, TableFacts
+from sfumato.io.sql.carry import foreign_key_sql
+from sfumato.io.sql.names import listed, literal, quoted
+
+
+def create_statement(table: TableFacts, dialect: str) -> str:
+    """One CREATE TABLE."""
+    if dialect == "postgresql":
+        return f"CREATE TABLE {quoted(table.name)} ({', '.join(map(_postgres_column, table.columns))})"
+    return table.sql or _sqlite_table(table)
+
+
+def _postgres_column(column: ColumnFacts) -> str:
+    parts = [quoted(column.name), column.native]
+    if column.collation:
+        parts.append(f"COLLATE {column.collation}")
+    if column.computed:
+        parts.append(f"GENERATED ALWAYS AS {column.computed} STORED")
+    elif column.identity:
+        parts.append(f"GENERATED {column.identity} AS IDENTITY" + (f" ({column.numbering})" if column.numbering else ""))
+    elif column.sequence:
+        parts.append(f"DEFAULT nextval({literal(quoted(column.sequence))}::regclass)")
+    elif column.default is not None:
+        parts.append(f"DEFAULT {column.default}")
+    return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
+
+
+def _sqlite_table(table: TableFacts) -> str:
+    numbered = next((column.name for column in table.columns if column.identity in ("AUTOINCREMENT", "ROWID")), "")
+    parts = [_sqlite_column(column, column.name == numbered) for column in table.columns]
+    if table.primary_key and not numbered:
+        parts.append(f"PRIMARY KEY ({listed(table.primary_key)})")
+    parts += [f"UNIQUE ({listed(columns)})" for columns in table.uniques]
+    parts += [(f"CONSTRAINT {quoted(one.name)} " if one.name else "") + f"CHECK ({one.sql})" for one in table.checks]
+    parts += [foreign_key_sql(key) for key in table.foreign_keys]
+    return f"CREATE TABLE {quoted(table.name)} ({', '.join(parts)})"
+
+
+def _sqlite_column(column: ColumnFacts, numbered: bool) -> str:
+    parts = [quoted(column.name), column.native]
+    if numbered:
+        parts.append("PRIMARY KEY" + (" AUTOINCREMENT" if column.identity == "AUTOINCREMENT" else ""))
+    if column.default is not None and not numbered:
+        parts.append(f"DEFAULT {column.default}")
+    return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
+
+
+def sequences_of(schema: Schema, table: TableFacts) -> list[str]:
+    """Statements for the sequences that a table's defaults ask; those that are there already stay."""
+    used = {column.sequence for column in table.columns if column.sequence}
+    return [one.sql.replace("CREATE SEQUENCE", "CREATE SEQUENCE IF NOT EXISTS", 1) for one in schema.sequences if one.name in used]
