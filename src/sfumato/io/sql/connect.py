@@ -170,13 +170,17 @@ def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | N
         return False
     if kind == "sqlite":
         paths = sqlite_path(one), sqlite_path(other)
-        return all(path.exists() for path in paths) and os.path.samefile(*paths) or os.path.realpath(paths[0]) == os.path.realpath(paths[1])
-    return _identity(one, namespaces[0]) == _identity(other, namespaces[1])
+        if all(path.exists() for path in paths):
+            return os.path.samefile(*paths)
+        return os.path.realpath(paths[0]) == os.path.realpath(paths[1])
+    (cluster, started, *place), (other_cluster, other_started, *other_place) = _identity(one, namespaces[0]), _identity(other, namespaces[1])
+    same_server = cluster == other_cluster if cluster and other_cluster else started == other_started
+    return same_server and place == other_place
 
 
-def _identity(url: str, namespace: str | None) -> tuple[object, ...]:
-    """Cluster, database, schema; a standby has the cluster number of its primary, and must not be its own target either."""
-    with connect(url, namespace=namespace) as link:
+def _identity(url: str, namespace: str | None) -> tuple[Any, ...]:
+    """Cluster, start, database, schema; a standby has the cluster number of its primary, and must not be its own target either."""
+    with connect(url, namespace=namespace) as link, plainly("asking the server who it is"):
         allowed = link.rows("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")[0][0]
-        number = "(SELECT system_identifier::text FROM pg_control_system())" if allowed else "pg_postmaster_start_time()::text"
-        return link.rows(f"SELECT {number}, current_database(), current_schema()")[0]
+        number = link.rows("SELECT system_identifier::text FROM pg_control_system()")[0][0] if allowed else ""
+        return (number, *link.rows("SELECT pg_postmaster_start_time()::text, current_database(), current_schema()")[0])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
-from sfumato.io.sql.connect import connect
+from sfumato.io.sql.connect import Link, connect
 from sfumato.io.sql.journal import JOURNAL
 from sfumato.io.sql.postgres_schema import postgres_schema
 from sfumato.io.sql.sqlite_schema import sqlite_schema
@@ -18,9 +18,14 @@ from sfumato.registry import nearest
 def read_schema(url: str, schema: str | None = None, tables: Sequence[str] | None = None) -> Schema:
     """All tables (or those named); `schema` names a PostgreSQL schema other than the user's own."""
     with connect(url, namespace=schema) as link, plainly("reading the schema"):
-        found = postgres_schema(link) if link.dialect == "postgresql" else sqlite_schema(link)
-    found = replace(found, tables=tuple(table for table in found.tables if table.name != JOURNAL))
+        found = schema_of(link)
     return _selected(found, list(tables) if tables is not None else [table.name for table in found.tables])
+
+
+def schema_of(link: Link) -> Schema:
+    """All tables that a session sees, without our own journal."""
+    found = postgres_schema(link) if link.dialect == "postgresql" else sqlite_schema(link)
+    return replace(found, tables=tuple(table for table in found.tables if table.name != JOURNAL))
 
 
 def _selected(schema: Schema, names: list[str]) -> Schema:

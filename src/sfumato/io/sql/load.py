@@ -9,8 +9,9 @@ Cost: a pass over the columns to write CSV, and the server's own COPY.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from sfumato.io.sql import journal
 from sfumato.io.sql.begin import begin_load
 from sfumato.io.sql.carry import carried
 from sfumato.io.sql.carry_types import respelt
-from sfumato.io.sql.connect import Link, connect
+from sfumato.io.sql.connect import Link, connect, same_database
 from sfumato.io.sql.create import create_statement, sequences_of
 from sfumato.io.sql.names import listed, quoted
 from sfumato.io.sql.rows import Progress
@@ -54,20 +55,46 @@ def load(
     progress: Progress | None = None,
     replace: bool = False,
     namespace: str | None = None,
+    source: str | None = None,
 ) -> Loaded:
-    """Makes and fills all tables of `schema`; a second run with the same fingerprint and data goes on where the first was cut off."""
+    """Makes and fills all tables of `schema`; a second run with the same fingerprint and data goes on where the first was cut off.
+
+    With `source` a target that is the source is refused. `replace` lets tables of the same names go.
+    """
     _complete(schema, parts)
+    if source is not None and same_database(source, target, namespaces=(schema.namespace or None, namespace)):
+        raise DataError("the target is the source", hint="give another database, schema or file as the target")
+    steps = _Steps(progress, max(sum(parts[table.name].rows for table in schema.tables), 1))
     with connect(target, write=True, namespace=namespace) as link:
         plan = carried(schema, link.dialect, parts)
-        ready = {table.name: _ready(schema.table(table.name), table, parts[table.name], schema.dialect, link.dialect) for table in plan.tables}
         state = begin_load(link, plan, fingerprint, replace)
-        lost = _fill(link, plan, ready, state, progress)
-        if progress:
-            progress(0.95, "checking keys in the target")
-        settle(link, plan)
-    if progress:
-        progress(1.0, "the target is complete")
-    return Loaded({name: frame.num_rows for name, frame in ready.items()}, tuple(sorted(state.done)), plan.left_out + tuple(lost))
+        lost = _fill(link, schema, plan, parts, state, steps)
+        settle(link, plan, lambda sentence: steps.tell(0, sentence))
+    steps.tell(0, "the target is complete")
+    rows = {table.name: parts[table.name].rows for table in schema.tables}
+    return Loaded(rows, tuple(sorted(state.done)), plan.left_out + tuple(lost))
+
+
+def create_tables(target: str, schema: Schema, *, replace: bool = False, namespace: str | None = None) -> Loaded:
+    """All tables of a schema with their constraints and no rows."""
+    shapes = {table.name: pa.schema([(name, pa.string()) for name in table.names]) for table in schema.tables}
+    empty = {name: Table(shape.empty_table()) for name, shape in shapes.items()}
+    return load(target, schema, empty, fingerprint="no rows", replace=replace, namespace=namespace)
+
+
+@dataclass(slots=True)
+class _Steps:
+    """How far a load is; rows are most of the work, keys the last twentieth."""
+
+    progress: Progress | None
+    total: int
+    sent: int = 0
+
+    def tell(self, rows: int, sentence: str) -> None:
+        self.sent += rows
+        share = 1.0 if "complete" in sentence else 0.95 * self.sent / self.total
+        if self.progress:
+            self.progress(share, sentence)
 
 
 def _complete(schema: Schema, parts: Mapping[str, Table]) -> None:
@@ -87,27 +114,28 @@ def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: 
     return pa.table(columns)
 
 
-def _fill(link: Link, plan: Schema, ready: Mapping[str, pa.Table], state: journal.Journal, progress: Progress | None) -> list[str]:
-    total, before, lost = max(sum(frame.num_rows for frame in ready.values()), 1), 0, list[str]()
+def _fill(link: Link, schema: Schema, plan: Schema, parts: Mapping[str, Table], state: journal.Journal, steps: _Steps) -> list[str]:
+    """Every table that is not complete yet, each in its own transaction; sentences about what the target did not take."""
+    lost: list[str] = []
     for table in plan.tables:
-        frame = ready[table.name]
-        if progress:
-            progress(0.95 * before / total, f"loading {table.name}")
+        frame = _ready(schema.table(table.name), table, parts[table.name], schema.dialect, link.dialect)
+        steps.tell(0, f"loading {table.name}")
         if table.name in state.done:
             _same_rows(table, frame, *state.done[table.name])
-        else:
-            with plainly(f"loading table '{table.name}'"), link.transaction():
-                lost += _make(link, plan, table, table.name in state.old)
-                journal.record(link, state.fingerprint, table.name, frame.num_rows, _copy(link, table, frame))
-        before += frame.num_rows
+            steps.tell(frame.num_rows, f"{table.name} was complete")
+            continue
+        with plainly(f"loading table '{table.name}'"), link.transaction():
+            lost += _make(link, plan, table, table.name in state.old)
+            digest = _copy(link, table, frame, steps)
+            journal.record(link, state.fingerprint, table.name, frame.num_rows, digest)
     return lost
 
 
 def _same_rows(table: TableFacts, frame: pa.Table, rows: int, digest: str) -> None:
     """A resumed load must go on with the very rows it began with, or keys between the tables would break."""
     found = hashlib.sha256()
-    for piece in csv_pieces(frame):
-        found.update(piece)
+    for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE):
+        found.update(csv_piece(batch))
     if rows != frame.num_rows or digest != found.hexdigest():
         raise DataError(
             f"the target holds an unfinished load with other rows in table '{table.name}'", hint="empty the target, or replace its tables"
@@ -166,41 +194,47 @@ def _make_sqlite(link: Link, table: TableFacts) -> list[str]:
     return lost
 
 
-def csv_pieces(frame: pa.Table) -> Iterator[memoryview]:
-    """CSV with every text in quotes and nulls as nothing, a piece at a time."""
-    options = pa_csv.WriteOptions(include_header=False, quoting_style="needed")
-    for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE):
-        sink = pa.BufferOutputStream()
-        pa_csv.write_csv(batch, sink, options)
-        yield memoryview(sink.getvalue())
+def csv_piece(batch: pa.RecordBatch) -> memoryview:
+    """CSV with every text in quotes and nulls as nothing."""
+    sink = pa.BufferOutputStream()
+    pa_csv.write_csv(batch, sink, pa_csv.WriteOptions(include_header=False, quoting_style="needed"))
+    return memoryview(sink.getvalue())
 
 
-def _copy(link: Link, table: TableFacts, frame: pa.Table) -> str:
+def _copy(link: Link, table: TableFacts, frame: pa.Table, steps: _Steps) -> str:
     """Fills an empty table; the digest of what was sent."""
     digest = hashlib.sha256()
-    if not frame.num_columns:
-        return digest.hexdigest()
-    if link.dialect == "postgresql":
-        with link.raw.cursor() as cursor:
-            with cursor.copy(f"COPY {quoted(table.name)} ({listed(table.written)}) FROM STDIN (FORMAT csv)") as copy:
-                for piece in csv_pieces(frame):
-                    digest.update(piece)
-                    copy.write(piece)
-            _counted(table, cursor.rowcount, frame)
-        return digest.hexdigest()
-    for piece in csv_pieces(frame):
-        digest.update(piece)
-    _insert(link, table, frame)
+    send = _copy_postgres if link.dialect == "postgresql" else _insert
+    with send(link, table, frame) as take:
+        for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE) if frame.num_columns else ():
+            piece = csv_piece(batch)
+            digest.update(piece)
+            take(batch, piece)
+            steps.tell(batch.num_rows, f"loading {table.name}")
     return digest.hexdigest()
 
 
-def _insert(link: Link, table: TableFacts, frame: pa.Table) -> None:
+Take = Callable[[pa.RecordBatch, memoryview], None]
+
+
+@contextlib.contextmanager
+def _copy_postgres(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
+    with link.raw.cursor() as cursor:
+        with cursor.copy(f"COPY {quoted(table.name)} ({listed(table.written)}) FROM STDIN (FORMAT csv)") as copy:
+            yield lambda _, piece: copy.write(piece)
+        _counted(table, cursor.rowcount, frame)
+
+
+@contextlib.contextmanager
+def _insert(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
     kinds = [affinity(table.column(name).native) for name in table.written]
-    marks = ", ".join("?" * len(kinds))
-    statement = f"INSERT INTO {quoted(table.name)} ({listed(table.written)}) VALUES ({marks})"
-    for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE):
+    statement = f"INSERT INTO {quoted(table.name)} ({listed(table.written)}) VALUES ({', '.join('?' * len(kinds))})"
+
+    def take(batch: pa.RecordBatch, _: memoryview) -> None:
         columns = [stored_column(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
         link.raw.executemany(statement, zip(*columns, strict=True))
+
+    yield take
     _counted(table, link.rows(f"SELECT count(*) FROM {quoted(table.name)}")[0][0], frame)
 
 

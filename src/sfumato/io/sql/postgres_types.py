@@ -104,8 +104,8 @@ class Types:
         if entry.form == "e":
             return f"{head}ENUM ({', '.join(map(literal, self.labels.get(oid, ())))})", ()
         if entry.form == "d":
-            needs = (self._declare(entry.base),)
-            return head + self._domain(oid), tuple(filter(None, needs))
+            base = self._declare(entry.base)
+            return head + self._domain(oid), (base,) if base else ()
         fields = self.link.rows(_FIELDS, entry.relation)
         needs = tuple(filter(None, (self._declare(kind) for _, _, kind in fields)))
         return f"{head}({', '.join(f'{quoted(name)} {spelt}' for name, spelt, _ in fields)})", needs

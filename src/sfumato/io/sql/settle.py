@@ -7,6 +7,7 @@ SQLite has its keys from the beginning and is asked for violations.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
@@ -16,18 +17,23 @@ from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.trouble import plainly
 
 
-def settle(link: Link, plan: Schema) -> None:
+def settle(link: Link, plan: Schema, tell: Callable[[str], None]) -> None:
     """Keys, indexes, counters; then the journal goes."""
     with plainly("checking the keys of the target"), link.transaction():
         if link.dialect == "postgresql":
+            tell("building keys")
             _constraints(link, plan, foreign=False)
             _indexes(link, plan)
+            tell("checking foreign keys")
             _constraints(link, plan, foreign=True)
             _counters(link, plan)
         else:
+            tell("building keys")
             _indexes(link, plan)
+            tell("checking foreign keys")
             _sqlite_holds(link)
         journal.close(link)
+        tell("all keys hold")
 
 
 def _constraints(link: Link, plan: Schema, *, foreign: bool) -> None:
