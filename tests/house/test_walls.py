@@ -21,7 +21,7 @@ LINES = [
     {"history"},
     {"methods", "audit"},
     {"ledger"},
-    {"plan", "report", "attacks", "estimation"},
+    {"plan", "report", "attacks", "estimation", "loading"},
     {"publication"},
     {"demos", "discover"},
     {"cli", "studio"},

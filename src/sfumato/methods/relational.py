@@ -167,7 +167,8 @@ def _public(bound: Bound, data: Selected, made: Made) -> dict[str, Any]:
     ]
     entries = list({str(entry): entry for entry in map(_entry, made.free.segments)}.values())
     found = {"tables": tables, "schema": json_of(bound.schema), "links": links, "parts": entries}
-    return found | ({"subset": True} if bound.policy.data.subset else {})  # type: ignore[attr-defined]
+    extra = {"dialect": bound.schema.dialect, "namespace": bound.schema.namespace, "subset": bool(bound.policy.data.subset)}  # type: ignore[attr-defined]
+    return found | {key: value for key, value in extra.items() if value}
 
 
 def _entry(segment: Segment) -> dict[str, Any]:
