@@ -21,7 +21,7 @@ from sfumato.data.database import Schema, ServerFinding
 from sfumato.data.schema_json import schema_from
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, ReleaseError
-from sfumato.io.database import DatabaseSource
+from sfumato.io.database import DatabaseSource, given_url
 from sfumato.io.sql import dialect_of, load, read_back, read_schema, server_findings
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
@@ -125,20 +125,18 @@ def judged(policy: Policy, release: Folder, target: str, schema: Schema, namespa
 
 def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:
     """A check that the other kind of database does not understand is left out, and said so; everything else must stand."""
-    foreign = found.kind == "check" and not found.present and schema.dialect != there.dialect
-    return not foreign and (bool(found.broken) or not found.present or not found.validated)
+    foreign = found.what == "check" and not found.present and schema.dialect != there.dialect
+    return not foreign and not found.holds
 
 
 def _complaint(found: ServerFinding) -> str:
-    what = f"broken {found.broken} time(s)" if found.broken else "not there" if not found.present else "not validated"
-    return f"{found.kind} of '{found.table}' ({', '.join(found.columns) or found.name}) is {what}"
+    what = f"broken {found.violations} time(s)" if found.violations else "not there" if not found.present else "not validated"
+    return f"{found.what} of '{found.table}' ({', '.join(found.columns) or found.name}) is {what}"
 
 
 def verify_target(policy: Policy, release: Folder, target: str) -> tuple[Finding, ...]:
     """Findings about a target, from the folder and the target alone."""
-    source = policy.data
-    assert isinstance(source, DatabaseSource)
-    url = source.url(target)
+    url = given_url(target)
     namespace = _namespace(url, str(release.public.get("namespace", "")))
     schema = schema_from(release.public.get("schema"))
     return judged(policy, release, url, Schema(schema.tables, str(release.public.get("dialect", ""))), namespace)

@@ -17,6 +17,7 @@ from typing import Any
 
 from sfumato import __version__
 from sfumato.audit.certify import certify, reading_of
+from sfumato.audit.database_source import require_sound
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.original import in_original
 from sfumato.data.database import Database
@@ -24,7 +25,7 @@ from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
 from sfumato.history.chapters import History, new_chapter
-from sfumato.io.database import DatabaseSource
+from sfumato.io.database import DatabaseSource, given_url
 from sfumato.ledger import Ledger
 from sfumato.loading import Loading, has_target, load_target, unfinished, verify_target
 from sfumato.methods.base import Progress, Task, silent
@@ -141,6 +142,8 @@ def publish(
     progress(0.0, "reading")
     dataset = policy.data.read(data)
     check_columns(policy, dataset)
+    if isinstance(dataset, Database) and not policy.data.subset:  # type: ignore[attr-defined]
+        require_sound(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
     if policy.keep and not chosen.method.keeps_rules:
         _check_rules(policy, dataset)
@@ -164,7 +167,7 @@ def _check_schema(policy: Policy, data: Data) -> None:
     """A database's policy must fit its schema, and its target be another database that can be reached, before a row is read."""
     if not isinstance(policy.data, DatabaseSource) or isinstance(data, Database):
         return
-    url = policy.data.url(str(data)) if data is not None else policy.data.source_url()
+    url = given_url(str(data)) if data is not None else policy.data.source_url()
     Bound(policy, policy.data.read_schema(url)).rules  # noqa: B018
     if has_target(policy):
         policy.data.target_url()

@@ -22,7 +22,7 @@ LINES = [
     {"methods", "audit"},
     {"ledger"},
     {"plan", "report", "attacks", "estimation", "loading"},
-    {"publication"},
+    {"publication", "preview"},
     {"demos", "discover"},
     {"cli", "studio"},
     {"catalogue"},

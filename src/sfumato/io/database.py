@@ -41,7 +41,7 @@ class DatabaseSource(Source):
     def read(self, data: Any = None) -> Database:
         if isinstance(data, Database):
             return data
-        url = self.url(str(data)) if data is not None else self.source_url()
+        url = given_url(str(data)) if data is not None else self.source_url()
         return read_rows(url, self.read_schema(url))
 
     def read_schema(self, url: str | None = None) -> Schema:
@@ -72,11 +72,16 @@ class DatabaseSource(Source):
 
     def url(self, text: str) -> str:
         """The URL with environment variables put in; a relative SQLite file starts from the policy's folder."""
-        url = expanded(text)
-        prefix, found, path = url.partition(":///")
-        if found and prefix.startswith("sqlite") and path and path != ":memory:" and not Path(path).is_absolute():
-            return f"{prefix}:///{(self.base / path).absolute()}"
-        return url
+        return given_url(text, self.base)
+
+
+def given_url(text: str, base: Path = Path(".")) -> str:
+    """A URL as somebody typed it; relative SQLite files start from `base`."""
+    url = expanded(text)
+    prefix, found, path = url.partition(":///")
+    if found and prefix.startswith("sqlite") and path and path != ":memory:" and not Path(path).is_absolute():
+        return f"{prefix}:///{(base / path).absolute()}"
+    return url
 
 
 def expanded(text: str) -> str:
