@@ -28,8 +28,8 @@ from sfumato.data.database import Database, Schema
 from sfumato.errors import DataError
 from sfumato.policy.bound import Bound
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import Rule, columns_of
-from sfumato.policy.rules.tree import Column, Localities, References
+from sfumato.policy.rules import columns_of
+from sfumato.policy.rules.tree import Column, Localities
 from sfumato.release.release import Part
 
 _PERSONAL = re.compile(
@@ -99,7 +99,7 @@ def require_sound(policy: Policy, database: Database) -> None:
             count = seen.judge(rule)
             if count:
                 hint = "clean the source, drop the rule, or replace one of its columns"
-                raise DataError(f'the source breaks the rule "{rule}" {count} time(s), and it replaces none of its columns', hint=hint)
+                raise DataError(f'the source breaks the rule "{rule}" {count} time(s), and new values would not mend it', hint=hint)
 
 
 def _constraints(seen: Seen) -> Iterator[tuple[str, Warning | None]]:
@@ -124,19 +124,11 @@ def _rules(seen: Seen) -> Iterator[tuple[str, Warning | None]]:
     for place, rule in enumerate(seen.bound.keep, start=1):
         if isinstance(rule.body, Localities):
             continue
-        count = _count(seen, rule)
+        count = seen.judge(rule)
         if count:
             yield "", Warning(f"broken-rule:{place}", f'rule "{rule}" is broken {count} time(s) in the original')
         else:
             yield f'rule "{rule}" holds in the original', None
-
-
-def _count(seen: Seen, rule: Rule) -> int:
-    if isinstance(rule.body, References):
-        from sfumato.audit.databases import dangling
-
-        return dangling([seen.column(c) for c in rule.body.child], [seen.column(c) for c in rule.body.parent])
-    return seen.judge(rule)
 
 
 def looks_personal(name: str) -> bool:

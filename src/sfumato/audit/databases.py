@@ -22,7 +22,7 @@ from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.policy.bound import Bound
 from sfumato.policy.rules import Rule
-from sfumato.policy.rules.tree import Aggregate, Column
+from sfumato.policy.rules.tree import Aggregate, Column, References, Unique
 
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -66,7 +66,11 @@ class Seen:
         return table.column(column.name).take(pa.array(self.evidence.behind[part]))
 
     def judge(self, rule: Rule) -> int:
-        """How often a rule is broken."""
+        """How often a rule is broken; keys and references leave nulls out, as a database does."""
+        if isinstance(rule.body, References):
+            return dangling([self.column(c) for c in rule.body.child], [self.column(c) for c in rule.body.parent])
+        if isinstance(rule.body, Unique):
+            return repeated([self.column(c) for c in rule.body.columns])
         now = {name: {c: table.text(c) for c in table.names} for name, table in self.tables.items()}
         before: dict[str | None, Any] = {}
         if self.aligned:

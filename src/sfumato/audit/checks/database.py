@@ -10,13 +10,13 @@ from typing import ClassVar
 import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
-from sfumato.audit.databases import Seen, dangling, repeated
+from sfumato.audit.databases import Seen
 from sfumato.audit.evidence import Evidence
 from sfumato.data.database import Database
 from sfumato.data.schema_json import json_of
 from sfumato.policy.declared_rules import Constraint
 from sfumato.policy.rules import Rule, classify
-from sfumato.policy.rules.tree import Cell, Column, References
+from sfumato.policy.rules.tree import Cell, Column
 from sfumato.release.certificate import Finding
 
 
@@ -89,14 +89,10 @@ def breaks(seen: Seen, constraint: Constraint) -> int:
     columns = [seen.column(Column(name, constraint.table)) for name in constraint.columns]
     if constraint.kind == "not null":
         return int(columns[0].null_count) if constraint.columns[0] in seen.tables[constraint.table].names else 0
-    if constraint.kind in ("primary key", "unique"):
-        return repeated(columns)
     if constraint.kind == "value list":
         choices = seen.schema.table(constraint.table).column(constraint.columns[0]).choices
         return sum(entry["counts"] for entry in pc.value_counts(columns[0]).to_pylist() if entry["values"] not in (None, *choices))
     assert constraint.rule is not None
-    if isinstance(constraint.rule.body, References):
-        return dangling(columns, [seen.column(column) for column in constraint.rule.body.parent])
     return seen.judge(constraint.rule)
 
 
@@ -111,7 +107,7 @@ class PolicyRules(Check):
     def examine(self, evidence: Evidence) -> Finding:
         seen = Seen(evidence)
         rules = [rule for rule in seen.bound.keep if seen.aligned or not _looks_back(rule)]
-        broken = {rule.text: _broken(seen, rule) for rule in rules}
+        broken = {rule.text: seen.judge(rule) for rule in rules}
         wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]
         left = len(seen.bound.keep) - len(rules)
         reason = "; ".join(wrong) or (f"{left} rule(s) need the private trace and were not judged" if left else "")
@@ -120,9 +116,3 @@ class PolicyRules(Check):
 
 def _looks_back(rule: Rule) -> bool:
     return classify(rule).against_original or any(isinstance(node, Cell) for node in rule.body.walk())
-
-
-def _broken(seen: Seen, rule: Rule) -> int:
-    if isinstance(rule.body, References):
-        return dangling([seen.column(c) for c in rule.body.child], [seen.column(c) for c in rule.body.parent])
-    return seen.judge(rule)
