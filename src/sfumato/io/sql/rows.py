@@ -55,32 +55,47 @@ def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
 def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
     query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
-    pieces = []
-    with link.raw.cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv)") as copy:
-        for piece in _pieces(copy):
-            pieces.append(_parsed(piece, table))
-    return _joined(pieces, table.names)
+    return _joined([_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")], table.names)
 
 
-def _pieces(copy: Any) -> Iterator[bytes]:
-    """Whole rows, some megabytes at a time: the server sends one row per message."""
-    held: list[bytes] = []
-    size = 0
-    for row in copy:
-        held.append(row)
-        size += len(row)
-        if size >= PIECE:
-            yield b"".join(held)
-            held, size = [], 0
+def _pieces(link: Link, statement: str) -> Iterator[bytearray]:
+    """Whole rows, some megabytes at a time.
+
+    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row would cost more than the rest.
+    """
+    from psycopg import pq
+
+    link.run("SELECT 1")  # begins the transaction whose snapshot all tables share
+    server = link.raw.pgconn
+    _expect(server.exec_(statement.encode()), pq.ExecStatus.COPY_OUT)
+    held = bytearray()
+    while True:
+        size, row = server.get_copy_data(0)
+        if size <= 0:
+            break
+        held += row
+        if len(held) >= PIECE:
+            yield held
+            held = bytearray()
+    _expect(server.get_result(), pq.ExecStatus.COMMAND_OK)
+    while server.get_result() is not None:
+        pass
     if held:
-        yield b"".join(held)
+        yield held
 
 
-def _parsed(piece: bytes, table: TableFacts) -> pa.Table:
+def _expect(result: Any, status: Any) -> None:
+    from psycopg.errors import error_from_result
+
+    if result.status != status:
+        raise error_from_result(result)
+
+
+def _parsed(piece: bytearray, table: TableFacts) -> pa.Table:
     names = list(table.names)
     try:
         return pa_csv.read_csv(
-            pa.BufferReader(piece),
+            pa.BufferReader(pa.py_buffer(piece)),
             pa_csv.ReadOptions(column_names=[str(i) for i in range(len(names))], use_threads=False, block_size=len(piece) + 1),
             pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             pa_csv.ConvertOptions(
