@@ -74,20 +74,27 @@ class Seen:
         now = {name: {c: table.text(c) for c in table.names} for name, table in self.tables.items()}
         before: dict[str | None, Any] = {}
         if self.aligned:
-            before = {name: _Lazy(self, name) for name in self.tables}
+            groups = {column for node in rule.body.walk() if isinstance(node, Aggregate) for column in node.by}
+            moved = {column for column in groups if column in self.bound.mapped}
+            before = {name: _Lazy(self, name, moved) for name in self.tables}
         return Judge({**now}, before, _ordered(self.bound, rule)).broken(rule)
 
 
 class _Lazy(Mapping[str, Any]):
-    """The original columns of one table beside the published rows, read when a rule asks."""
+    """The original columns of one table beside the published rows, read when a rule asks.
 
-    def __init__(self, seen: Seen, table: str) -> None:
-        self.seen, self.table = seen, table
+    Groups by a linked column are met under their new names: one map renames them all.
+    """
+
+    def __init__(self, seen: Seen, table: str, moved: set[Column]) -> None:
+        self.seen, self.table, self.moved = seen, table, moved
         self.known = seen.tables[table].names
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.known:
             raise KeyError(name)
+        if Column(name, self.table) in self.moved:
+            return self.seen.tables[self.table].text(name)
         return Table(pa.table({name: self.seen.original(Column(name, self.table))})).text(name)
 
     def __iter__(self) -> Any:

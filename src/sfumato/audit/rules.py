@@ -329,9 +329,11 @@ def read(cells: Cells) -> Value:
     text = coded(cells)
     present = [label for label in text.labels if label]
     missing = np.array([not label for label in text.labels], dtype=bool)[text.codes]
+    if not present:
+        return Value(np.zeros(len(text.codes), dtype=np.int64), 1, missing)
     for parser in (_numbers, _days):
         found = parser(present)
-        if found is not None and present:
+        if found is not None:
             table, denominator = found
             parts = np.array([table.get(label, 0) for label in text.labels], dtype=object)
             return Value(_small(parts)[text.codes], denominator, missing)
@@ -384,11 +386,17 @@ def _fold(operation: Any, masks: list[Mask]) -> Mask:
 
 def _alike(left: Value, right: Value) -> tuple[Value, Value]:
     if (left.denominator == 0) != (right.denominator == 0):
+        if any(side.denominator and side.missing.all() for side in (left, right)):  # a column of nothing is of either kind
+            return _blank(left), _blank(right)
         raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
     if left.denominator == 0:
         return left, right
     common = math.lcm(left.denominator, right.denominator)
     return _over(left, common), _over(right, common)
+
+
+def _blank(value: Value) -> Value:
+    return value if value.denominator == 0 else Value(np.full(value.parts.shape, "", dtype=object), 0, value.missing)
 
 
 def _over(value: Value, denominator: int) -> Value:

@@ -96,7 +96,8 @@ class Relational(Method):
             progress((place + 1) / len(free.segments), segment.title)
         for column, domain in bound.free.items():
             dealt = bound.mapped.get(bound.columns[domain.column]) if isinstance(domain, Like) else None
-            columns[column] = _nulled(maps[dealt](columns[column]) if dealt else columns[column], data, column)  # I2
+            fresh = columns.get(column, data.column(column))  # a table without rows has no segment
+            columns[column] = _nulled(maps[dealt](fresh) if dealt else fresh, data, column)  # I2
         return Made(columns, free, maps)
 
     def _table(self, bound: Bound, data: Selected, columns: dict[Column, pa.Array], table: str, order: Any) -> pa.Table:
