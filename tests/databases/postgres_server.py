@@ -151,12 +151,12 @@ def any_server() -> Iterator[Server]:
     with contextlib.ExitStack() as stack:
         if given:
             server = Server(given)
+            stack.callback(server.drop_all)
         elif binaries:
             server = stack.enter_context(local_server(binaries))
         else:
             server = stack.enter_context(wheel_server())
         yield server
-        server.drop_all()
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+
 from sfumato.data.database import Schema
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
 from sfumato.io.sql.connect import Link
-from sfumato.io.sql.names import listed
+from sfumato.io.sql.create import make_table
+from sfumato.io.sql.names import listed, quoted
 from sfumato.io.sql.postgres_types import Types
+from sfumato.io.sql.settle import add_constraints, build_indexes
 from sfumato.io.sql.trouble import plainly
 
 _LOCK = "SELECT pg_advisory_lock(hashtextextended('sfumato load ' || current_schema(), 0))"
@@ -26,6 +31,7 @@ def begin_load(link: Link, plan: Schema, fingerprint: str, replace: bool) -> jou
             if found and not replace:
                 raise DataError("the target holds an unfinished load of another release", hint="finish that one, or replace its tables")
             old = _old_tables(link, plan, replace)
+            _rehearse(link, plan, old, replace)
             journal.close(link)
             journal.begin(link, fingerprint, old)
             _declare_types(link, plan)
@@ -71,21 +77,43 @@ def _old_tables(link: Link, plan: Schema, replace: bool) -> set[str]:
         found = there & wanted
     if found and not replace:
         raise DataError(f"the target has a table '{min(found)}' already", hint="choose an empty target, or replace its tables")
-    if found and link.dialect == "postgresql":
-        _droppable(link, found)
     return found
 
 
-def _droppable(link: Link, tables: set[str]) -> None:
-    """Tries, and takes it back: a view or another table that needs these is nothing to be swept away."""
+def _rehearse(link: Link, plan: Schema, old: set[str], replace: bool) -> None:
+    """Makes everything without rows and takes it back, so that what the target cannot make is known before anything changes."""
+    if link.dialect == "sqlite":
+        with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as trial:
+            _make_all(Link("sqlite", trial), plan)
+        return
+    link.run("SAVEPOINT rehearsal")
+    if old:
+        _drop_together(link, old)
+    taken = [one.name for one in plan.sequences if link.rows("SELECT to_regclass(%s)", quoted(one.name))[0][0] is not None]
+    if taken and not replace:
+        raise DataError(f"the target has a sequence '{taken[0]}' already", hint="choose an empty target, or replace its tables")
+    _declare_types(link, plan)
+    _make_all(link, plan)
+    link.run("ROLLBACK TO SAVEPOINT rehearsal")
+
+
+def _make_all(link: Link, plan: Schema) -> None:
+    for table in plan.tables:
+        with plainly(f"making table '{table.name}'"):
+            make_table(link, plan, table)
+    add_constraints(link, plan, foreign=False)
+    build_indexes(link, plan)
+    add_constraints(link, plan, foreign=True)
+
+
+def _drop_together(link: Link, tables: set[str]) -> None:
+    """A view or another table that needs these is nothing to be swept away."""
     import psycopg
 
-    link.run("SAVEPOINT trial")
     try:
         link.run(f"DROP TABLE {listed(sorted(tables))}")
     except (psycopg.errors.DependentObjectsStillExist, psycopg.errors.WrongObjectType):
         raise DataError("something else in the target needs the tables to be replaced", hint="drop it first, or choose an empty target") from None
-    link.run("ROLLBACK TO SAVEPOINT trial")
 
 
 def _declare_types(link: Link, plan: Schema) -> None:

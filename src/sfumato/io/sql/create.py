@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from dataclasses import replace
+
 from sfumato.data.database import ColumnFacts, Schema, TableFacts
 from sfumato.io.sql.carry import foreign_key_sql
+from sfumato.io.sql.connect import Link
 from sfumato.io.sql.names import listed, literal, quoted
 
 
@@ -49,7 +53,54 @@ def _sqlite_column(column: ColumnFacts, numbered: bool) -> str:
     return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
 
 
-def sequences_of(schema: Schema, table: TableFacts) -> list[str]:
+def _sequences_of(schema: Schema, table: TableFacts) -> list[str]:
     """Statements for the sequences that a table's defaults ask; those that are there already stay."""
     used = {column.sequence for column in table.columns if column.sequence}
     return [one.sql.replace("CREATE SEQUENCE", "CREATE SEQUENCE IF NOT EXISTS", 1) for one in schema.sequences if one.name in used]
+
+
+def make_table(link: Link, plan: Schema, table: TableFacts) -> list[str]:
+    """An empty table with its checks; sentences about those the target does not understand."""
+    if link.dialect == "sqlite":
+        return _make_sqlite(link, table)
+    for statement in _sequences_of(plan, table):
+        link.run(statement)
+    link.run(create_statement(table, link.dialect))
+    return [sentence for one in table.constraints if one.sql.startswith("CHECK") for sentence in _add_check(link, table, one.name, one.sql)]
+
+
+def drop_table(link: Link, name: str) -> None:
+    """Keys of tables that wait to be replaced themselves may still point here."""
+    if link.dialect == "postgresql":
+        pointing = "SELECT conrelid::regclass::text, quote_ident(conname) FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass"
+        for table, constraint in link.rows(pointing, quoted(name)):
+            link.run(f"ALTER TABLE {table} DROP CONSTRAINT {constraint}")
+    link.run(f"DROP TABLE {quoted(name)}")
+
+
+def _add_check(link: Link, table: TableFacts, name: str, sql: str) -> list[str]:
+    import psycopg
+
+    link.run("SAVEPOINT condition")
+    try:
+        link.run(f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(name)} {sql}")
+    except psycopg.Error as error:
+        if (error.sqlstate or "")[:2] not in ("0A", "42") or error.sqlstate == "42501":
+            raise
+        link.run("ROLLBACK TO SAVEPOINT condition")
+        return [f"the target does not understand the check '{name}' of table '{table.name}'"]
+    link.run("RELEASE SAVEPOINT condition")
+    return []
+
+
+def _make_sqlite(link: Link, table: TableFacts) -> list[str]:
+    kept, lost = [], []
+    for one in table.checks if not table.sql else ():
+        with sqlite3.connect(":memory:") as trial:
+            try:
+                trial.execute(create_statement(replace(table, checks=(one,)), "sqlite"))
+                kept.append(one)
+            except sqlite3.Error:
+                lost.append(f"the target does not understand the check '{one.name}' of table '{table.name}'")
+    link.run(create_statement(replace(table, checks=tuple(kept)), "sqlite"))
+    return lost

@@ -18,10 +18,10 @@ from sfumato.io.sql.trouble import plainly
 
 _UNCHECKED = """
 SELECT c.relname, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-WHERE NOT k.convalidated AND c.relnamespace = current_schema()::regnamespace"""
+WHERE NOT k.convalidated AND c.relnamespace = quote_ident(current_schema())::regnamespace"""
 _BROKEN = """
 SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace"""
+WHERE NOT i.indisvalid AND c.relnamespace = quote_ident(current_schema())::regnamespace"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def existing(link: Link) -> set[str]:
     """Everything in the target that has rows, by name."""
     if link.dialect == "sqlite":
         return {row[0] for row in link.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-    relations = "relkind IN ('r', 'p', 'v', 'm', 'f') AND relnamespace = current_schema()::regnamespace"
+    relations = "relkind IN ('r', 'p', 'v', 'm', 'f') AND relnamespace = quote_ident(current_schema())::regnamespace"
     return {row[0] for row in link.rows(f"SELECT relname FROM pg_class WHERE {relations}")}
 
 

@@ -25,7 +25,7 @@ from sfumato.io.sql.begin import begin_load
 from sfumato.io.sql.carry import carried
 from sfumato.io.sql.carry_types import respelt
 from sfumato.io.sql.connect import Link, connect, same_database
-from sfumato.io.sql.create import create_statement, sequences_of
+from sfumato.io.sql.create import drop_table, make_table
 from sfumato.io.sql.names import listed, quoted
 from sfumato.io.sql.rows import Progress
 from sfumato.io.sql.settle import settle
@@ -125,7 +125,9 @@ def _fill(link: Link, schema: Schema, plan: Schema, parts: Mapping[str, Table], 
             steps.tell(frame.num_rows, f"{table.name} was complete")
             continue
         with plainly(f"loading table '{table.name}'"), link.transaction():
-            lost += _make(link, plan, table, table.name in state.old)
+            if table.name in state.old:
+                drop_table(link, table.name)
+            lost += make_table(link, plan, table)
             digest = _copy(link, table, frame, steps)
             journal.record(link, state.fingerprint, table.name, frame.num_rows, digest)
     return lost
@@ -140,58 +142,6 @@ def _same_rows(table: TableFacts, frame: pa.Table, rows: int, digest: str) -> No
         raise DataError(
             f"the target holds an unfinished load with other rows in table '{table.name}'", hint="empty the target, or replace its tables"
         )
-
-
-def _make(link: Link, plan: Schema, table: TableFacts, old: bool) -> list[str]:
-    """An empty table in place of the old one; sentences about checks the target does not understand."""
-    if old:
-        _drop(link, table.name)
-    if link.dialect == "sqlite":
-        return _make_sqlite(link, table)
-    for statement in sequences_of(plan, table):
-        link.run(statement)
-    link.run(create_statement(table, link.dialect))
-    return [sentence for one in table.constraints if one.sql.startswith("CHECK") for sentence in _add_check(link, table, one.name, one.sql)]
-
-
-def _drop(link: Link, name: str) -> None:
-    """Keys of tables that wait to be replaced themselves may still point here."""
-    if link.dialect == "postgresql":
-        pointing = "SELECT conrelid::regclass::text, quote_ident(conname) FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass"
-        for table, constraint in link.rows(pointing, quoted(name)):
-            link.run(f"ALTER TABLE {table} DROP CONSTRAINT {constraint}")
-    link.run(f"DROP TABLE {quoted(name)}")
-
-
-def _add_check(link: Link, table: TableFacts, name: str, sql: str) -> list[str]:
-    import psycopg
-
-    link.run("SAVEPOINT condition")
-    try:
-        link.run(f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(name)} {sql}")
-    except psycopg.errors.InsufficientPrivilege:
-        raise
-    except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, psycopg.errors.FeatureNotSupported):
-        link.run("ROLLBACK TO SAVEPOINT condition")
-        return [f"the target does not understand the check '{name}' of table '{table.name}'"]
-    link.run("RELEASE SAVEPOINT condition")
-    return []
-
-
-def _make_sqlite(link: Link, table: TableFacts) -> list[str]:
-    import sqlite3
-    from dataclasses import replace
-
-    kept, lost = [], []
-    for one in table.checks if not table.sql else ():
-        with sqlite3.connect(":memory:") as trial:
-            try:
-                trial.execute(create_statement(replace(table, checks=(one,)), "sqlite"))
-                kept.append(one)
-            except sqlite3.Error:
-                lost.append(f"the target does not understand the check '{one.name}' of table '{table.name}'")
-    link.run(create_statement(replace(table, checks=tuple(kept)), "sqlite"))
-    return lost
 
 
 def csv_piece(batch: pa.RecordBatch) -> memoryview:

@@ -13,7 +13,7 @@ from sfumato.io.sql.postgres_types import Types
 
 _TABLES = """
 SELECT c.oid, c.relname, c.relkind, c.relrowsecurity, EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal)
-FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+FROM pg_class c WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
 ORDER BY c.relname"""
 
 _COLUMNS = """
@@ -26,17 +26,17 @@ SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a
         WHERE a.attidentity <> '' AND n.deptype = 'i' AND n.refobjid = a.attrelid AND n.refobjsubid = a.attnum)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
 
 _CONSTRAINTS = """
-SELECT k.conrelid, k.conname, k.contype, pg_get_constraintdef(k.oid, true), p.relname, p.relnamespace = current_schema()::regnamespace,
+SELECT k.conrelid, k.conname, k.contype, pg_get_constraintdef(k.oid, true), p.relname, p.relnamespace = quote_ident(current_schema())::regnamespace,
        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u(n, i)
              JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.i),
        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(n, i)
              JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i),
        k.confdeltype, k.confupdtype, k.condeferrable, k.condeferred
 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_class p ON p.oid = k.confrelid
-WHERE c.relnamespace = current_schema()::regnamespace AND k.contype IN ('p', 'u', 'f', 'c', 'x') AND k.conparentid = 0
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND k.contype IN ('p', 'u', 'f', 'c', 'x') AND k.conparentid = 0
 ORDER BY k.conrelid, k.contype, k.conname"""
 
 _INDEXES = """
@@ -44,7 +44,7 @@ SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true), i.indisunique AND i.i
        ARRAY(SELECT a.attname::text FROM generate_series(0, i.indnkeyatts - 1) s(n)
              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[s.n] ORDER BY s.n)
 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-WHERE c.relnamespace = current_schema()::regnamespace AND i.indisvalid
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND i.indisvalid
   AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
 ORDER BY i.indrelid, i.indexrelid"""
 

@@ -18,7 +18,7 @@ KINDS = {
 
 _TYPES = """
 SELECT t.oid, t.typname, t.typtype, t.typcategory, t.typbasetype, t.typelem, t.typtypmod, t.typnotnull, t.typrelid, format_type(t.oid, NULL),
-       t.typnamespace = current_schema()::regnamespace
+       t.typnamespace = quote_ident(current_schema())::regnamespace
          AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = t.oid AND d.classid = 'pg_type'::regclass AND d.deptype = 'e')
 FROM pg_type t"""
 _LABELS = "SELECT enumtypid, array_agg(enumlabel::text ORDER BY enumsortorder) FROM pg_enum GROUP BY enumtypid"

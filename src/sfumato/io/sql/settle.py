@@ -22,22 +22,22 @@ def settle(link: Link, plan: Schema, tell: Callable[[str], None]) -> None:
     with plainly("checking the keys of the target"), link.transaction():
         if link.dialect == "postgresql":
             tell("building keys")
-            _constraints(link, plan, foreign=False)
-            _indexes(link, plan)
+            add_constraints(link, plan, foreign=False)
+            build_indexes(link, plan)
             tell("checking foreign keys")
-            _constraints(link, plan, foreign=True)
+            add_constraints(link, plan, foreign=True)
             _counters(link, plan)
         else:
             tell("building keys")
-            _indexes(link, plan)
+            build_indexes(link, plan)
             tell("checking foreign keys")
             _sqlite_holds(link)
         journal.close(link)
         tell("all keys hold")
 
 
-def _constraints(link: Link, plan: Schema, *, foreign: bool) -> None:
-    """Keys first, then what points at them; checks were there when the rows came."""
+def add_constraints(link: Link, plan: Schema, *, foreign: bool) -> None:
+    """Keys first, then what points at them; checks were there when the rows came, and SQLite has all from the beginning."""
     for table in plan.tables:
         for one in table.constraints:
             if one.sql.startswith("CHECK") or one.sql.startswith("FOREIGN KEY") != foreign:
@@ -46,7 +46,8 @@ def _constraints(link: Link, plan: Schema, *, foreign: bool) -> None:
             link.run(f"ALTER TABLE {quoted(table.name)} ADD {name}{one.sql}")
 
 
-def _indexes(link: Link, plan: Schema) -> None:
+def build_indexes(link: Link, plan: Schema) -> None:
+    """Indexes beyond the keys."""
     for table in plan.tables:
         for statement in table.indexes:
             link.run(statement)

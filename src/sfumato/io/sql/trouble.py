@@ -46,6 +46,7 @@ _STATES = {
     "57014": ("the server cancelled the statement", "check its statement_timeout"),
     "55P03": ("a table is locked by somebody else", "run again later"),
     "40P01": ("a deadlock with somebody else", "run again"),
+    "42883": ("a function does not exist there", "create it in the target first"),
     "42704": ("a type does not exist there", "install the extension that brings it"),
 }
 
