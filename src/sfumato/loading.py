@@ -85,10 +85,11 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     resumed: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     try:
-        done = load(target, schema, tables, fingerprint=digest(folder / MANIFEST), progress=progress, replace=replace, namespace=namespace)
+        name = digest(folder / MANIFEST)
+        done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, namespace=namespace)
         resumed, left_out = done.resumed, done.left_out
     except DataError:
-        if replace or not _complete(target, schema, tables, namespace):
+        if replace or not _complete(policy, release, target, schema, namespace):
             raise
     progress(1.0, "judging the target")
     found = Loading(judged(policy, release, target, schema, namespace), rows, resumed, left_out)
@@ -103,22 +104,18 @@ def _namespace(target: str, declared: str) -> str | None:
     return declared if declared and dialect_of(target) == "postgresql" else None
 
 
-def _complete(target: str, schema: Schema, tables: Mapping[str, Table], namespace: str | None) -> bool:
+def _complete(policy: Policy, release: Folder, target: str, schema: Schema, namespace: str | None) -> bool:
     """Whether an earlier run had loaded everything and was cut off before it could say so."""
-    try:
-        there = read_schema(target, namespace, [table.name for table in schema.tables])
-    except DataError:
-        return False
-    found = read_back(target, there)
-    return all(found.tables[name].rows == table.rows for name, table in tables.items())
+    return judged(policy, release, target, schema, namespace)[0].holds
 
 
 def judged(policy: Policy, release: Folder, target: str, schema: Schema, namespace: str | None) -> tuple[Finding, ...]:
-    """The audit of a target against the release it was loaded from."""
+    """The audit of a target against the release it was loaded from; the first finding is about the rows."""
     there = read_schema(target, namespace)
     known = {table.name for table in schema.tables}
     mine = Schema(tuple(t for t in there.tables if t.name in known), there.dialect, there.namespace)
-    complaints = [_complaint(found) for found in server_findings(target, schema, namespace=namespace) if _wrong(found, schema, there)]
+    asked = server_findings(target, schema, namespace=namespace)
+    complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
     evidence = Evidence(release.form, release.parts, policy, release.public, records=release.certificate.records)
     return judge_target(evidence, read_back(target, mine), complaints)
 

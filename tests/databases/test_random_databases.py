@@ -14,7 +14,6 @@ import pytest
 import sfumato as sf
 from sfumato.data.database import ColumnFacts, Condition, Database, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
-from sfumato.errors import Infeasible
 
 Row = dict[str, str | None]
 
@@ -119,11 +118,7 @@ def random_policy(rng: random.Random, filled: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", range(120))
 def test_a_random_database_stays_whole(seed: int) -> None:
     case = random_case(seed)
-    try:
-        publication = sf.publish(sf.Policy.parse(case.policy), case.database, seed=seed)
-    except Infeasible as error:
-        assert case.policy["data"].get("subset") or "beta.begun" in str(case.policy) or "sum" in str(case.policy["keep"]), error
-        return
+    publication = sf.publish(sf.Policy.parse(case.policy), case.database, seed=seed)
     made = {name: publication.release.parts[name].table.to_pylist() for name in case.rows}
     behind = {name: [case.rows[name][row] for row in publication.release.trace.rows[name]] for name in case.rows}
     assert publication.certificate.holds

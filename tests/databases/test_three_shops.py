@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 import sfumato as sf
 from sfumato.publication import load_release
-from tests.databases.postgres_server import Server, postgres  # noqa: F401
-from tests.databases.shops import POLICIES, QUERIES, SHOPS, asked, column, copy, session, unpack
+from postgres_server import Server, postgres  # noqa: F401
+from shops import POLICIES, QUERIES, SHOPS, asked, column, copy, session, unpack
 
 DECLARED = "FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace"
 CASES = [(shop, kind) for shop in SHOPS for kind in ("sqlite", "postgresql")]
