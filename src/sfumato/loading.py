@@ -1,13 +1,14 @@
 """From a release folder into a test database, and the audit of what stands there afterwards.
 
 Invariants
-    I1  Only a complete, certified folder is loaded; its manifest's digest is the name of the load.
+    I1  Only a complete, certified folder is loaded; the digest of its manifest (without the report) is the name of the load.
     I2  A load that was cut off goes on table by table with the same folder; a target that is complete already is only judged again.
     I3  `target.json` appears in the folder when the audit has seen the target, and names the manifest it belongs to.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import public_policy
 from sfumato.release.certificate import Finding
-from sfumato.release.folder import MANIFEST, POLICY, TARGET, Folder, digest, read_folder
+from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, Folder, read_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,13 @@ class Loading:
         return {"holds": self.holds, "findings": findings, "rows": dict(self.rows), "left_out": list(self.left_out)}
 
 
+def release_name(folder: Path) -> str:
+    """A digest of everything in the manifest but the report, which may be written again."""
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["files"].pop(REPORT, None)
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
 def has_target(policy: Policy) -> bool:
     """Whether the policy wants a database loaded."""
     return isinstance(policy.data, DatabaseSource) and bool(policy.data.target)
@@ -66,7 +74,7 @@ def _recorded(folder: Path) -> bool:
     """Whether a record of a load that holds belongs to this manifest."""
     try:
         record = json.loads((folder / TARGET).read_text(encoding="utf-8"))
-        return bool(record["holds"]) and record["release"] == digest(folder / MANIFEST)
+        return bool(record["holds"]) and record["release"] == release_name(folder)
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -85,7 +93,7 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     resumed: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     try:
-        name = digest(folder / MANIFEST)
+        name = release_name(folder)
         done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, namespace=namespace)
         resumed, left_out = done.resumed, done.left_out
     except DataError:
@@ -148,6 +156,6 @@ def tables_of(release: Folder) -> dict[str, Table]:
 def _record(found: Loading, folder: Path) -> None:
     """I3: whole or not at all."""
     draft = folder / f".{TARGET}.tmp"
-    tree = {"release": digest(folder / MANIFEST)} | found.to_json()
+    tree = {"release": release_name(folder)} | found.to_json()
     draft.write_text(json.dumps(tree, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     os.replace(draft, folder / TARGET)
