@@ -1,4 +1,4 @@
-"""The three public shops (Sakila, Northwind, Chinook), as SQLite files and copied into PostgreSQL, and questions applications ask them."""
+"""Three public shops (Sakila, Northwind, Chinook) as SQLite files and in PostgreSQL, and what applications ask them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ QUERIES: dict[str, list[tuple[str, bool]]] = {
          'GROUP BY c."CustomerId", c."LastName" ORDER BY spent DESC LIMIT 5', True),
         ('SELECT i."InvoiceId", i."Total" - sum(l."UnitPrice") AS rest FROM "Invoice" i JOIN "InvoiceLine" l '
          'ON l."InvoiceId" = i."InvoiceId" GROUP BY i."InvoiceId", i."Total"', True),
-        ('SELECT e."LastName", m."LastName" AS boss FROM "Employee" e LEFT JOIN "Employee" m ON e."ReportsTo" = m."EmployeeId"', True),
+        ('SELECT e."LastName", m."LastName" AS boss FROM "Employee" e '
+         'LEFT JOIN "Employee" m ON e."ReportsTo" = m."EmployeeId"', True),
         ('SELECT g."Name", count(*) AS sold FROM "InvoiceLine" l JOIN "Track" t ON t."TrackId" = l."TrackId" '
          'JOIN "Genre" g ON g."GenreId" = t."GenreId" GROUP BY g."Name" ORDER BY sold DESC LIMIT 3', True),
-        ('SELECT count(*) FROM "Invoice" i JOIN "Customer" c ON c."CustomerId" = i."CustomerId" AND c."Address" = i."BillingAddress"', True),
+        ('SELECT count(*) FROM "Invoice" i JOIN "Customer" c '
+         'ON c."CustomerId" = i."CustomerId" AND c."Address" = i."BillingAddress"', True),
         ('SELECT * FROM "Customer" WHERE "Email" LIKE \'%@%\'', True),
         ('SELECT * FROM "Employee" WHERE "HireDate" < "BirthDate"', True),
     ],
@@ -38,11 +40,13 @@ QUERIES: dict[str, list[tuple[str, bool]]] = {
          'GROUP BY c."CustomerID", c."CompanyName" ORDER BY n DESC', True),
         ('SELECT o."OrderID", sum(d."UnitPrice" * d."Quantity") AS worth FROM "Orders" o JOIN "Order Details" d '
          'ON d."OrderID" = o."OrderID" GROUP BY o."OrderID" ORDER BY worth DESC LIMIT 10', True),
-        ('SELECT e."LastName", m."LastName" AS boss FROM "Employees" e LEFT JOIN "Employees" m ON e."ReportsTo" = m."EmployeeID"', True),
+        ('SELECT e."LastName", m."LastName" AS boss FROM "Employees" e '
+         'LEFT JOIN "Employees" m ON e."ReportsTo" = m."EmployeeID"', True),
         ('SELECT t."TerritoryDescription", e."LastName" FROM "EmployeeTerritories" x JOIN "Employees" e '
          'ON e."EmployeeID" = x."EmployeeID" JOIN "Territories" t ON t."TerritoryID" = x."TerritoryID"', True),
         ('SELECT count(*) FROM "Orders" WHERE "ShippedDate" IS NULL', True),
-        ('SELECT count(*) FROM "Orders" o JOIN "Customers" c ON c."CustomerID" = o."CustomerID" AND c."Address" = o."ShipAddress"', True),
+        ('SELECT count(*) FROM "Orders" o JOIN "Customers" c '
+         'ON c."CustomerID" = o."CustomerID" AND c."Address" = o."ShipAddress"', True),
         ('SELECT * FROM "Orders" WHERE "ShippedDate" < "OrderDate"', False),
         ('SELECT sum("Quantity") FROM "Order Details"', True),
     ],

@@ -36,11 +36,16 @@ def make_shop(path: Path, customers: int = 60) -> str:
     """The URL of a new shop."""
     with sqlite3.connect(path) as connection:
         connection.executescript(SHOP)
-        people = [(n, f"Person {n}", f"p{n}@home.test" if n % 5 else None, "2019-01-01", "NL" if n % 3 else "DE") for n in range(1, customers + 1)]
+        people = [
+            (n, f"Person {n}", f"p{n}@home.test" if n % 5 else None, "2019-01-01", "NL" if n % 3 else "DE")
+            for n in range(1, customers + 1)
+        ]
         connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?, ?)", people)
         orders = [(n, n % customers + 1, "2021-03-01", "2021-03-05" if n % 4 else None, n % 97) for n in range(1, 4 * customers)]
         connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", orders)
-        connection.executemany("INSERT INTO newsletter VALUES (?, ?)", [(f"p{n}@home.test", "2020-01-01") for n in range(1, customers, 7)])
+        connection.executemany(
+            "INSERT INTO newsletter VALUES (?, ?)", [(f"p{n}@home.test", "2020-01-01") for n in range(1, customers, 7)]
+        )
     return f"sqlite:///{path}"
 
 

@@ -60,10 +60,12 @@ def random_case(seed: int) -> Case:
         beta.append({
             "id": str(number), "ax": str(refers[0]) if refers else None, "ay": str(refers[1]) if refers else None,
             "boss": maybe(rng, [str(n) for n in range(1, b + 1)]), "mail": maybe(rng, [f"m{number}@x"]),
-            "begun": maybe(rng, [f"2020-01-{low:02d}"]), "ended": maybe(rng, [f"2020-02-{high:02d}"]), "total": str(rng.randrange(0, 40)),
+            "begun": maybe(rng, [f"2020-01-{low:02d}"]), "ended": maybe(rng, [f"2020-02-{high:02d}"]),
+            "total": str(rng.randrange(0, 40)),
         })  # fmt: skip
     gamma = [
-        {"n": str(n), "b": str(rng.randrange(1, b + 1)), "amount": maybe(rng, [str(rng.randrange(1, 10))]), "mail": maybe(rng, ["m1@x", "m2@x", "q"])}
+        {"n": str(n), "b": str(rng.randrange(1, b + 1)), "amount": maybe(rng, [str(rng.randrange(1, 10))]),
+         "mail": maybe(rng, ["m1@x", "m2@x", "q"])}
         for n in range(c)
     ]  # fmt: skip
     keys = (
@@ -73,8 +75,8 @@ def random_case(seed: int) -> Case:
     schema = Schema((
         TableFacts("alpha", (integer("x"), integer("y"), integer("best", True)), ("x", "y"), foreign_keys=keys[:1]),
         TableFacts(
-            "beta", (integer("id"), integer("ax", True), integer("ay", True), integer("boss", True), text("mail"), date("begun"), date("ended"),
-                     integer("total")), ("id",), (("mail",),), keys[1:3], (Condition("order", "begun IS NULL OR begun <= ended"),)
+            "beta", (integer("id"), integer("ax", True), integer("ay", True), integer("boss", True), text("mail"), date("begun"),
+                     date("ended"), integer("total")), ("id",), (("mail",),), keys[1:3], (Condition("order", "begun IS NULL OR begun <= ended"),)
         ),
         TableFacts(
             "gamma", (integer("n"), integer("b"), integer("amount", True), text("mail")), ("b", "n"), foreign_keys=keys[3:],
@@ -142,7 +144,11 @@ def check_shape(case: Case, made: Mapping[str, list[Row]], behind: Mapping[str, 
 
 def changed(case: Case) -> set[str]:
     """Replaced columns and everything that follows them, by repeated looking."""
-    pairs = [(f"{k.table}.{c}", f"{k.parent}.{p}") for k in case.schema.foreign_keys for c, p in zip(k.columns, k.parent_columns, strict=True)]
+    pairs = [
+        (f"{k.table}.{c}", f"{k.parent}.{p}")
+        for k in case.schema.foreign_keys
+        for c, p in zip(k.columns, k.parent_columns, strict=True)
+    ]
     pairs += [tuple(group) for group in case.policy["data"].get("consistent", [])]
     found = set(case.policy["columns"])
     while more := {x for pair in pairs if set(pair) & found for x in pair} - found:
@@ -177,7 +183,9 @@ def check_links(case: Case, made: Mapping[str, list[Row]], behind: Mapping[str, 
             if None not in value:
                 assert place[value] == before[tuple(old[c] for c in key.columns)]
     if "consistent" in case.policy["data"]:
-        pairs = {(old["mail"], new["mail"]) for name in ("beta", "gamma") for new, old in zip(made[name], behind[name], strict=True)}
+        pairs = {
+            (old["mail"], new["mail"]) for name in ("beta", "gamma") for new, old in zip(made[name], behind[name], strict=True)
+        }
         assert len({old for old, _ in pairs}) == len(pairs) == len({new for _, new in pairs})
 
 

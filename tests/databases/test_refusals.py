@@ -106,7 +106,7 @@ def test_an_unsupported_type(tmp_path: Path, postgres: Server) -> None:  # noqa:
         ("{source}", "${{SFUMATO_NOT_SET}}", ("SFUMATO_NOT_SET",)),
         ("columns:", "  deterministic: [customer.email]\ncolumns:", ("secret",)),
         ("columns:", "  consistent: [[customer.email, newsletter.mail]]\ncolumns:", ("newsletter.mail",)),
-        ("keep:", "keep:\n  - \"customer.id < orders.total\"", ("linked",)),
+        ("keep:", 'keep:\n  - "customer.id < orders.total"', ("linked",)),
         ("customer.name:   {{role: replaced", "customer.name:   {{role: identifier", ("role",)),
         ("columns:", "  colour: blue\ncolumns:", ("unknown key 'colour'",)),
     ],

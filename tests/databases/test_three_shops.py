@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from postgres_server import Server, postgres  # noqa: F401
+from shops import POLICIES, QUERIES, SHOPS, asked, column, copy, session, unpack
 
 import sfumato as sf
 from sfumato.publication import load_release
-from postgres_server import Server, postgres  # noqa: F401
-from shops import POLICIES, QUERIES, SHOPS, asked, column, copy, session, unpack
 
 DECLARED = "FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace"
 CASES = [(shop, kind) for shop in SHOPS for kind in ("sqlite", "postgresql")]
@@ -71,7 +71,8 @@ def state(url: str) -> str:
     if url.startswith("sqlite"):
         return hashlib.sha256(Path(str(sa.make_url(url).database)).read_bytes()).hexdigest()
     found = hashlib.sha256()
-    for (name,) in sorted(asked(url, "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")[1]):
+    tables = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+    for (name,) in sorted(asked(url, tables)[1]):
         found.update(repr((name, sorted(asked(url, f'SELECT xmin::text, t::text FROM "{name}" t')[1]))).encode())
     return found.hexdigest()
 
@@ -81,8 +82,8 @@ def test_the_certificate_and_the_record_of_the_load_hold(done: Done) -> None:
     target = json.loads((done.folder / "target.json").read_text())
     assert certificate["holds"] and target["holds"]
     names = {finding["model"] for finding in (*certificate["findings"], *target["findings"])}
-    wanted = {"constraints", "rules of the policy", "unchanged values", "kept cells", "linked columns", "target: server", "target: rows"}
-    assert wanted <= names
+    assert {"constraints", "rules of the policy", "unchanged values", "kept cells", "linked columns"} <= names
+    assert {"target: server", "target: rows"} <= names
     assert sum(target["rows"].values()) == certificate["records"]["published"]
 
 

@@ -5,8 +5,8 @@ Shares no line with the methods. With the original at hand the schema is the ori
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from sfumato.audit.evidence import Evidence
 from sfumato.audit.rules import Judge
 from sfumato.data.database import Database, Schema
 from sfumato.data.schema_json import schema_from
-from sfumato.data.table import Table
+from sfumato.data.table import Table, Text
 from sfumato.errors import DataError
 from sfumato.policy.bound import Bound
 from sfumato.policy.rules import Rule
@@ -71,37 +71,39 @@ class Seen:
             return dangling([self.column(c) for c in rule.body.child], [self.column(c) for c in rule.body.parent])
         if isinstance(rule.body, Unique):
             return repeated([self.column(c) for c in rule.body.columns])
-        now = {name: {c: table.text(c) for c in table.names} for name, table in self.tables.items()}
+        moved = {
+            column for node in rule.body.walk() if isinstance(node, Aggregate) for column in node.by
+        } & self.bound.mapped.keys()
+        now: dict[str | None, Any] = {name: _Columns(table.names, table.text) for name, table in self.tables.items()}
         before: dict[str | None, Any] = {}
         if self.aligned:
-            groups = {column for node in rule.body.walk() if isinstance(node, Aggregate) for column in node.by}
-            moved = {column for column in groups if column in self.bound.mapped}
-            before = {name: _Lazy(self, name, moved) for name in self.tables}
-        return Judge({**now}, before, _ordered(self.bound, rule)).broken(rule)
+            before = {name: _Columns(table.names, partial(self._old_text, name, moved)) for name, table in self.tables.items()}
+        return Judge(now, before, _ordered(self.bound, rule)).broken(rule)
+
+    def _old_text(self, table: str, moved: Set[Column], name: str) -> Text:
+        """An original column; groups by a linked column are met under their new names: one map renames them all."""
+        column = Column(name, table)
+        if column in moved:
+            return self.tables[table].text(name)
+        return Table(pa.table({name: self.original(column)})).text(name)
 
 
-class _Lazy(Mapping[str, Any]):
-    """The original columns of one table beside the published rows, read when a rule asks.
+class _Columns(Mapping[str, Text]):
+    """The columns of a table, read when a rule asks for one."""
 
-    Groups by a linked column are met under their new names: one map renames them all.
-    """
+    def __init__(self, names: list[str], read: Callable[[str], Text]) -> None:
+        self.names, self.read = names, read
 
-    def __init__(self, seen: Seen, table: str, moved: set[Column]) -> None:
-        self.seen, self.table, self.moved = seen, table, moved
-        self.known = seen.tables[table].names
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.known:
+    def __getitem__(self, name: str) -> Text:
+        if name not in self.names:
             raise KeyError(name)
-        if Column(name, self.table) in self.moved:
-            return self.seen.tables[self.table].text(name)
-        return Table(pa.table({name: self.seen.original(Column(name, self.table))})).text(name)
+        return self.read(name)
 
-    def __iter__(self) -> Any:
-        return iter(self.known)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self.known)
+        return len(self.names)
 
 
 def _ordered(bound: Bound, rule: Rule) -> list[Any]:
@@ -121,7 +123,10 @@ def labels(*sides: Sequence[pa.ChunkedArray]) -> tuple[list[Labels], list[Mask]]
         coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
         codes = np.asarray(pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False), dtype=np.int64) + 1
         missing |= codes == 0
-        number = np.unique(number * (len(coded.dictionary) + 1) + codes, return_inverse=True)[1].astype(np.int64)
+        whole_number = (
+            codes if len(sides[0]) == 1 else np.unique(number * (len(coded.dictionary) + 1) + codes, return_inverse=True)[1]
+        )
+        number = whole_number.astype(np.int64)
     ends = np.cumsum(counts)[:-1]
     return np.split(number, ends), np.split(missing, ends)
 

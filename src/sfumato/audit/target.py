@@ -69,7 +69,8 @@ def _rows(seen: Seen, there: Database) -> Finding:
         extra, lost = differing(other, here)
         if extra or lost:
             wrong.append(f"table '{name}' has {extra} other rows and lacks {lost}")
-    return Finding("target: rows", not wrong, {"different": 0}, {"tables": len(seen.tables), "different": len(wrong)}, reason="; ".join(wrong))
+    achieved = {"tables": len(seen.tables), "different": len(wrong)}
+    return Finding("target: rows", not wrong, {"different": 0}, achieved, reason="; ".join(wrong))
 
 
 def _pair(one: pa.Table, other: pa.Table, facts: list[ColumnFacts]) -> tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]]:

@@ -20,18 +20,21 @@ _COLUMN = ("name", "kind", "native", "nullable", "length", "places", "choices", 
 
 def json_of(schema: Schema) -> list[dict[str, Any]]:
     """One entry per table: what an audit needs, without defaults and statements in the server's own SQL."""
-    return [_plain(table, _TABLE) | {"columns": [_plain(column, _COLUMN) for column in table.columns]} for table in schema.tables]
+    columns = {table.name: [_plain(column, _COLUMN) for column in table.columns] for table in schema.tables}
+    return [_plain(table, _TABLE) | {"columns": columns[table.name]} for table in schema.tables]
 
 
 def _plain(thing: Any, keys: tuple[str, ...]) -> dict[str, Any]:
     found = {key: getattr(thing, key) for key in keys}
-    return {key: _lists(value) for key, value in found.items() if value is not None and value is not False and value not in ((), "")}
+    return {key: _lists(value) for key, value in found.items() if not (value is None or value is False or value in ((), ""))}
 
 
 def _lists(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_lists(entry) for entry in value]
-    return {key: _lists(entry) for key, entry in asdict(value).items() if entry} if hasattr(value, "__dataclass_fields__") else value
+    return (
+        {key: _lists(entry) for key, entry in asdict(value).items() if entry} if hasattr(value, "__dataclass_fields__") else value
+    )
 
 
 def schema_from(tree: Any) -> Schema:

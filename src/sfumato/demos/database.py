@@ -81,7 +81,9 @@ class DatabaseDemo(Scenario):
         say(f"published {certificate.records.published:,} rows with {certificate.method}")
         loaded = load_release(Policy.read(policy), release, progress=progress)
         say(f"loaded    {len(loaded.rows)} tables into {folder / 'test.db'}")
-        verdict = verify(release, original=f"sqlite:///{production.absolute()}", target=f"sqlite:///{(folder / 'test.db').absolute()}")
+        verdict = verify(
+            release, original=f"sqlite:///{production.absolute()}", target=f"sqlite:///{(folder / 'test.db').absolute()}"
+        )
         for finding in verdict.findings:
             say(describe(finding))
         say("verified  " + ("everything holds" if verdict.holds else "VIOLATED"))

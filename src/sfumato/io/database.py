@@ -28,7 +28,9 @@ class DatabaseSource(Source):
     tables: list[str] | None = Field(default=None, description="only these tables")
     subset: dict[str, str] = Field(default_factory=dict, description="per table a condition or a share like 5%")
     consistent: list[list[str]] = Field(default_factory=list, description="columns in which equal values stay equal")
-    deterministic: list[str] = Field(default_factory=list, description="columns whose new value depends on secret and old value only")
+    deterministic: list[str] = Field(
+        default_factory=list, description="columns whose new value is a function of secret and old one"
+    )
     secret: str = Field(default="", repr=False, description="at least 16 characters, best ${NAME} from the environment")
     accept: list[str] = Field(default_factory=list, description="warnings of 'check' that are known and wanted")
 
@@ -59,7 +61,8 @@ class DatabaseSource(Source):
             return ""
         target = self.url(self.target)
         if self.source and same_database(self.source_url(), target, namespaces=(self.namespace or None, None)):
-            raise PolicyError("the target is the source", where="data.target", hint="the source is only read; name another database")
+            hint = "the source is only read; name another database"
+            raise PolicyError("the target is the source", where="data.target", hint=hint)
         return target
 
     def secret_key(self) -> bytes:

@@ -1,9 +1,9 @@
 """`relational`: all tables of a database made anew, for testing; every constraint and every rule still holds.
 
 Guarantee
-    The release depends on the original only through what the policy publishes: columns that are not replaced, which cells are null, row
-    counts, which linked values are equal, rules that mention the original, and learned frequencies. Free columns are drawn like those of
-    `obfuscation`: by exact samplers that do not look at what they replace, unless the certificate says otherwise.
+    The release depends on the original only through what the policy publishes: columns that are not replaced, which cells are null,
+    row counts, which linked values are equal, rules that mention the original, and learned frequencies. Free columns are drawn like
+    those of `obfuscation`: by exact samplers that do not look at what they replace, unless the certificate says otherwise.
 
 Paper: [obfuscation §3-5], with several tables: the rule graph spans all of them.
 
@@ -132,7 +132,8 @@ def part_name(table: str) -> str:
 
 
 def _mapped(bound: Bound, link: Link, data: Selected, conditions: list[Any], random: Randomness) -> ValueMap:
-    source = bound.policy.data.secret_key() if link.deterministic else random.child("links").child(str(link.root))  # type: ignore[attr-defined]
+    secret = bound.policy.data.secret_key() if link.deterministic else None  # type: ignore[attr-defined]
+    source = secret or random.child("links").child(str(link.root))
     found = value_map(link, [bound.facts(column) for column in link.columns], data, conditions, source)
     if link.deterministic and found.collides and apart(bound, link):
         hint = "widen the domain, or choose another secret"
@@ -163,12 +164,11 @@ def _nulled(column: pa.Array, data: Selected, of: Column) -> pa.Array:
 
 def _public(bound: Bound, data: Selected, made: Made) -> dict[str, Any]:
     tables = {part_name(name): {"table": name, "rows": data.count(name)} for name in data.rows}
-    links = [
-        {"columns": [str(column) for column in link.columns], "deterministic": link.deterministic} for link in bound.links
-    ]
+    links = [{"columns": [str(column) for column in link.columns], "deterministic": link.deterministic} for link in bound.links]
     entries = list({str(entry): entry for entry in map(_entry, made.free.segments)}.values())
     found = {"tables": tables, "schema": json_of(bound.schema), "links": links, "parts": entries}
-    extra = {"dialect": bound.schema.dialect, "namespace": bound.schema.namespace, "subset": bool(bound.policy.data.subset)}  # type: ignore[attr-defined]
+    partly = bool(bound.policy.data.subset)  # type: ignore[attr-defined]
+    extra = {"dialect": bound.schema.dialect, "namespace": bound.schema.namespace, "subset": partly}
     return found | {key: value for key, value in extra.items() if value}
 
 
@@ -201,7 +201,9 @@ def _notes(bound: Bound, made: Made) -> tuple[str, ...]:
     if bound.links:
         notes.append("linked columns: equal values stay equal, so how often a value occurs and who refers to whom is published")
     if any(link.deterministic for link in bound.links):
-        notes.append("deterministic columns: releases under the same secret can be linked, and whoever holds it can find values again")
+        notes.append(
+            "deterministic columns: releases under the same secret can be linked, and whoever holds it can find values again"
+        )
     if any(segment.route.reads_original for segment in made.free.segments):
         notes.append("some parts read original values, as their rules or weights ask")
     if any(isinstance(segment.route.engine, Blocks) for segment in made.free.segments):

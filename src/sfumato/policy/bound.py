@@ -1,8 +1,8 @@
 """A policy bound to the schema of its database: what is replaced, which columns change together, and every rule.
 
 Notation
-    linked    columns that refer to each other (foreign keys, `references` rules) or that the policy wants consistent: one map from old
-              to new values serves them all
+    linked    columns that refer to each other (foreign keys, `references` rules) or that the policy wants consistent: one map
+              from old to new values serves them all
     free      replaced columns that stand alone: every record gets a value of its own
 
 Invariants
@@ -129,7 +129,8 @@ class Bound:
             if roots:
                 found.append(Link(group, self._root(roots), self.replaced[roots[0]], any(column in fixed for column in group)))
             elif fixed & set(group):
-                raise PolicyError(f"'{next(iter(fixed & set(group)))}' is deterministic but not replaced", where="data.deterministic")
+                what = f"'{next(iter(fixed & set(group)))}' is deterministic but not replaced"
+                raise PolicyError(what, where="data.deterministic")
         return found
 
     def _root(self, roots: Sequence[Column]) -> Column:

@@ -1,7 +1,8 @@
 """Check constraints as rules: the part of SQL that the rule language can say, else nothing.
 
-Comparisons, arithmetic, `and`, `or`, `not`, `in`, `between`, `= ANY (ARRAY[…])`, casts and brackets are read. `x IS NULL OR c` is `c` when
-every comparison in `c` mentions `x`: with a null neither says anything. Everything else is left to the server, which enforces it anyway.
+Comparisons, arithmetic, `and`, `or`, `not`, `in`, `between`, `= ANY (ARRAY[…])`, casts and brackets are read. `x IS NULL OR c`
+is `c` when every comparison in `c` mentions `x`: with a null neither says anything. Everything else is left to the server, which
+enforces it anyway.
 
 Departures: a check is satisfied when it is not false, and so is a rule; the two agree also on nulls.
 
@@ -18,7 +19,8 @@ from collections.abc import Collection
 
 _WORD = re.compile(
     r"""(?P<blank>\s+)
-      | (?P<cast>::\s*(?:"[^"]+"|[a-z_]\w*(?:\s+(?:varying|precision|without\s+time\s+zone|with\s+time\s+zone))?)(?:\s*\(\d+(?:,\s*\d+)?\))?(?:\[\])*)
+      | (?P<cast>::\s*(?:"[^"]+"|[a-z_]\w*(?:\s+(?:varying|precision|without\s+time\s+zone|with\s+time\s+zone))?)
+          (?:\s*\(\d+(?:,\s*\d+)?\))?(?:\[\])*)
       | (?P<number>\d+(?:\.\d+)?)
       | (?P<text>'(?:[^']|'')*')
       | (?P<quoted>"[^"]+"|\[[^\[\]'",]+\]|`[^`]+`)
@@ -189,7 +191,7 @@ class _Reader:
             return inner if re.fullmatch(r"[\w.`\" ]+", inner) and " " not in inner else f"({inner})"
         kind, text = self.words[self.at]
         if kind == "name" or kind == "quoted":
-            name = self.columns.get(text.strip("\"[]`").lower())
+            name = self.columns.get(text.strip('"[]`').lower())
             following = self.words[self.at + 1][1] if self.at + 1 < len(self.words) else ""
             if name is None or following == "(":
                 raise _Unknown

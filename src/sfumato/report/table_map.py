@@ -9,11 +9,13 @@ from sfumato.report.charts import INK, SOFT, TERRA
 
 _WIDE, _HIGH, _GAP, _ROOM = 150, 40, 14, 60
 _BOX = Markup(
-    '<g><title>{title}</title><rect x="{x}" y="{y}" width="{w}" height="{h}" rx="4" fill="#fff" stroke="{ink}" stroke-width="{line}"/>'
+    '<g><title>{title}</title>'
+    '<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="4" fill="#fff" stroke="{ink}" stroke-width="{line}"/>'
     '<text x="{tx}" y="{ty}" class="l">{name}</text><text x="{tx}" y="{sy}" class="v">{below}</text></g>'
 )
 _LINE = Markup(
-    '<path d="M{x1} {y1} C{c1} {y1} {c2} {y2} {x2} {y2}" fill="none" stroke="{ink}" stroke-width="1.2"><title>{title}</title></path>'
+    '<path d="M{x1} {y1} C{c1} {y1} {c2} {y2} {x2} {y2}" fill="none" stroke="{ink}" stroke-width="1.2">'
+    "<title>{title}</title></path>"
 )
 _PICTURE = Markup(
     '<div class="scroll"><svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="tables and their foreign keys">'
@@ -39,7 +41,9 @@ def _levels(schema: Schema) -> list[list[str]]:
     """Tables by the longest chain of references above them; tables of a cycle share a level."""
     level: dict[str, int] = {}
     for names in schema.generations():
-        above = [level[k.parent] + 1 for k in schema.foreign_keys if k.table in names and k.parent in level and k.parent not in names]
+        above = [
+            level[k.parent] + 1 for k in schema.foreign_keys if k.table in names and k.parent in level and k.parent not in names
+        ]
         level |= dict.fromkeys(names, max(above, default=0))
     found: list[list[str]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for name, at in level.items():

@@ -117,7 +117,8 @@ class Linked(Check):
             merged = len(np.unique(pairs)) - len(new.unique())
             if split or (merged and not link.deterministic):
                 wrong.append(f"'{link.root}' and its companions: {split} values were split, {merged} merged")
-        return Finding(self.name, not wrong, {"broken": 0}, {"links": len(seen.bound.links), "broken": len(wrong)}, reason="; ".join(wrong))
+        achieved = {"links": len(seen.bound.links), "broken": len(wrong)}
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
 
 
 def _pairs(seen: Seen, columns: tuple[Column, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -136,14 +137,11 @@ class Unchanged(Check):
         return evidence.form == "database" and Seen(evidence).aligned
 
     def examine(self, evidence: Evidence) -> Finding:
-        from scipy.stats import binom
-
         seen = Seen(evidence)
         figures = {title: _agreement(old, new) for title, old, new in _trials(seen)}
         loud, level = [], _ALPHA / max(len(figures), 1)
         for title, (same, expected, trials) in figures.items():
-            tail = binom.sf(same - 1, trials, min(expected / trials, 1.0)) if trials else 1.0
-            if tail < level:
+            if _tail(same, expected, trials) < level:
                 loud.append(f"'{title}' keeps {same} of {trials} values where chance gives {expected:.1f}")
         bound = [str(column) for column in seen.bound.free if column in bound_by_rules(seen.bound)]
         achieved = {
@@ -154,6 +152,13 @@ class Unchanged(Check):
         }
         told = f"bound to original or kept values by rules, not judged: {', '.join(bound)}" if bound else ""
         return Finding(self.name, not loud, {"above chance": 0}, achieved, reason="; ".join(loud) or told)
+
+
+def _tail(same: int, expected: float, trials: int) -> float:
+    """P(X ≥ same) for X binomial, as an incomplete beta function."""
+    from scipy.special import betainc
+
+    return float(betainc(same, trials - same + 1, min(expected / trials, 1.0))) if same else 1.0
 
 
 def _trials(seen: Seen) -> Iterator[tuple[str, pa.ChunkedArray, pa.ChunkedArray]]:

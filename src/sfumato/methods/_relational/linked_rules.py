@@ -1,7 +1,8 @@
 """What rules ask of linked columns: some they keep by themselves, some narrow the domain, the others are refused.
 
-A one-to-one map keeps everything that only asks whether values are equal: unique, references, determines, at_least, groups, and comparisons
-by = and != inside a link. A condition on one linked column alone narrows its domain. Anything else would tie a key to other values.
+A one-to-one map keeps everything that only asks whether values are equal: unique, references, determines, at_least, groups, and
+comparisons by = and != inside a link. A condition on one linked column alone narrows its domain. Anything else would tie a key to
+other values.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from sfumato.errors import PolicyError
 from sfumato.methods._relational.maps import single_column
 from sfumato.policy.bound import Bound, Link
 from sfumato.policy.rules import Rule, columns_of, conjuncts
-from sfumato.policy.rules.tree import Aggregate, AtLeast, Column, Compare, Condition, Determines, Node, References, Statement, Unique
+from sfumato.policy.rules.tree import (
+    Aggregate,
+    AtLeast,
+    Column,
+    Compare,
+    Condition,
+    Determines,
+    Node,
+    References,
+    Statement,
+    Unique,
+)
 
 _EQUALITY = (Unique, References, Determines, AtLeast)
 

@@ -1,14 +1,14 @@
 """One map from old to new values for columns that change together: keys and everything that refers to them.
 
 Guarantee
-    Without a secret the map is a uniformly random one-to-one map into the domain, drawn anew for every release: equal values stay equal
-    and different ones different, nothing else remains. With a secret it is a function of secret, domain and value only.
+    Without a secret the map is a uniformly random one-to-one map into the domain, drawn anew for every release: equal values stay
+    equal and different ones different, nothing else remains. With a secret it is a function of secret, domain and value only.
 
 Invariants
     I1  New values are ranks without repetition, so the map is one-to-one; unique keys, composite ones too, and references through
         chains and cycles survive without a look at the rows.
-    I2  With a secret, a value inside its own domain moves by a keyed permutation of ranks and cannot collide with another one inside;
-        others are drawn by a keyed hash, and a collision is refused where a rule needs the values apart.
+    I2  With a secret, a value inside its own domain moves by a keyed permutation of ranks and cannot collide with another one
+        inside; others are drawn by a keyed hash, and a collision is refused where a rule needs the values apart.
 
 Cost: linear in the distinct values.
 """
@@ -18,8 +18,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +36,7 @@ from sfumato.methods._sampling.engines import Made, _without_repetition
 from sfumato.methods._sampling.legal import legal
 from sfumato.methods._sampling.levels import Levels, Listed, Spelled, Steps
 from sfumato.policy.bound import Link
-from sfumato.policy.rules.tree import Column, Condition
+from sfumato.policy.rules.tree import Column, Condition, Node
 from sfumato.randomness import Randomness
 
 Codes = NDArray[np.int64]
@@ -57,7 +58,9 @@ class ValueMap:
         return len(pc.unique(self.new)) < len(self.new)
 
 
-def value_map(link: Link, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition], source: Randomness | bytes) -> ValueMap:
+def value_map(
+    link: Link, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition], source: Randomness | bytes
+) -> ValueMap:
     """The map of a link; `conditions` are rules on its root alone, `source` is chance or a secret."""
     old = pc.unique(pa.concat_arrays([pc.drop_null(pc.unique(data.column(column))) for column in link.columns]))
     narrowest = min(facts, key=lambda column: column.length or 1 << 30)
@@ -111,25 +114,19 @@ def rank_of(levels: Levels, text: str) -> int | None:
 
 def single_column(condition: Condition, root: Column, columns: Sequence[Column]) -> Condition:
     """The condition with every column of the link called by its root."""
-    return _renamed(condition, {column: root for column in columns})
+    found = _renamed(condition, dict.fromkeys(columns, root))
+    assert isinstance(found, Condition)
+    return found
 
 
-def _renamed(node: Condition, names: dict[Column, Column]) -> Condition:
-    from dataclasses import fields, replace
-
-    changes = {}
+def _renamed(node: Node, names: Mapping[Column, Column]) -> Node:
+    if isinstance(node, Column):
+        return names.get(node, node)
+    changes: dict[str, Any] = {}
     for entry in fields(node):
         value = getattr(node, entry.name)
-        if isinstance(value, Column):
-            changes[entry.name] = names.get(value, value)
+        if isinstance(value, Node):
+            changes[entry.name] = _renamed(value, names)
         elif isinstance(value, tuple):
-            changes[entry.name] = tuple(_renamed_any(part, names) for part in value)
-        elif hasattr(value, "walk"):
-            changes[entry.name] = _renamed_any(value, names)
+            changes[entry.name] = tuple(_renamed(part, names) if isinstance(part, Node) else part for part in value)
     return replace(node, **changes)
-
-
-def _renamed_any(value: object, names: dict[Column, Column]) -> object:
-    if isinstance(value, Column):
-        return names.get(value, value)
-    return _renamed(value, names) if hasattr(value, "walk") else value  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
 """The free columns of all tables as independent parts, each with the rows it is about, and an engine for each.
 
 Invariants
-    I1  Three-valued logic is monotone: a record that obeys a condition still does not break it when some of its values become null. So
-        values are drawn for every record and nulls put back afterwards; uniqueness only loses members that way.
-    I2  A total leaves nulls out. Parts with totals are made on the rows that count in them; the other rows obey the part's other rules.
+    I1  Three-valued logic is monotone: a record that obeys a condition still does not break it when some of its values become null.
+        So values are drawn for every record and nulls put back afterwards; uniqueness only loses members that way.
+    I2  A total leaves nulls out. Parts with totals are made on the rows that count in them; the others obey the part's other rules.
     I3  Records in which a kept column is null obey what the rules say about the rest (`kleene`).
 
 Whatever cannot be split like this is refused before anything is drawn.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -84,7 +85,7 @@ class FreeColumns:
             own = None if rows is None else rows.get(table)
             count = self.data.count(table) if own is None else len(own)
             replaced = {c.name: self.levels[c] for c in columns if c.table == table}
-            texts = {c.name: self.data.texts(c, own) for c in mentioned if c.table == table}
+            texts: dict[str, Any] = {c.name: self.data.texts(c, own) for c in mentioned if c.table == table}
             weights = {c.name: self._weights(c, own) for c in columns if c.table == table and self._learns(c)} if originals else {}
             found[table] = Source(count, replaced, texts, weights)
         return found
@@ -172,7 +173,7 @@ class FreeColumns:
         found: list[NDArray[np.bool_]] = []
         for clause in counted:
             groups = [_counting(node) for node in clause.body.walk() if isinstance(node, Aggregate)]
-            for columns in groups or [columns_of(clause.body)]:
+            for columns in groups or [list(columns_of(clause.body))]:
                 own = [c for c in columns if c.table == table]
                 if own:
                     found.append(np.logical_or.reduce([self.data.missing(column) for column in own]))

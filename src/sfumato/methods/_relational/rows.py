@@ -57,4 +57,5 @@ class Selected:
 
     def vector(self, column: Column, rows: Rows) -> Vector:
         """The values as numbers, days or texts, in rows without nulls."""
-        return facts(self.texts(column, rows))
+        found: Any = self.texts(column, rows)
+        return facts(found)

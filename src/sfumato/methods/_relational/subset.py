@@ -60,7 +60,7 @@ class _Subset:
         others = set(keep) - below - above
         changed = True
         while changed:  # rule 4
-            changed = any([self._filter(keep, key) for key in self.keys if key.child in others])
+            changed = bool(sum(self._filter(keep, key) for key in self.keys if key.child in others))
         return keep
 
     def _reached(self, start: set[str], *, down: bool) -> set[str]:
@@ -153,7 +153,8 @@ def parent_rows(child: list[pa.ChunkedArray], parent: list[pa.ChunkedArray]) -> 
         there = np.asarray(pc.fill_null(pc.index_in(two, values), -1).to_numpy(), dtype=np.int64)
         unknown |= (here < 0) | np.asarray(pc.is_null(one).to_numpy(), dtype=bool)
         absent |= np.asarray(pc.is_null(two).to_numpy(), dtype=bool)
-        both, joined = np.unique(np.concatenate([label, other]) * (len(values) + 1) + np.concatenate([here, there]), return_inverse=True)
+        whole = np.concatenate([label, other]) * (len(values) + 1) + np.concatenate([here, there]) + 1
+        joined = np.unique(whole, return_inverse=True)[1].astype(np.int64)
         label, other = joined[: len(label)], joined[len(label) :]
     place = np.full(max(int(label.max(initial=0)), int(other.max(initial=0))) + 1, -1, dtype=np.int64)
     place[other[~absent]] = np.flatnonzero(~absent)

@@ -30,10 +30,15 @@ class DatabaseSection(Section):
         rows = {str(entry["table"]): int(entry["rows"]) for entry in view.public["tables"].values()}
         changed = Counter(str(column.table) for column in bound.changed)
         words = (
-            f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all other columns, and which "
-            "cells are empty, are published as they were. Lines are foreign keys; framed tables have new values."
+            f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all other columns, "
+            "and which cells are empty, are published as they were. Lines are foreign keys; framed tables have new values."
         )
-        pieces = [paragraph(words), table_map(bound.schema, rows, dict(changed)), Markup("<h3>New values</h3>"), _replaced(view, bound)]
+        pieces = [
+            paragraph(words),
+            table_map(bound.schema, rows, dict(changed)),
+            Markup("<h3>New values</h3>"),
+            _replaced(view, bound),
+        ]
         pieces += [Markup("<h3>Constraints and rules, checked on every row</h3>"), _constraints(bound)]
         if bound.keep:
             pieces.append(bullets(rule.text for rule in bound.keep))
