@@ -76,7 +76,8 @@ def random_case(seed: int) -> Case:
         TableFacts("alpha", (integer("x"), integer("y"), integer("best", True)), ("x", "y"), foreign_keys=keys[:1]),
         TableFacts(
             "beta", (integer("id"), integer("ax", True), integer("ay", True), integer("boss", True), text("mail"), date("begun"),
-                     date("ended"), integer("total")), ("id",), (("mail",),), keys[1:3], (Condition("order", "begun IS NULL OR begun <= ended"),)
+                     date("ended"), integer("total")), ("id",), (("mail",),), keys[1:3],
+            (Condition("order", "begun IS NULL OR begun <= ended"),)
         ),
         TableFacts(
             "gamma", (integer("n"), integer("b"), integer("amount", True), text("mail")), ("b", "n"), foreign_keys=keys[3:],

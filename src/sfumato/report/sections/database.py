@@ -30,7 +30,7 @@ class DatabaseSection(Section):
         rows = {str(entry["table"]): int(entry["rows"]) for entry in view.public["tables"].values()}
         changed = Counter(str(column.table) for column in bound.changed)
         words = (
-            f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all other columns, "
+            f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all others, "
             "and which cells are empty, are published as they were. Lines are foreign keys; framed tables have new values."
         )
         pieces = [
