@@ -71,7 +71,9 @@ def test_a_secret_makes_new_values_repeatable_and_nothing_else_does(tmp_path: Pa
 def test_a_value_inside_its_domain_cannot_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty keys in a domain of sixty: a permutation, where hashing would collide."""
     monkeypatch.setenv("SHOP_SECRET", SECRET)
-    text = POLICY.replace("columns:", "  deterministic: [customer.id]\n  secret: ${{SHOP_SECRET}}\ncolumns:").replace("[1, 99999]", "[1, 60]")
+    text = POLICY.replace("columns:", "  deterministic: [customer.id]\n  secret: ${{SHOP_SECRET}}\ncolumns:").replace(
+        "[1, 99999]", "[1, 60]"
+    )
     assert {new for _, new in pairs(published(tmp_path, text), "customer", "id")} == {str(n) for n in range(1, 61)}
 
 
@@ -84,7 +86,9 @@ def test_a_collision_of_a_key_is_refused_before_the_load(tmp_path: Path, monkeyp
     assert not (tmp_path / "release.db").exists()
 
 
-@pytest.mark.parametrize(("wanted", "customers"), [('{{customer: "country = \'DE\'"}}', 20), ("{{customer: 10%}}", 6), ("{{orders: 5%}}", None)])
+@pytest.mark.parametrize(
+    ("wanted", "customers"), [("{{customer: \"country = 'DE'\"}}", 20), ("{{customer: 10%}}", 6), ("{{orders: 5%}}", None)]
+)
 def test_a_subset_keeps_references(tmp_path: Path, wanted: str, customers: int | None) -> None:
     publication = published(tmp_path, POLICY.replace("columns:", f"  subset: {wanted}\ncolumns:"))
     target = f"sqlite:///{tmp_path / 'release'}.db"
@@ -94,11 +98,16 @@ def test_a_subset_keeps_references(tmp_path: Path, wanted: str, customers: int |
         assert orders == 12 and count == asked(target, "SELECT count(DISTINCT customer_id) FROM orders")[1][0][0]
     else:
         assert count == customers and 0 < orders < 239
-        chosen = {publication.original.tables["customer"].frame.column("id").to_pylist()[row] for row in publication.release.trace.rows["customer"]}
+        chosen = {
+            publication.original.tables["customer"].frame.column("id").to_pylist()[row]
+            for row in publication.release.trace.rows["customer"]
+        }
         refers = publication.original.tables["orders"].frame.column("customer_id").to_pylist()
         assert orders == sum(entry in chosen for entry in refers)
     assert asked(target, "SELECT count(*) FROM newsletter")[1] == [(9,)]
-    assert asked(target, "SELECT count(*) FROM orders o LEFT JOIN customer c ON c.id = o.customer_id WHERE c.id IS NULL")[1] == [(0,)]
+    assert asked(target, "SELECT count(*) FROM orders o LEFT JOIN customer c ON c.id = o.customer_id WHERE c.id IS NULL")[1] == [
+        (0,)
+    ]
     assert sf.verify(tmp_path / "release", original=f"sqlite:///{tmp_path / 'shop.db'}", target=target).holds
 
 
@@ -151,7 +160,12 @@ def test_check_shows_constraints_and_warns_with_names_that_can_be_accepted(tmp_p
     policy = write_policy(tmp_path, source, f"sqlite:///{tmp_path}/target.db", text)
     shown = sfumato("check", str(policy))
     assert shown.returncode == 0, shown.stderr
-    for words in ("foreign-key:orders(customer_id)", "unique:customer(email)", "orders.ordered <= orders.shipped", "holds in the original"):
+    for words in (
+        "foreign-key:orders(customer_id)",
+        "unique:customer(email)",
+        "orders.ordered <= orders.shipped",
+        "holds in the original",
+    ):
         assert words in shown.stdout
     assert 'rule "orders.shipped - orders.ordered <= 2" is broken 180 time(s)' in shown.stdout
     found = re.findall(r"\[([a-z-]+:[^\]]+)\]", shown.stdout)
@@ -160,7 +174,9 @@ def test_check_shows_constraints_and_warns_with_names_that_can_be_accepted(tmp_p
     document = json.loads(sfumato("check", str(policy), "--json").stdout)
     assert {warning["id"] for warning in document["warnings"]} == set(found)
     assert sfumato("check", str(policy), "--strict").returncode == 2
-    accepted = text.replace("columns:", "  accept: [" + ", ".join(f'"{identifier}"' for identifier in found) + ", gone:x]\ncolumns:")
+    accepted = text.replace(
+        "columns:", "  accept: [" + ", ".join(f'"{identifier}"' for identifier in found) + ", gone:x]\ncolumns:"
+    )
     quiet = sfumato("check", str(write_policy(tmp_path, source, f"sqlite:///{tmp_path}/target.db", accepted)), "--strict")
     assert quiet.returncode == 0 and "warning" not in quiet.stdout and "no longer there: gone:x" in quiet.stdout
 

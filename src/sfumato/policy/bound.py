@@ -122,8 +122,10 @@ class Bound:
     def links(self) -> list[Link]:
         """The maps that will be made: linked columns of which one is replaced, and columns replaced deterministically."""
         fixed = {self.column(name, "data", "deterministic") for name in self.policy.data.deterministic}  # type: ignore[attr-defined]
-        asked = {p for r in self.references for c, p in zip(r.child, r.parent, strict=True) if self.dealt(c, p) and p in self.replaced}
-        alone = [(column,) for column in (*fixed, *asked - fixed) if not any(column in group for group in self.components)]
+        pairs = [pair for r in self.references for pair in zip(r.child, r.parent, strict=True)]
+        asked = {parent for child, parent in pairs if self.dealt(child, parent) and parent in self.replaced}
+        wanted = sorted(fixed | asked, key=str)
+        alone = [(column,) for column in wanted if not any(column in group for group in self.components)]
         found = []
         for group in (*self.components, *alone):
             roots = [column for column in group if column in self.replaced]

@@ -122,10 +122,14 @@ class Linked(Check):
 
 
 def _pairs(seen: Seen, columns: tuple[Column, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """All non-null old and new values of some columns, side by side."""
-    old = pa.chunked_array([chunk for c in columns for chunk in seen.original(c).drop_null().chunks], pa.string())
-    new = pa.chunked_array([chunk for c in columns for chunk in seen.column(c).drop_null().chunks], pa.string())
-    return old, new
+    """Old and new values of some columns side by side, where neither is null."""
+    before, after = [], []
+    for column in columns:
+        old, new = seen.original(column), seen.column(column)
+        both = pc.and_(pc.is_valid(old), pc.is_valid(new))
+        before += pc.filter(old, both).chunks
+        after += pc.filter(new, both).chunks
+    return pa.chunked_array(before, pa.string()), pa.chunked_array(after, pa.string())
 
 
 class Unchanged(Check):
