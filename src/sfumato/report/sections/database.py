@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from sfumato.data.schema_json import schema_from
 from sfumato.policy.bound import Bound
+from sfumato.policy.replacements import Domain, Ordered, Values
 from sfumato.policy.rules.tree import Column
 from sfumato.report.section import Section, bullets, paragraph, table
 from sfumato.report.table_map import table_map
@@ -52,14 +53,23 @@ def _replaced(view: View, bound: Bound) -> Markup:
 
 
 def _row(column: Column, bound: Bound, part: dict[str, object] | None) -> tuple[object, ...]:
-    ((kind, value), *_) = bound.domain(column).declared().items()
-    source = f"{kind} {value}" if len(str(value)) < 60 else kind
+    source = _domain(bound.domain(column))
     if column in bound.mapped:
         link = bound.mapped[column]
         how = "a function of a secret" if link.deterministic else "one map for all linked columns"
         return str(column), source if column == link.root else f"follows {link.root}", how, "equal values stay equal"
     assert part is not None
     return str(column), source, part["engine"], "yes" if part["reads_original"] else "no"
+
+
+def _domain(domain: Domain) -> str:
+    """A domain in a few words."""
+    ((kind, value), *_) = domain.declared().items()
+    if isinstance(domain, Ordered):
+        return f"{kind} {value[0]} … {value[1]}"
+    if isinstance(domain, Values):
+        return f"a list of {len(domain.values)}"
+    return f"{kind} {value}" if len(str(value)) < 60 else kind
 
 
 def _constraints(bound: Bound) -> Markup:
