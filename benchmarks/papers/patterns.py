@@ -5,10 +5,11 @@
 Settings as in the paper: partitions of 100 for the localities (5.4-5.6), of 20 with at most 40,000 steps for queries and privacy
 (5.7-5.9), values between the ends of their partition. The paper's Census extract is not to be had; Adult stands in for it.
 
-What comes out differs from the paper (one seed, 3,000 records): at the paper's σ the clusters are not kept, and perturbation of
-equal distortion clusters better at every σ. A likely reason, not tested here, is that the paper's 4,000 one-way steps stay near the
-data. In 5.7 only half to two thirds of the parts had mixed at σ = 0.25 and 0.4 within 40,000 steps, so those releases lie closer to
-the data than uniform ones; at l = 4 no σ of the grid reaches Mondrian's distortion.
+What comes out differs from the paper (one seed, 3,000 records). 5.6: perturbation of equal distortion clusters better on
+Adult at every σ; `patterns_printed.py` looks for the reason and finds it in the data and in how distortion is summed. 5.7:
+only half to two thirds of the parts had mixed at σ = 0.25 and 0.4 within 40,000 steps; and the least distortion such walks
+reach is about 0.11, at σ = 0.4 (keeping more localities slows the walk down more than it narrows it), so that Mondrian's
+distortion at l = 4, 0.08, has no partner.
 """
 
 from __future__ import annotations

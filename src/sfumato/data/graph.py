@@ -21,6 +21,7 @@ Cost
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -122,6 +123,11 @@ class Graph:
     @property
     def density(self) -> float:
         return self.size / self.pairs if self.pairs else 0.0
+
+    @property
+    def numbering(self) -> str:
+        """A digest of the labels in their order, the same for two readings that number the same people alike."""
+        return hashlib.sha256("\0".join(self.labels or ()).encode()).hexdigest()
 
     @cached_property
     def degrees(self) -> Integers:

@@ -11,6 +11,7 @@ Invariants
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -138,3 +139,24 @@ class Model:
         if status == self._cp.INFEASIBLE:
             return None
         raise TimeoutError("the solver did not decide in time")
+
+    def minimize(self, cost: Linear, guesses: Mapping[Any, int], seed: int, effort: float) -> tuple[list[int] | None, int]:
+        """The cheapest values found (None: none were) and a proven lower bound of their cost; an optimum costs no more than that.
+
+        `effort` is in the solver's own deterministic seconds, so that the answer does not depend on the machine (I1).
+        """
+        self._model.clear_hints()  # type: ignore[no-untyped-call]
+        for variable, value in guesses.items():
+            self._model.add_hint(variable, value)
+        self._model.minimize(self._sum(cost))
+        solver = self._cp.CpSolver()
+        solver.parameters.num_workers = 1  # I1
+        solver.parameters.random_seed = seed % (1 << 31)
+        solver.parameters.max_deterministic_time = effort
+        status = solver.solve(self._model)
+        if status not in (self._cp.OPTIMAL, self._cp.FEASIBLE, self._cp.UNKNOWN):
+            return None, 0
+        proven = math.ceil(solver.best_objective_bound - 1e-6)
+        if status == self._cp.UNKNOWN:
+            return None, proven
+        return [int(solver.value(variable)) for variable in self._variables], proven

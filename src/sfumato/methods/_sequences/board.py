@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 from sfumato.data.classes import group
 from sfumato.data.domain import FloatArray, IntArray
-from sfumato.kernels.joins import box_pairs, chain_classes, number_edges, place_units, settle, tally
+from sfumato.kernels.box_joins import box_pairs
+from sfumato.kernels.joins import number_edges, place_units, settle
+from sfumato.kernels.record_cliques import chain_classes, tally
 from sfumato.methods._sequences.past import Past
 from sfumato.methods._sequences.task import Claim, Task
 

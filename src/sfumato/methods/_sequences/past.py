@@ -18,7 +18,9 @@ import numpy as np
 from sfumato.data.classes import group
 from sfumato.data.domain import FloatArray, IntArray
 from sfumato.data.sequence import Boxes
-from sfumato.kernels.joins import box_pairs, containing, kill_mismatches, signatures
+from sfumato.kernels.box_joins import box_pairs
+from sfumato.kernels.matches import kill_mismatches
+from sfumato.kernels.record_cliques import containing, signatures
 from sfumato.methods._sequences.task import Claim, Task
 from sfumato.randomness import Randomness
 

@@ -1,0 +1,92 @@
+"""How common every number of ties is in a graph that gained edges, what that took, and what it takes at least."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from markupsafe import Markup
+
+from sfumato.data.graph import Graph, Integers
+from sfumato.metrics.graph_change import transitivity
+from sfumato.report.charts import bars, paired_bars
+from sfumato.report.section import Section, paragraph, table
+from sfumato.report.view import View
+
+
+class CommonDegrees(Section):
+    """Added edges beside the fewest possible, and how many people share each number of ties."""
+
+    name: ClassVar[str] = "degrees"
+    title: ClassVar[str] = "How common every number of ties is"
+    order: ClassVar[int] = 21
+
+    def applies(self, view: View) -> bool:
+        return view.form == "graph" and "added_edges" in view.public
+
+    def render(self, view: View) -> Markup:
+        graph = Graph.from_table(view.parts["edges"].table, int(view.public["nodes"]))
+        parts = [paragraph(_added(view, graph)), paragraph(_least(view)), _groups(view, graph)]
+        parts.append(Markup("<h3>People by number of ties</h3>"))
+        parts.append(_compared(view.original, graph) if view.private else bars(_shares(graph), title="Degree distribution"))
+        return Markup("").join(parts)
+
+
+def _added(view: View, graph: Graph) -> str:
+    added = int(view.public["added_edges"])
+    return (
+        f"{graph.size:,} edges among {graph.nodes:,} people are published. Every original edge is among them; "
+        f"{added:,} were added ({added / max(graph.size, 1):.1%} of what is published) and are not marked. "
+        "Nothing was flipped, so there is nothing to undo: counts of ties can only be too high."
+    )
+
+
+def _least(view: View) -> str:
+    added, least = int(view.public["added_edges"]), int(view.public["fewest_added_edges"])
+    how = "a constraint solver proved it" if view.public.get("proof") == "solver" else "counting degrees proves it"
+    said = f"No graph of this kind can add fewer than {least:,} edges ({how})."
+    if added == least:
+        return f"{said} This release adds no more than that: it is the best possible."
+    return f"{said} At most {added - least:,} of the added edges, {(added - least) / added:.1%}, might have been saved."
+
+
+def _groups(view: View, graph: Graph) -> Markup:
+    graphs = {"published": graph} | ({"original": view.original} if view.private else {})
+    figures = {name: _figures(one) for name, one in graphs.items()}
+    rows = [[what, *(figures[name][what] for name in graphs)] for what in figures["published"]]
+    return table(("", *graphs), rows)
+
+
+def _figures(graph: Graph) -> dict[str, str]:
+    degrees, people = np.unique(graph.degrees, return_counts=True)
+    return {
+        "different numbers of ties": f"{len(degrees):,}",
+        "people who share the rarest": f"{int(people.min(initial=graph.nodes)):,}",
+        "largest number of ties": f"{int(degrees.max(initial=0)):,}",
+        "average number of ties": f"{2 * graph.size / max(graph.nodes, 1):.2f}",
+        "transitivity": f"{transitivity(graph):.4f}",
+    }
+
+
+def _bins(top: int) -> list[tuple[int, int, str]]:
+    """0, 1, 2–3, 4–7, …"""
+    edges = [0, 1]
+    while edges[-1] <= top:
+        edges.append(edges[-1] * 2)
+    return [(low, high, str(low) if high == low + 1 else f"{low}–{high - 1}") for low, high in pairwise(edges)]
+
+
+def _share(degrees: Integers, low: int, high: int) -> float:
+    return float(((degrees >= low) & (degrees < high)).sum()) / max(len(degrees), 1)
+
+
+def _shares(graph: Graph) -> list[tuple[str, float, str]]:
+    bins = _bins(int(graph.degrees.max(initial=0)))
+    return [(name, share := _share(graph.degrees, low, high), f"{share:.1%}") for low, high, name in bins]
+
+
+def _compared(original: Graph, graph: Graph) -> Markup:
+    bins = _bins(int(graph.degrees.max(initial=0)))
+    rows = [(name, _share(original.degrees, low, high), _share(graph.degrees, low, high)) for low, high, name in bins]
+    return paired_bars(rows, title="Degree distribution, original and published", names=("original", "published"))
