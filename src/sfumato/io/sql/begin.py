@@ -8,8 +8,8 @@ import sqlite3
 from sfumato.data.database import Schema
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
-from sfumato.io.sql.connect import Link
 from sfumato.io.sql.create import make_table
+from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import listed, quoted
 from sfumato.io.sql.postgres_types import Types
 from sfumato.io.sql.settle import add_constraints, build_indexes
@@ -29,7 +29,9 @@ def begin_load(link: Link, plan: Schema, fingerprint: str, replace: bool) -> jou
             if found and found.fingerprint == fingerprint:
                 return found
             if found and not replace:
-                raise DataError("the target holds an unfinished load of another release", hint="finish that one, or replace its tables")
+                raise DataError(
+                    "the target holds an unfinished load of another release", hint="finish that one, or replace its tables"
+                )
             old = _old_tables(link, plan, replace)
             _rehearse(link, plan, old, replace)
             journal.close(link)
@@ -43,6 +45,7 @@ def _alone(link: Link) -> None:
     import psycopg
 
     link.run("SET lock_timeout = '20s'")
+    link.run("SET statement_timeout = 0")
     try:
         link.run(_LOCK)
     except psycopg.errors.LockNotAvailable:
@@ -113,7 +116,9 @@ def _drop_together(link: Link, tables: set[str]) -> None:
     try:
         link.run(f"DROP TABLE {listed(sorted(tables))}")
     except (psycopg.errors.DependentObjectsStillExist, psycopg.errors.WrongObjectType):
-        raise DataError("something else in the target needs the tables to be replaced", hint="drop it first, or choose an empty target") from None
+        raise DataError(
+            "something else in the target needs the tables to be replaced", hint="drop it first, or choose an empty target"
+        ) from None
 
 
 def _declare_types(link: Link, plan: Schema) -> None:
@@ -125,4 +130,3 @@ def _declare_types(link: Link, plan: Schema) -> None:
             link.run(one.sql)
         elif there != one.sql:
             raise DataError(f"the target has another type called '{one.name}'", hint="choose an empty target")
-

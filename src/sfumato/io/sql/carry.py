@@ -1,8 +1,8 @@
 """A schema in the other dialect: SQLite's tables for PostgreSQL and the other way round.
 
-A type of the target is chosen so that every value to be loaded comes back as it was: SQLite does not enforce what a column declares, so
-a declared DATETIME that holds other things becomes text, and a PostgreSQL numeric of more than fifteen digits becomes text in SQLite.
-Columns linked by a foreign key get one type. What has no counterpart is named in `left_out`.
+A type of the target is chosen so that every value to be loaded comes back as it was: SQLite does not enforce what a column
+declares, so a declared DATETIME that holds other things becomes text, and a PostgreSQL numeric of more than fifteen digits
+becomes text in SQLite. Columns linked by a foreign key get one type. What has no counterpart is named in `left_out`.
 
 Departures: a whole real and an integer are one number in PostgreSQL's numeric types, and PostgreSQL writes 10.0 as 10.
 """
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+
+import pyarrow as pa
 
 from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
@@ -27,27 +29,36 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
         return schema
     types = _types(schema, dialect, tables)
     made = tuple(_table(table, types, dialect) for table in schema.tables)
-    lost = [f"an index of table '{table.name}' is not copied into the other dialect" for table in schema.tables for _ in table.indexes]
+    lost = [
+        f"an index of table '{table.name}' is not copied into the other dialect" for table in schema.tables for _ in table.indexes
+    ]
     lost += [
         f"the default of '{table.name}.{old.name}' is not copied into the other dialect"
         for table, new in zip(schema.tables, made, strict=True)
         for old, column in zip(table.columns, new.columns, strict=True)
         if old.default is not None and column.default is None and not column.identity and old.default.upper() != "NULL"
     ]
-    return replace(schema, tables=made, dialect=dialect, namespace="", types=(), sequences=(), left_out=schema.left_out + tuple(lost))
+    return replace(
+        schema, tables=made, dialect=dialect, namespace="", types=(), sequences=(), left_out=schema.left_out + tuple(lost)
+    )
 
 
 def _types(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> dict[tuple[str, str], str]:
     choose = to_postgres if dialect == "postgresql" else to_sqlite
     types = {
-        (table.name, column.name): choose(table.name, column, tables[table.name].column(column.name))
+        (table.name, column.name): choose(table.name, column, _values(tables[table.name], column))
         for table in schema.tables
         for column in table.columns
     }
     changed = dialect == "postgresql"
     while changed:
-        changed = any([_joined(types, key) for key in schema.foreign_keys])
+        changed = sum(_joined(types, key) for key in schema.foreign_keys) > 0
     return types
+
+
+def _values(table: Table, column: ColumnFacts) -> pa.ChunkedArray:
+    """What will be loaded; a computed column is not."""
+    return pa.chunked_array([], pa.string()) if column.computed else table.column(column.name)
 
 
 def _joined(types: dict[tuple[str, str], str], key: ForeignKey) -> bool:
@@ -64,9 +75,10 @@ def _joined(types: dict[tuple[str, str], str], key: ForeignKey) -> bool:
 
 
 def _table(table: TableFacts, types: Mapping[tuple[str, str], str], dialect: str) -> TableFacts:
-    columns = tuple(_column(table, column, types[table.name, column.name], dialect) for column in table.columns)
-    conditions = [*table.checks, *_choices(table)] if dialect == "sqlite" else list(table.checks)
     turned = for_postgres if dialect == "postgresql" else for_sqlite
+    columns = tuple(_column(table, column, types[table.name, column.name], dialect) for column in table.columns)
+    columns = tuple(replace(column, computed=turned(column.computed, table.names)) for column in columns)
+    conditions = [*table.checks, *_choices(table)] if dialect == "sqlite" else list(table.checks)
     named = tuple(Condition(check_name(table, number, one), turned(one.sql, table.names)) for number, one in enumerate(conditions))
     carried_table = replace(table, columns=columns, checks=named, sql="", indexes=(), constraints=())
     return replace(carried_table, constraints=tuple(_keys(carried_table))) if dialect == "postgresql" else carried_table
@@ -80,7 +92,9 @@ def check_name(table: TableFacts, number: int, check: Condition) -> str:
 def _choices(table: TableFacts) -> list[Condition]:
     """An enumerated type as a condition."""
     return [
-        Condition(f"{table.name}_{column.name}_choices"[-60:], f"{quoted(column.name)} IN ({', '.join(map(literal, column.choices))})")
+        Condition(
+            f"{table.name}_{column.name}_choices"[-60:], f"{quoted(column.name)} IN ({', '.join(map(literal, column.choices))})"
+        )
         for column in table.columns
         if column.kind == "enum"
     ]
@@ -93,10 +107,9 @@ def _column(table: TableFacts, column: ColumnFacts, native: str, dialect: str) -
     else:
         identity = "AUTOINCREMENT" if numbered and table.primary_key == (column.name,) and native == "INTEGER" else ""
     default = None if numbered else default_for(column.default, native, dialect)
-    return replace(
-        column, native=native, default=default, identity=identity, generated=bool(identity), computed="", sequence="", numbering="",
-        collation="", type_name="",
-    )  # fmt: skip
+    generated = bool(identity or column.computed)
+    bare = replace(column, sequence="", numbering="", collation="", type_name="")
+    return replace(bare, native=native, default=default, identity=identity, generated=generated)
 
 
 def _keys(table: TableFacts) -> list[Condition]:

@@ -58,6 +58,11 @@ def to_postgres(table: str, column: ColumnFacts, values: pa.ChunkedArray) -> str
                 hint="load into SQLite, or repair the column",
             )
         return "bytea"
+    if pc.any(pc.match_substring(values, "\0")).as_py():
+        raise DataError(
+            f"column '{column.name}' of table '{table}' holds the character NUL, which PostgreSQL text cannot hold",
+            hint="load into SQLite, or repair the column",
+        )
     plain = unmarked(values)
     for native, pattern in _LADDERS.get(column.kind, ()):
         if _all(plain, pattern) and (native not in ("date", "timestamp without time zone") or _real_days(plain)):

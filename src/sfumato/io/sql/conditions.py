@@ -4,8 +4,8 @@
 '"Unit Price">=(0) AND "Qty" > 0'
 >>> for_sqlite("state::text = ANY (ARRAY['a'::character varying, 'b'::character varying]::text[])", ("state",))
 "state IN ('a', 'b')"
->>> default_for("'x'::character varying", "TEXT", "sqlite"), default_for("now()", "TIMESTAMP", "sqlite"), default_for("f(1)", "TEXT", "sqlite")
-("'x'", 'CURRENT_TIMESTAMP', None)
+>>> [default_for(text, "TEXT", "sqlite") for text in ("'x'::character varying", "now()", "f(1)")]
+["'x'", 'CURRENT_TIMESTAMP', None]
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sfumato.data.database import ColumnFacts, Schema, TableFacts
 from sfumato.io.sql.carry import foreign_key_sql
-from sfumato.io.sql.connect import Link
+from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import listed, literal, quoted
 
 
@@ -23,7 +23,7 @@ def _postgres_column(column: ColumnFacts) -> str:
     if column.collation:
         parts.append(f"COLLATE {column.collation}")
     if column.computed:
-        parts.append(f"GENERATED ALWAYS AS {column.computed} STORED")
+        parts.append(f"GENERATED ALWAYS AS ({column.computed}) STORED")
     elif column.identity:
         parts.append(f"GENERATED {column.identity} AS IDENTITY" + (f" ({column.numbering})" if column.numbering else ""))
     elif column.sequence:
@@ -48,7 +48,9 @@ def _sqlite_column(column: ColumnFacts, numbered: bool) -> str:
     parts = [quoted(column.name), column.native]
     if numbered:
         parts.append("PRIMARY KEY" + (" AUTOINCREMENT" if column.identity == "AUTOINCREMENT" else ""))
-    if column.default is not None and not numbered:
+    if column.computed:
+        parts.append(f"GENERATED ALWAYS AS ({column.computed}) STORED")
+    elif column.default is not None and not numbered:
         parts.append(f"DEFAULT {column.default}")
     return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
 
@@ -66,14 +68,19 @@ def make_table(link: Link, plan: Schema, table: TableFacts) -> list[str]:
     for statement in _sequences_of(plan, table):
         link.run(statement)
     link.run(create_statement(table, link.dialect))
-    return [sentence for one in table.constraints if one.sql.startswith("CHECK") for sentence in _add_check(link, table, one.name, one.sql)]
+    return [
+        sentence
+        for one in table.constraints
+        if one.sql.startswith("CHECK")
+        for sentence in _add_check(link, table, one.name, one.sql)
+    ]
 
 
 def drop_table(link: Link, name: str) -> None:
     """Keys of tables that wait to be replaced themselves may still point here."""
     if link.dialect == "postgresql":
-        pointing = "SELECT conrelid::regclass::text, quote_ident(conname) FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass"
-        for table, constraint in link.rows(pointing, quoted(name)):
+        pointing = "FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass"
+        for table, constraint in link.rows(f"SELECT conrelid::regclass::text, quote_ident(conname) {pointing}", quoted(name)):
             link.run(f"ALTER TABLE {table} DROP CONSTRAINT {constraint}")
     link.run(f"DROP TABLE {quoted(name)}")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from sfumato.data.database import Condition, ForeignKey, Schema, ServerFinding, TableFacts
 from sfumato.io.sql.carry import check_name
-from sfumato.io.sql.connect import Link, connect
 from sfumato.io.sql.introspect import schema_of
+from sfumato.io.sql.link import Link, connect
 from sfumato.io.sql.names import listed, quoted
 from sfumato.io.sql.trouble import plainly
 
@@ -68,7 +68,9 @@ def _examine(asked: _Target, schema: Schema, table: TableFacts, there: TableFact
     yield ServerFinding(table.name, "integrity", (), validated=sound)
     if table.primary_key:
         present = there.primary_key == table.primary_key
-        yield ServerFinding(table.name, "primary key", table.primary_key, "", present, sound, _repeated(asked, table.name, table.primary_key))
+        yield ServerFinding(
+            table.name, "primary key", table.primary_key, "", present, sound, _repeated(asked, table.name, table.primary_key)
+        )
     for columns in table.uniques:
         present = columns in there.uniques
         yield ServerFinding(table.name, "unique", columns, "", present, sound, _repeated(asked, table.name, columns))
@@ -76,7 +78,14 @@ def _examine(asked: _Target, schema: Schema, table: TableFacts, there: TableFact
     for key in table.foreign_keys:
         yield _foreign(asked, key, there, sound)
     for number, check in enumerate(table.checks):
-        yield _check(asked, table, there, check.name if schema.dialect == asked.schema.dialect else check_name(table, number, check), check, sound)
+        yield _check(
+            asked,
+            table,
+            there,
+            check.name if schema.dialect == asked.schema.dialect else check_name(table, number, check),
+            check,
+            sound,
+        )
 
 
 def _repeated(asked: _Target, table: str, columns: tuple[str, ...]) -> int:
@@ -104,7 +113,9 @@ def _foreign(asked: _Target, key: ForeignKey, there: TableFacts, sound: bool) ->
     same = " AND ".join(f"p.{quoted(parent)} = c.{quoted(child)}" for child, parent in pairs)
     orphans = asked.count(key.table, f"{known} AND NOT EXISTS (SELECT 1 FROM {quoted(key.parent)} AS p WHERE {same})")
     validated = sound and found is not None and (key.table, found.name) not in asked.unchecked
-    return ServerFinding(key.table, "foreign key", key.columns, found.name if found else key.name, found is not None, validated, orphans)
+    return ServerFinding(
+        key.table, "foreign key", key.columns, found.name if found else key.name, found is not None, validated, orphans
+    )
 
 
 def _check(asked: _Target, table: TableFacts, there: TableFacts, name: str, check: Condition, sound: bool) -> ServerFinding:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
-from sfumato.io.sql.connect import Link, connect
 from sfumato.io.sql.journal import JOURNAL
+from sfumato.io.sql.link import Link, connect
 from sfumato.io.sql.postgres_schema import postgres_schema
 from sfumato.io.sql.sqlite_schema import sqlite_schema
 from sfumato.io.sql.trouble import plainly
@@ -35,7 +35,10 @@ def _selected(schema: Schema, names: list[str]) -> Schema:
         if name not in known:
             raise DataError(f"the database has no table '{name}'", hint=nearest(name, known))
     lost = [key for table in schema.tables if table.name in names for key in table.foreign_keys if key.parent not in names]
-    sentences = [f"the foreign key of '{k.table}' ({', '.join(k.columns)}) to '{k.parent}' leaves the selection and is not copied" for k in lost]
+    sentences = [
+        f"the foreign key of '{k.table}' ({', '.join(k.columns)}) to '{k.parent}' leaves the selection and is not copied"
+        for k in lost
+    ]
     kept = tuple(_without(table, names) for table in schema.tables if table.name in names)
     used = {column.sequence for table in kept for column in table.columns}
     sequences = tuple(one for one in schema.sequences if one.name in used)
@@ -48,5 +51,4 @@ def _without(table: TableFacts, names: list[str]) -> TableFacts:
         return table
     kept = tuple(key for key in table.foreign_keys if key.parent in names)
     constraints = tuple(one for one in table.constraints if one.name not in {key.name for key in gone})
-    columns = tuple(replace(column, computed="") for column in table.columns) if table.sql else table.columns
-    return replace(table, columns=columns, foreign_keys=kept, constraints=constraints, sql="")
+    return replace(table, foreign_keys=kept, constraints=constraints, sql="")

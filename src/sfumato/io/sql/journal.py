@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sfumato.io.sql.connect import Link
+from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import quoted
 
 JOURNAL = "_sfumato_load"
@@ -54,7 +54,9 @@ def begin(link: Link, fingerprint: str, old: Iterable[str]) -> None:
 def record(link: Link, fingerprint: str, table: str, rows: int, digest: str) -> None:
     """Inside the transaction that completes a table."""
     values = ", ".join([link.mark] * 4)
-    link.run(f"INSERT INTO {quoted(JOURNAL)} (fingerprint, table_name, rows, sha256) VALUES ({values})", fingerprint, table, rows, digest)
+    link.run(
+        f"INSERT INTO {quoted(JOURNAL)} (fingerprint, table_name, rows, sha256) VALUES ({values})", fingerprint, table, rows, digest
+    )
 
 
 def close(link: Link) -> None:

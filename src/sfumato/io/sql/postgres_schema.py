@@ -7,13 +7,17 @@ from collections import defaultdict
 from typing import Any
 
 from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, SequenceFacts, TableFacts
-from sfumato.io.sql.connect import Link
+from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import quoted
 from sfumato.io.sql.postgres_types import Types
 
 _TABLES = """
-SELECT c.oid, c.relname, c.relkind, c.relrowsecurity, EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal)
-FROM pg_class c WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+SELECT c.oid, c.relname, c.relkind, c.relrowsecurity,
+       EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal),
+       EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhrelid = c.oid)
+FROM pg_class c
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND NOT c.relispartition
 ORDER BY c.relname"""
 
 _COLUMNS = """
@@ -26,10 +30,12 @@ SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a
         WHERE a.attidentity <> '' AND n.deptype = 'i' AND n.refobjid = a.attrelid AND n.refobjsubid = a.attnum)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
+WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attrelid, a.attnum"""
 
 _CONSTRAINTS = """
-SELECT k.conrelid, k.conname, k.contype, pg_get_constraintdef(k.oid, true), p.relname, p.relnamespace = quote_ident(current_schema())::regnamespace,
+SELECT k.conrelid, k.conname, k.contype, pg_get_constraintdef(k.oid, true), p.relname,
+       p.relnamespace = quote_ident(current_schema())::regnamespace,
        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u(n, i)
              JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.i),
        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(n, i)
@@ -49,7 +55,8 @@ WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND i.indisva
 ORDER BY i.indrelid, i.indexrelid"""
 
 _SEQUENCE = """
-SELECT c.relname, format_type(q.seqtypid, NULL), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, o.relname, a.attname
+SELECT c.relname, format_type(q.seqtypid, NULL), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,
+       o.relname, a.attname
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid
 LEFT JOIN pg_depend d ON d.objid = q.seqrelid AND d.deptype = 'a' AND d.classid = 'pg_class'::regclass
   AND d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0
@@ -72,7 +79,9 @@ def postgres_schema(link: Link) -> Schema:
         if kind in ("r", "p")
     ]
     namespace = str(link.rows("SELECT current_schema()")[0][0])
-    return Schema(tuple(tables), "postgresql", namespace, types.declared(), tuple(sequences.values()), tuple(_left_out(found, keys)))
+    return Schema(
+        tuple(tables), "postgresql", namespace, types.declared(), tuple(sequences.values()), tuple(_left_out(found, keys))
+    )
 
 
 def _by_table(link: Link, query: str) -> defaultdict[int, list[tuple[Any, ...]]]:
@@ -150,12 +159,14 @@ def _foreign_key(table: str, key: tuple[Any, ...]) -> ForeignKey:
 
 def _left_out(found: list[tuple[Any, ...]], keys: dict[int, list[tuple[Any, ...]]]) -> list[str]:
     sentences = []
-    for oid, name, kind, secured, triggers in found:
+    for oid, name, kind, secured, triggers, heir in found:
         what = {"v": "is a view", "m": "is a materialized view", "f": "is a foreign table"}.get(kind)
         if what:
             sentences.append(f"'{name}' {what} and is not copied")
         if kind == "p":
             sentences.append(f"table '{name}' is partitioned; the copy is one plain table")
+        if heir:
+            sentences.append(f"table '{name}' inherits from another; the copy is a table of its own")
         if secured:
             sentences.append(f"the row security of table '{name}' is not copied")
         if triggers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.data.database import TypeFacts
-from sfumato.io.sql.connect import Link
+from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import literal, quoted
 
 KINDS = {
@@ -17,7 +17,8 @@ KINDS = {
 }  # fmt: skip
 
 _TYPES = """
-SELECT t.oid, t.typname, t.typtype, t.typcategory, t.typbasetype, t.typelem, t.typtypmod, t.typnotnull, t.typrelid, format_type(t.oid, NULL),
+SELECT t.oid, t.typname, t.typtype, t.typcategory, t.typbasetype, t.typelem, t.typtypmod, t.typnotnull, t.typrelid,
+       format_type(t.oid, NULL),
        t.typnamespace = quote_ident(current_schema())::regnamespace
          AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = t.oid AND d.classid = 'pg_type'::regclass AND d.deptype = 'e')
 FROM pg_type t"""

@@ -1,7 +1,7 @@
 """Rows out of a database: each value is the text the server writes for it, a null is a null.
 
-PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values, which are
-spelt by `storage`. All tables come from one snapshot.
+PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values,
+which are spelt by `storage`. All tables come from one snapshot.
 
 Cost: memory of one table twice at most (its text as sent, in pieces of some megabytes, and as columns).
 """
@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.sql.connect import Link, connect
+from sfumato.io.sql.link import Link, connect
 from sfumato.io.sql.names import quoted
 from sfumato.io.sql.storage import affinity, text_column
 from sfumato.io.sql.trouble import plainly
@@ -33,7 +33,9 @@ def read_rows(url: str, schema: Schema, *, progress: Progress | None = None, lim
         return Database(schema, dict(_tables(link, schema, progress, limit)))
 
 
-read_back = read_rows
+def read_back(target: str, schema: Schema, *, progress: Progress | None = None) -> Database:
+    """What stands in a target, by the schema it declares itself (`read_schema(target)`)."""
+    return read_rows(target, schema, progress=progress)
 
 
 def _tables(link: Link, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
@@ -54,18 +56,19 @@ def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
 
 def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
-    query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", quoted(table.name))[0][0]
+    rows_of = quoted(table.name) if divided else f"ONLY {quoted(table.name)}"
+    query = f"SELECT {columns} FROM {rows_of}" + (f" LIMIT {int(limit)}" if limit is not None else "")
     return _joined([_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")], table.names)
 
 
 def _pieces(link: Link, statement: str) -> Iterator[bytearray]:
     """Whole rows, some megabytes at a time.
 
-    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row would cost more than the rest.
+    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row costs more than all else.
     """
     from psycopg import pq
 
-    link.run("SELECT 1")  # begins the transaction whose snapshot all tables share
     server = link.raw.pgconn
     _expect(server.exec_(statement.encode()), pq.ExecStatus.COPY_OUT)
     held = bytearray()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
-from sfumato.io.sql.connect import Link
+from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.trouble import plainly
 
@@ -66,13 +66,13 @@ def _counters(link: Link, plan: Schema) -> None:
 
 
 def _past(link: Link, table: TableFacts, column: str, sequence: str) -> None:
-    """Never backwards: several columns may share a sequence."""
-    link.run(
-        f"SELECT setval({sequence}::regclass, m) FROM (SELECT CASE WHEN q.seqincrement > 0 THEN max(t.{quoted(column)}) "
-        f"ELSE min(t.{quoted(column)}) END AS m, q.seqmin, q.seqmax, q.seqincrement FROM pg_sequence q LEFT JOIN {quoted(table.name)} t ON true "
-        f"WHERE q.seqrelid = {sequence}::regclass GROUP BY q.seqincrement, q.seqmin, q.seqmax) s "
-        f"WHERE m BETWEEN seqmin AND seqmax AND (m - coalesce(pg_sequence_last_value({sequence}::regclass), m)) * sign(seqincrement) >= 0"
-    )
+    """Never backwards, since several columns may share a sequence; a number out of its bounds leaves it alone."""
+    name = quoted(column)
+    far = f"SELECT CASE WHEN q.seqincrement > 0 THEN max({name}) ELSE min({name}) END FROM {quoted(table.name)}"
+    link.run(f"""
+        SELECT setval(q.seqrelid, f.number) FROM pg_sequence q CROSS JOIN LATERAL ({far}) AS f(number)
+        WHERE q.seqrelid = {sequence}::regclass AND f.number BETWEEN q.seqmin AND q.seqmax
+          AND (f.number - coalesce(pg_sequence_last_value(q.seqrelid), f.number)) * sign(q.seqincrement) >= 0""")
 
 
 def _sqlite_holds(link: Link) -> None:

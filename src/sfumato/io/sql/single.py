@@ -1,8 +1,9 @@
-"""Tables in databases, through SQLAlchemy: the only home of SQL drivers. The source is only read."""
+"""One table of a database, through SQLAlchemy. The source is only read."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ def read_sql(url: str, table: str) -> pa.Table:
     if not table:
         raise DataError("an SQL source needs the name of a table", hint="add 'table: NAME' under data")
     try:
-        engine = sa.create_engine(url)
+        engine = sa.create_engine(_with_driver(url))
         with engine.connect() as connection:
             columns = [column["name"] for column in sa.inspect(connection).get_columns(table)]
             query: Any = sa.select(*(sa.column(name) for name in columns)).select_from(sa.table(table))
@@ -40,6 +41,18 @@ def read_sql(url: str, table: str) -> pa.Table:
     if not rows:
         raise DataError(f"table '{table}' has no rows", hint="give a table with at least one record")
     return _columns(columns, list(zip(*rows, strict=True)))
+
+
+def _with_driver(url: str) -> Any:
+    """PostgreSQL through the driver we bring; a SQLite file that is not there is not made."""
+    import sqlalchemy as sa
+
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() == "sqlite" and parsed.database and not Path(parsed.database).exists():
+        raise DataError("the file of the SQLite database does not exist", hint="check the path after sqlite:///")
+    return parsed
 
 
 def _columns(names: list[str], values: list[tuple[object, ...]]) -> pa.Table:

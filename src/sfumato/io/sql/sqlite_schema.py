@@ -6,14 +6,15 @@ import re
 from typing import Any
 
 from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, TableFacts
-from sfumato.io.sql.connect import Link
+from sfumato.io.sql.link import Link
 from sfumato.io.sql.names import literal
 from sfumato.io.sql.storage import affinity
-from sfumato.io.sql.tokens import checks, words
+from sfumato.io.sql.tokens import checks, computed, words
 
 _KINDS = (
-    ("BOOL", "boolean"), ("DATETIME", "timestamp"), ("TIMESTAMP", "timestamp"), ("DATE", "date"), ("TIME", "time"), ("JSON", "json"),
-    ("UUID", "uuid"), ("GUID", "uuid"), ("DECIMAL", "decimal"), ("NUMERIC", "decimal"), ("MONEY", "decimal"), ("BINARY", "binary"),
+    ("BOOL", "boolean"), ("DATETIME", "timestamp"), ("TIMESTAMP", "timestamp"), ("DATE", "date"), ("TIME", "time"),
+    ("JSON", "json"), ("UUID", "uuid"), ("GUID", "uuid"), ("DECIMAL", "decimal"), ("NUMERIC", "decimal"), ("MONEY", "decimal"),
+    ("BINARY", "binary"),
 )  # fmt: skip
 _BY_AFFINITY = {"INTEGER": "integer", "TEXT": "text", "BLOB": "binary", "REAL": "float", "NUMERIC": "decimal"}
 _BOUND = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
@@ -35,7 +36,9 @@ def _table(link: Link, name: str, names: dict[str, str], strict: bool) -> TableF
     primary = tuple(row[1] for row in sorted((row for row in info if row[5]), key=lambda row: row[5]))
     alias = _rowid_alias(link, name, info, primary)
     columns = tuple(_column(row, primary, alias, sql, strict) for row in info if row[6] != 1)
-    indexes = link.rows("SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", name)
+    indexes = link.rows(
+        "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", name
+    )
     keys = _foreign_keys(link, name, names, {row[1].lower(): row[1] for row in info})
     conditions = tuple(Condition(label, text) for label, text in checks(sql))
     return TableFacts(name, columns, primary, _uniques(link, name), keys, conditions, sql, tuple(str(row[0]) for row in indexes))
@@ -67,7 +70,7 @@ def _column(row: tuple[Any, ...], primary: tuple[str, ...], alias: str, sql: str
         default=default,
         generated=bool(identity) or hidden in (2, 3),
         identity=identity,
-        computed="computed by the server" if hidden in (2, 3) else "",
+        computed=computed(sql)[name.lower()] if hidden in (2, 3) else "",
     )
 
 

@@ -1,8 +1,9 @@
 r"""SQLite keeps a storage class with every value, whatever the column declares; as text it must survive.
 
-A value is written plainly when its column's affinity gives it back as it was: numbers in numeric columns, text in text columns, text and
-canonical numbers in columns without affinity. Everything else carries a mark: ``\x`` bytes in hex (as PostgreSQL writes bytea), ``\i`` an
-integer, ``\r`` a real, ``\t`` a text. A text that looks marked is marked itself, so that `encode` and `decode` are inverse.
+A value is written plainly when its column's affinity gives it back as it was: numbers in numeric columns, text in text
+columns, text and canonical numbers in columns without affinity. Everything else carries a mark: ``\x`` bytes in hex (as
+PostgreSQL writes bytea), ``\i`` an integer, ``\r`` a real, ``\t`` a text. A text that looks marked is marked itself, so that
+`encode` and `decode` are inverse.
 
 >>> [encode(value, "BLOB") for value in (5, 5.0, "5", "five", b"\x05")]
 ['5', '5.0', '\\t5', 'five', '\\x05']
@@ -33,7 +34,12 @@ _NUMERIC = ("INTEGER", "REAL", "NUMERIC")
 def affinity(declared: str) -> str:
     """SQLite's own five rules, in its order."""
     name = declared.upper()
-    for signs, found in ((("INT",), "INTEGER"), (("CHAR", "CLOB", "TEXT"), "TEXT"), (("BLOB",), "BLOB"), (("REAL", "FLOA", "DOUB"), "REAL")):
+    for signs, found in (
+        (("INT",), "INTEGER"),
+        (("CHAR", "CLOB", "TEXT"), "TEXT"),
+        (("BLOB",), "BLOB"),
+        (("REAL", "FLOA", "DOUB"), "REAL"),
+    ):
         if any(sign in name for sign in signs):
             return found
     return "NUMERIC" if name else "BLOB"
@@ -106,5 +112,9 @@ def stored_column(column: pa.Array, kind: str) -> list[Any]:
     values = column.to_pylist()
     if kind == "TEXT" and not pc.any(pc.starts_with(column, "\\")).as_py():
         return list(values)
+    if kind == "INTEGER" and pc.all(pc.match_substring_regex(column, "^-?[0-9]{1,18}$"), min_count=0).as_py():
+        return list(column.cast(pa.int64()).to_pylist())
+    if kind == "REAL" and pc.all(pc.match_substring_regex(column, r"^-?[0-9]+\.[0-9]+$"), min_count=0).as_py():
+        return list(column.cast(pa.float64()).to_pylist())
     rule: Callable[[str | None], Any] = partial(decode, kind=kind)
     return list(map(rule, values))

@@ -53,6 +53,24 @@ def checks(sql: str) -> list[tuple[str, str]]:
     return found
 
 
+def computed(sql: str) -> dict[str, str]:
+    """Expression of every computed column in a CREATE TABLE, by the name of the column in small letters.
+
+    >>> computed("CREATE TABLE t (a INT, [b] INT GENERATED ALWAYS AS (a * (2)) STORED, c AS (a || ','), PRIMARY KEY (a))")
+    {'b': 'a * (2)', 'c': "a || ','"}
+    """
+    read = [token for token in tokens(sql) if token[0] != "space"]
+    found, depth, name = {}, 0, ""
+    for at, (_, text, _, _) in enumerate(read):
+        if depth == 1 and read[at - 1][1] in ("(", ","):
+            name = bare(text).lower()
+        if depth == 1 and text.upper() == "AS" and at + 1 < len(read) and read[at + 1][1] == "(":
+            begin, end = _inside(read, at + 1)
+            found[name] = sql[begin:end].strip()
+        depth += (text == "(") - (text == ")")
+    return found
+
+
 def _inside(read: list[tuple[str, str, int, int]], opening: int) -> tuple[int, int]:
     """What lies between an opening parenthesis and its partner."""
     depth = 0

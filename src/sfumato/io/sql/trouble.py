@@ -75,7 +75,12 @@ def _postgres(error: Any, doing: str) -> DataError:
 
 
 def _class_of(state: str) -> tuple[str, str]:
-    families = {"22": "a value does not fit its column", "23": "a constraint does not hold", "08": "the connection was lost", "53": "the server lacks resources"}
+    families = {
+        "22": "a value does not fit its column",
+        "23": "a constraint does not hold",
+        "08": "the connection was lost",
+        "53": "the server lacks resources",
+    }
     return families.get(state[:2], f"the server refuses (SQLSTATE {state})"), ""
 
 

@@ -1,8 +1,9 @@
 """`load`: all tables into the target by its bulk path, one transaction per table, resumable.
 
-Invariants: (1) before the first table everything that can be refused is refused, with nothing changed. (2) A table is dropped (if it is
-replaced), created, filled and noted in the journal in one transaction, so that after a crash each table is as before or complete.
-(3) The last transaction settles keys, counters and the journal together, so that a target without a journal is finished.
+Invariants: (1) before the first table everything that can be refused is refused, with nothing changed. (2) A table is
+dropped (if it is replaced), created, filled and noted in the journal in one transaction, so that after a crash each table is
+as before or complete. (3) The last transaction settles keys, counters and the journal together, so that a target without a
+journal is finished.
 
 Cost: a pass over the columns to write CSV, and the server's own COPY.
 """
@@ -24,8 +25,8 @@ from sfumato.io.sql import journal
 from sfumato.io.sql.begin import begin_load
 from sfumato.io.sql.carry import carried
 from sfumato.io.sql.carry_types import respelt
-from sfumato.io.sql.connect import Link, connect, same_database
 from sfumato.io.sql.create import drop_table, make_table
+from sfumato.io.sql.link import Link, connect, same_database
 from sfumato.io.sql.names import listed, quoted
 from sfumato.io.sql.rows import Progress
 from sfumato.io.sql.settle import settle
@@ -140,7 +141,8 @@ def _same_rows(table: TableFacts, frame: pa.Table, rows: int, digest: str) -> No
         found.update(csv_piece(batch))
     if rows != frame.num_rows or digest != found.hexdigest():
         raise DataError(
-            f"the target holds an unfinished load with other rows in table '{table.name}'", hint="empty the target, or replace its tables"
+            f"the target holds an unfinished load with other rows in table '{table.name}'",
+            hint="empty the target, or replace its tables",
         )
 
 
@@ -190,4 +192,6 @@ def _insert(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
 
 def _counted(table: TableFacts, rows: int, frame: pa.Table) -> None:
     if rows != frame.num_rows:
-        raise DataError(f"table '{table.name}' took {rows} rows instead of {frame.num_rows}", hint="check the triggers and rules of the target")
+        raise DataError(
+            f"table '{table.name}' took {rows} rows instead of {frame.num_rows}", hint="check the triggers and rules of the target"
+        )

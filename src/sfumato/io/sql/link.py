@@ -1,8 +1,8 @@
 """A way into a database: the source is opened so that it can only be read, and no message carries the URL.
 
-Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables; SQLite: file
-opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates, UTC, hex bytes,
-shortest exact floats).
+Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables;
+SQLite: file opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates,
+UTC, hex bytes, shortest exact floats). Row security that would hide rows is an error, not a smaller table.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ SPELLING = {
     "extra_float_digits": "3",
     "lc_monetary": "C",
     "xmloption": "content",
+    "row_security": "off",
 }
 
 
@@ -82,7 +83,9 @@ def _parsed(url: str) -> Any:
     try:
         return sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
-        raise DataError("the URL of the database cannot be understood", hint="write postgresql://user@host/name or sqlite:///path") from None
+        raise DataError(
+            "the URL of the database cannot be understood", hint="write postgresql://user@host/name or sqlite:///path"
+        ) from None
 
 
 @contextlib.contextmanager
@@ -104,7 +107,7 @@ def _postgres(url: str, write: bool, namespace: str | None) -> Any:
     options = {"connect_timeout": "10", "application_name": "sfumato"} | options
     named = address.translate_connect_args(username="user", database="dbname")
     try:
-        raw = psycopg.connect(**named, **options, client_encoding="UTF8", autocommit=True)
+        raw = psycopg.connect(**(named | options | {"client_encoding": "UTF8", "autocommit": True}))
     except psycopg.OperationalError as error:
         raise connecting(error) from None
     except psycopg.Error:
@@ -152,15 +155,29 @@ def _sqlite(url: str, write: bool) -> sqlite3.Connection:
     with plainly("opening the database"):
         raw = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
         try:
-            raw.execute("PRAGMA foreign_keys = OFF")
-            raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-            if not write:
-                raw.execute("BEGIN")
-                raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            _prepare_sqlite(raw, write)
+        except sqlite3.OperationalError as error:
+            raw.close()
+            if not write and error.sqlite_errorname in ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
+                raise _unfinished() from None
+            raise
         except BaseException:
             raw.close()
             raise
     return raw
+
+
+def _prepare_sqlite(raw: sqlite3.Connection, write: bool) -> None:
+    raw.execute("PRAGMA foreign_keys = OFF")
+    if not write:
+        raw.execute("BEGIN")
+    raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+
+
+def _unfinished() -> DataError:
+    """Only a writer may roll a crashed transaction back, and a source is not written."""
+    what = "opening the database: a program that was writing the file was cut off"
+    return DataError(what, hint="open the file once with that program, which repairs it, or run the load again")
 
 
 def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | None] = (None, None)) -> bool:
@@ -173,7 +190,10 @@ def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | N
         if all(path.exists() for path in paths):
             return os.path.samefile(*paths)
         return os.path.realpath(paths[0]) == os.path.realpath(paths[1])
-    (cluster, started, *place), (other_cluster, other_started, *other_place) = _identity(one, namespaces[0]), _identity(other, namespaces[1])
+    (cluster, started, *place), (other_cluster, other_started, *other_place) = (
+        _identity(one, namespaces[0]),
+        _identity(other, namespaces[1]),
+    )
     same_server = cluster == other_cluster if cluster and other_cluster else started == other_started
     return same_server and place == other_place
 
