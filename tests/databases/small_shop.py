@@ -41,7 +41,10 @@ def make_shop(path: Path, customers: int = 60) -> str:
             for n in range(1, customers + 1)
         ]
         connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?, ?)", people)
-        orders = [(n, n % customers + 1, f"2021-03-{n % 28 + 1:02d}", "2021-04-05" if n % 4 else None, n % 97) for n in range(1, 4 * customers)]
+        orders = [
+            (n, n % customers + 1, f"2021-03-{n % 28 + 1:02d}", "2021-04-05" if n % 4 else None, n % 97)
+            for n in range(1, 4 * customers)
+        ]
         connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", orders)
         connection.executemany(
             "INSERT INTO newsletter VALUES (?, ?)", [(f"p{n}@home.test", "2020-01-01") for n in range(1, customers, 7)]

@@ -32,7 +32,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     if is_unfinished(read, out):
         if not as_json:
             click.echo(f"{out} was published under this policy; going on with the load")
-        _load(read, out, replace, as_json, {})
+        _load(read, out, replace, as_json, {"out": out})
         return
     with progress_bar(quiet=as_json) as progress:
         publication = publish(read, options.pop("data"), progress=progress, **options)

@@ -9,7 +9,7 @@ from sfumato.report.charts import INK, SOFT, TERRA
 
 _WIDE, _HIGH, _GAP, _ROOM = 150, 40, 14, 60
 _BOX = Markup(
-    '<g><title>{title}</title>'
+    "<g><title>{title}</title>"
     '<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="4" fill="#fff" stroke="{ink}" stroke-width="{line}"/>'
     '<text x="{tx}" y="{ty}" class="l">{name}</text><text x="{tx}" y="{sy}" class="v">{below}</text></g>'
 )
@@ -18,8 +18,8 @@ _LINE = Markup(
     "<title>{title}</title></path>"
 )
 _PICTURE = Markup(
-    '<div class="scroll"><svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" style="max-width:none" role="img" aria-label="tables and their foreign keys">'
-    "{inside}</svg></div>"
+    '<div class="scroll"><svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" style="max-width:none" role="img" '
+    'aria-label="tables and their foreign keys">{inside}</svg></div>'
 )
 
 
