@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,25 +26,28 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     yield f"sqlite:///{tmp_path / 'target.db'}" if request.param == "sqlite" else request.getfixturevalue("fresh")()
 
 
+KILLED = """
+import os, signal, sys
+import sfumato as sf
+from sfumato.publication import load_release
+
+policy, out, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
+steps = iter(range(1, 1000))
+
+def progress(done, what):
+    if next(steps) == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sf.publish(policy, seed=1).write(out, report=False)
+load_release(policy, out, progress=progress)
+"""
+
+
 def killed_while_loading(policy: Path, out: Path, step: int) -> bool:
-    """The whole of `publish` in a child that dies when the load tells of its progress for the nth time."""
-    child = os.fork()
-    if child == 0:
-        steps = iter(range(1, 1000))
-
-        def progress(_done: float, _what: str) -> None:
-            if next(steps) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        try:
-            sf.publish(policy, seed=1).write(out, report=False)
-            load_release(policy, out, progress=progress)
-            os._exit(0)
-        except BaseException:
-            os._exit(3)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-    return os.WIFSIGNALED(status)
+    """The whole of `publish` in a process that dies when the load tells of its progress for the nth time."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(policy), str(out), str(step)], capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode == -signal.SIGKILL
 
 
 def rows(url: str) -> dict[str, int]:
