@@ -45,7 +45,8 @@ load_release(policy, out, progress=progress)
 
 def killed_while_loading(policy: Path, out: Path, step: int) -> bool:
     """The whole of `publish` in a process that dies when the load tells of its progress for the nth time."""
-    done = subprocess.run([sys.executable, "-c", KILLED, str(policy), str(out), str(step)], capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-c", KILLED, str(policy), str(out), str(step)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode == -signal.SIGKILL
 
@@ -60,7 +61,7 @@ def rows(url: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("step", [1, 3, 5])
 def test_killed_in_the_load_and_finished_by_the_same_command(tmp_path: Path, target: str, step: int) -> None:
     source = make_shop(tmp_path / "shop.db")
     before = (tmp_path / "shop.db").read_bytes()
