@@ -2,13 +2,18 @@
 
     python benchmarks/baskets_speed.py walks
     python benchmarks/baskets_speed.py million [records]
+    python benchmarks/baskets_speed.py publish [records]
 """
 
 from __future__ import annotations
 
+import os
 import resource
+import subprocess
 import sys
+import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +29,13 @@ from sfumato.methods._nonreciprocal.voting import expected_error_rate, vote
 from sfumato.randomness import Randomness
 
 K = 16
+POLICY = f"""\
+version: 1
+data: {{kind: baskets, source: baskets.dat}}
+protect:
+  - k-anonymity: {{k: {K}}}
+method: {{nonreciprocal: {{}}}}
+"""
 
 
 def walks() -> None:
@@ -79,8 +91,36 @@ def million(count: int) -> None:
     write_csv(f"baskets-scale-{count}", ("records", "k", "step", "cpu_s", "peak_gb"), rows)
 
 
+def publish(count: int) -> None:
+    """The commands as users run them: publish with audit and report, verify alone, verify with the original."""
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        desk = Path(place)
+        _write_fimi(synthetic(count), desk / "baskets.dat")
+        (desk / "policy.yaml").write_text(POLICY)
+        for command in ("publish policy.yaml --out out", "verify out", "verify out --original baskets.dat"):
+            rows.append([count, K, f"sfumato {command}", *_measured([sys.executable, "-m", "sfumato", *command.split()], desk)])
+            print(*rows[-1], flush=True)
+    write_csv(f"baskets-publish-{count}", ("records", "k", "command", "cpu_s", "peak_gb"), rows)
+
+
+def _write_fimi(sets: Sets, path: Path) -> None:
+    with path.open("w") as file:
+        for begin, end in pairwise(sets.starts.tolist()):
+            file.write(" ".join(map(str, sets.items[begin:end].tolist())) + "\n")
+
+
+def _measured(command: list[str], place: Path) -> tuple[str, str]:
+    """CPU seconds and peak memory in GB of one command."""
+    process = subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed")
+    return f"{used.ru_utime + used.ru_stime:.1f}", f"{used.ru_maxrss / 2**20:.2f}"
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "walks":
         walks()
     else:
-        million(int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000)
+        {"million": million, "publish": publish}[sys.argv[1]](int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000)

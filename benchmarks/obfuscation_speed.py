@@ -90,9 +90,10 @@ def whole(count: int, limit: float) -> tuple[float, str]:
     def work() -> None:
         for part in problem.parts:
             engine = Blocks(problem, part, "IG", count)
-            found = engine._solved(next(iter(solver_blocks.blocks(count, count, "IG", Randomness(1)))),
-                                   {c: np.zeros(count, dtype=np.int64) for c in part.columns}, Randomness(1))  # fmt: skip
-            said.append("none" if found is None else "/".join(str(len(np.unique(codes))) for codes in found.values()))
+            (block,) = solver_blocks.blocks(count, count, "IG", Randomness(1))
+            empty = {column: np.zeros(count, dtype=np.int64) for column in part.columns}
+            found = engine.answer(solver_blocks.task(block, empty, Randomness(1), may_stay=False))
+            said.append("none" if found is None else "/".join(str(len(np.unique(codes))) for codes in found.codes.values()))
 
     seconds, _ = clocked(work)
     return seconds, " ".join(said)

@@ -345,10 +345,22 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
+        """Nothing that could be judged is violated; `complete` says whether everything could be."""
         return all(finding.holds for finding in self.findings)
 
+    @property
+    def open(self) -> tuple[Finding, ...]:
+        """Claims that the evidence at hand neither shows nor refutes."""
+        return tuple(finding for finding in self.findings if not finding.judged)
+
+    @property
+    def complete(self) -> bool:
+        return not self.open
+
     def to_json(self) -> dict[str, Any]:
-        return {"holds": self.holds, "findings": [finding.to_json() for finding in self.findings]}
+        findings = [finding.to_json() for finding in self.findings]
+        not_judged = [finding.model for finding in self.open]
+        return {"holds": self.holds, "complete": self.complete, "not_judged": not_judged, "findings": findings}
 
 
 def verify(

@@ -44,13 +44,15 @@ def test_truncated_walk_equals_its_twin(seed: int, limit: int) -> None:
         assert owner.tolist() == walks.plain_truncated_walk(rows, words, limit)
 
 
+@pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7])
-def test_votes_equal_the_dense_count(k: int) -> None:
+def test_votes_equal_the_dense_count(k: int, turned: bool) -> None:
     rng = np.random.default_rng(k)
     sets = random_sets(rng, 30, 11)
     members = np.stack([rng.permutation(30)[:k] for _ in range(30)]).astype(np.int32)
-    starts, base, doubt_starts, doubt, threshold, distance = votes.vote(sets.starts, sets.items, members, sets.width)
-    want_base, want_doubt, want_distance = votes.plain_vote(sets.dense(), members)
+    rates = rng.random((11, 2 * k + 2)).astype(np.float32) if turned else np.zeros((0, 0), dtype=np.float32)
+    starts, base, doubt_starts, doubt, threshold, distance = votes.vote(sets.starts, sets.items, members, sets.width, rates)
+    want_base, want_doubt, want_distance = votes.plain_vote(sets.dense(), members, rates if turned else None)
     for begin, items, want in ((starts, base, want_base), (doubt_starts, doubt, want_doubt)):
         for row in range(30):
             assert items[begin[row] : begin[row + 1]].tolist() == np.flatnonzero(want[row]).tolist()

@@ -224,6 +224,22 @@ def test_tables_of_somebody_else_are_not_replaced(postgres: Server, tmp_path: Pa
     assert tables_in(url) == before
 
 
+def test_names_in_sqlite_have_no_case(tmp_path: Path) -> None:
+    for name, statement in (
+        ("people", "TABLE people (a TEXT)"),
+        ("shouted", "TABLE PEOPLE (b TEXT)"),
+        ("seen", "VIEW people AS SELECT 1"),
+    ):
+        with sqlite3.connect(tmp_path / f"{name}.db") as connection:
+            connection.execute(f"CREATE {statement}")
+    data = whole(f"sqlite:///{tmp_path}/people.db")
+    shouted, seen = f"sqlite:///{tmp_path}/shouted.db", f"sqlite:///{tmp_path}/seen.db"
+    assert "already" in refused(lambda: load(shouted, data.schema, data.tables, fingerprint="f"))
+    load(shouted, data.schema, data.tables, fingerprint="f", replace=True)
+    assert [(table.name, table.names) for table in read_schema(shouted).tables] == [("people", ("a",))]
+    assert "view" in refused(lambda: load(seen, data.schema, data.tables, fingerprint="f", replace=True))
+
+
 def test_what_others_need_is_not_swept_away(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
     data = whole(real("chinook", tmp_path))
     url = postgres.database()
@@ -257,6 +273,16 @@ def test_a_function_the_target_does_not_know(postgres: Server) -> None:  # noqa:
     assert "'odd'" in said
     assert "function" in said
     assert tables_in(target) == []
+
+
+def test_a_foreign_key_to_columns_that_are_not_unique(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+    with sqlite3.connect(tmp_path / "odd.db") as connection:
+        connection.executescript("CREATE TABLE p (a TEXT); CREATE TABLE c (a TEXT REFERENCES p (a)); INSERT INTO c VALUES (NULL)")
+    data, target = whole(f"sqlite:///{tmp_path}/odd.db"), fresh()
+    for url in (target, f"sqlite:///{tmp_path}/copy.db"):
+        assert "not unique" in refused(lambda url=url: load(url, data.schema, data.tables, fingerprint="f"))
+    assert tables_in(target) == []
+    assert not (tmp_path / "copy.db").exists()
 
 
 def test_a_sequence_of_somebody_else_is_not_taken(postgres: Server) -> None:  # noqa: F811

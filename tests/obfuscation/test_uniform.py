@@ -36,6 +36,10 @@ ENGINES = [
     ("totals per group", {"a": SMALL, "b": SMALL}, ["sum(a by g) = 2", "a <= b"], 3, GIVEN),
     ("shuffle", {"h": {"integers": [1, 3]}}, ["same_multiset(h)"], 3, GIVEN),
     ("one draw per determining value", {"a": SMALL}, ["g determines a"], 3, GIVEN),
+    ("one draw per determining value", {"a": SMALL, "b": {"integers": [0, 1]}}, ["a determines b"], 3, None),
+    ("one draw per determining value", {"a": {"integers": [0, 1]}, "b": SMALL}, ["a determines b", "b != 2"], 3, None),
+    ("filled classes", {"a": SMALL}, ["at_least(2, a)"], 5, None),
+    ("filled classes", {"a": {"integers": [0, 1]}, "b": {"integers": [0, 1]}}, ["at_least(2, a, b)"], 4, None),
     ("interval per record", {"a": SMALL}, ["a <= h", "a + 1 >= original.h"], 3, GIVEN),
 ]
 
@@ -151,3 +155,44 @@ def test_ranks_are_functions_of_key_and_record():
     whole = ranks(b"k" * 16, 1000, np.arange(100))
     assert (ranks(b"k" * 16, 1000, np.array([7, 3, 99])) == whole[[7, 3, 99]]).all()
     assert (ranks(b"j" * 16, 1000, np.arange(100)) != whole).any()
+
+
+@pytest.mark.parametrize("values", [np.array([(a, b) for a in range(6) for b in range(5)]), np.array([[0, 0], [7, 1], [3, 9]])])
+def test_characteristic_functions_on_a_grid_and_listed_agree_with_the_definition(values):
+    from sfumato.methods._sampling.characteristic import Characteristic
+
+    weights = np.arange(1, len(values) + 1) / np.arange(1, len(values) + 1).sum()
+    points = np.random.default_rng(1).uniform(-3, 3, (700, 2))
+    waves = np.exp(1j * (points @ values.T))
+    value, slope = Characteristic(values, weights).with_slopes(points)
+    assert np.allclose(value, waves @ weights)
+    assert np.allclose(slope, 1j * waves @ (values * weights[:, None]))
+    assert np.allclose(Characteristic(values, weights).at(points), value)
+
+
+def test_totals_of_two_columns_that_exclude_each_other_are_still_found():
+    from sfumato.errors import Infeasible
+
+    asked = problem({"a": {"integers": [0, 3]}, "b": {"integers": [0, 3]}}, ["a = b", "sum(a) = 20", "sum(b) = 22"], 20)
+    with pytest.raises(Infeasible):
+        exact(asked, asked.parts[0])
+
+
+def test_many_records_with_few_or_many_values():
+    """Counts that are cut off far out (I2 of `occupancy`): the number of used values has the law of the exact count."""
+    from math import comb
+
+    from sfumato.methods._sampling.occupancy import Occupancy
+
+    assert Occupancy.made(10_000, 3, 3_000, 1) is None  # large classes of few values: declined, not guessed
+    for records, values, least, rights in [(3000, 40, 1, 5), (3000, 2000, 4, 1), (3000, 5, 2, 3)]:
+        drawn = Occupancy.made(records, values, least, rights).draw(Randomness(seed=3))
+        often = np.bincount(drawn, minlength=values)
+        assert often.sum() == records
+        assert often[often > 0].min() >= least
+    few, cells = Occupancy.made(6, 3, 2, 2), Counter()
+    random = Randomness(seed=4)
+    for _ in range(3000):
+        cells[len(np.unique(few.draw(random)))] += 1
+    ways = {1: 3 * 2, 2: 3 * 4 * (2 * comb(6, 2) + comb(6, 3)), 3: 8 * 90}
+    assert p_value(cells, {used: 3000 * way / sum(ways.values()) for used, way in ways.items()}) > 1e-4

@@ -24,6 +24,7 @@ from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
 from sfumato.data.worlds import WITHHELD, Worlds
 from sfumato.errors import PolicyError
+from sfumato.methods._nonreciprocal.needs import Needs
 from sfumato.methods._nonreciprocal.orders import ORDERS
 from sfumato.methods._nonreciprocal.rings import members
 from sfumato.methods._nonreciprocal.shifts import spaced
@@ -48,14 +49,15 @@ class ReExecution(Attack):
         method = Nonreciprocal(**choice.parameters)
         if method.labels == "shift":
             raise PolicyError("rings arranged by label fall to any re-execution", where=self.target, hint="see docs/limits.md")
-        return play(policy.data.read(self.original), published, method.order, int(folder.public["degree"]))
+        balance = method.allowance(Needs.of(claim.model for claim in policy.claims))
+        return play(policy.data.read(self.original), published, method.order, int(folder.public["degree"]), balance)
 
 
-def play(original: Baskets, published: Worlds, order_name: str, degree: int) -> dict[str, Any]:
+def play(original: Baskets, published: Worlds, order_name: str, degree: int, balance: float = 0.0) -> dict[str, Any]:
     """What the outsider gets from a label-blind ring."""
     sets, worlds = on_one_universe(original, published)
     order = ORDERS[order_name](original.sets, degree)
-    row_at = places(sets, worlds, order, degree)
+    row_at = places(sets, worlds, order, degree, balance)
     result: dict[str, Any] = {
         "people": len(original),
         "rows_placed_on_the_ring": float((row_at >= 0).mean()),
@@ -70,9 +72,11 @@ def play(original: Baskets, published: Worlds, order_name: str, degree: int) -> 
     return result
 
 
-def places(sets: Sets, published: Worlds, order: NDArray[np.int64], degree: int) -> NDArray[np.int64]:
+def places(
+    sets: Sets, published: Worlds, order: NDArray[np.int64], degree: int, balance: float = 0.0
+) -> NDArray[np.int64]:
     """For each place of the ring a published row with the content that belongs there; −1 where there is none."""
-    votes = vote(sets, order[members(len(sets), degree)].astype(np.int32))
+    votes = vote(sets, order[members(len(sets), degree)].astype(np.int32), balance)
     waiting: dict[tuple[bytes, bytes, int], list[int]] = {}
     for row in range(len(published)):
         waiting.setdefault(_content(published.base, published.doubt, published.threshold, row), []).append(row)

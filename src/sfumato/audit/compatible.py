@@ -9,7 +9,7 @@ Notation
     sure ~ b minus d, items every world has; A, E, F ~ how many items r shares with sure, with b and d, with d minus b.
     Compatible: A = |sure|, A + E + F = |r|, and F + |b and d| − E ≤ t. One sparse product gives A + K·E + K²·F.
 Cost
-    Pairs that share an item, in blocks of bounded memory.
+    Per kind of person the published rows that may hold the rarest items, in blocks of bounded memory.
 
 >>> from sfumato.data.baskets import Baskets
 >>> people = Baskets.of([["jogging", "swimming"], ["jogging", "soccer", "swimming"], ["tennis"]])
@@ -33,6 +33,7 @@ from sfumato.data.worlds import Worlds
 _BITS = 20
 _ENTRIES = 20_000_000
 _PAIRS = 500_000
+_FEW = 4_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +84,7 @@ def on_one_universe(original: Baskets, published: Worlds) -> tuple[Sets, Worlds]
     moved = np.array([place[name] for name in published.names], dtype=np.int64)
 
     def recoded(sets: Sets) -> Sets:
-        return Sets.from_flat(sets.owners, moved[sets.items], len(sets), len(names)) if len(moved) else sets
+        return sets.renamed(moved, len(names)) if len(moved) else sets
 
     worlds = Worlds(recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels)
     return Sets(original.sets.starts, original.sets.items, len(names)), worlds
@@ -127,44 +128,74 @@ def fits(total: NDArray[np.int64], size: NDArray[np.int64], sure: NDArray[np.int
 
 
 def _pairs(sets: Sets, worlds: Worlds) -> Any:
+    """First the rows that may hold a person's rarest items, then the test itself on those only."""
     from scipy.sparse import csr_matrix, vstack
 
     rows = _weighed(worlds)
     turned = rows.weights.T.tocsr()
+    turned.data[:] = 1
+    telling = _rarest(sets, np.diff(turned.indptr))
     blocks = []
-    for first, last in _blocks(sets, worlds):
-        size = sets.sizes[first:last]
-        total = (sets.take(np.arange(first, last)).matrix().astype(np.int64) @ turned).tocoo()
-        good = fits(total.data, size[total.row], rows.sure[total.col], rows.kept[total.col], rows.threshold[total.col])
-        person, row = total.row[good], total.col[good]
-        empty = np.flatnonzero(size == 0)
+    for first, last in _blocks(telling, np.diff(turned.indptr)):
+        some = telling.take(np.arange(first, last))
+        shared = (some.matrix().astype(np.int64) @ turned).tocoo()
+        possible = shared.data == some.sizes[shared.row]
+        person, row = _tested(sets, rows, first + shared.row[possible].astype(np.int64), shared.col[possible].astype(np.int64))
+        empty = np.flatnonzero(some.sizes == 0)
         open_rows = np.flatnonzero((rows.sure == 0) & (rows.kept <= rows.threshold))
-        person = np.concatenate([person, np.repeat(empty, len(open_rows))])
+        person = np.concatenate([person - first, np.repeat(empty, len(open_rows))])
         row = np.concatenate([row, np.tile(open_rows, len(empty))])
         ones = np.ones(len(row), dtype=np.int64)
         blocks.append(csr_matrix((ones, (person, row)), shape=(last - first, len(worlds))))
     return vstack(blocks).tocsr()
 
 
-def _blocks(sets: Sets, worlds: Worlds) -> Iterator[tuple[int, int]]:
+def _rarest(sets: Sets, support: NDArray[np.int64]) -> Sets:
+    """Of every row the rarest item, and the next ones while together they are in few published rows."""
+    owner = sets.owners
+    order = np.lexsort((support[sets.items], owner))
+    items, reach = sets.items[order], support[sets.items[order]].astype(np.int64)
+    together = np.cumsum(reach)
+    before = np.concatenate([[0], together])[sets.starts[:-1]]
+    first = np.arange(len(items)) == sets.starts[:-1][owner] if len(items) else np.zeros(0, dtype=bool)
+    kept = first | (together - before[owner] <= _FEW)
+    return Sets.from_flat(owner[kept], items[kept], len(sets), sets.width)
+
+
+def _tested(
+    sets: Sets, rows: _Rows, person: NDArray[np.int64], row: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Those of the pairs that are compatible."""
+    good = np.empty(len(person), dtype=bool)
+    for first in range(0, len(person), _PAIRS):
+        some = slice(first, first + _PAIRS)
+        good[some] = _fit(sets, rows, person[some], row[some])
+    return person[good], row[good]
+
+
+def _fit(sets: Sets, rows: _Rows, who: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.bool_]:
+    matrix = sets.take(who).matrix().astype(np.int64)
+    total = np.asarray(matrix.multiply(rows.weights[row]).sum(axis=1), dtype=np.int64).reshape(-1)
+    return fits(total, sets.sizes[who], rows.sure[row], rows.kept[row], rows.threshold[row])
+
+
+def _blocks(sets: Sets, support: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Runs of people whose product with all rows stays within bounded memory."""
-    reach = worlds.base.support() + worlds.doubt.support()
-    entries = np.add.reduceat(np.append(reach[sets.items], 0), np.minimum(sets.starts[:-1], len(sets.items)))
-    entries = np.minimum(np.where(sets.sizes > 0, entries, 0), len(worlds)).astype(np.int64)
+    entries = np.concatenate([[0], np.cumsum(support[sets.items])])[sets.starts]
     first = 0
     while first < len(sets):
-        last = first + max(1, int(np.searchsorted(np.cumsum(entries[first:]), _ENTRIES)))
-        yield first, min(last, len(sets))
+        last = max(first + 1, int(np.searchsorted(entries, entries[first] + _ENTRIES, side="right")) - 1)
+        yield first, last
         first = last
 
 
 def edge_fits(original: Baskets, published: Worlds, people: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """For given pairs of a record and a published row: compatible or not; without looking at any other pair."""
     sets, worlds = on_one_universe(original, published)
-    known = _weighed(worlds)
-    matrix, verdict = sets.matrix().astype(np.int64), np.empty(len(people), dtype=bool)
+    verdict, by_row = np.empty(len(people), dtype=bool), np.argsort(rows, kind="stable")
     for first in range(0, len(people), _PAIRS):
-        who, row = people[first : first + _PAIRS], rows[first : first + _PAIRS]
-        total = np.asarray(matrix[who].multiply(known.weights[row]).sum(axis=1), dtype=np.int64).reshape(-1)
-        verdict[first : first + _PAIRS] = fits(total, sets.sizes[who], known.sure[row], known.kept[row], known.threshold[row])
+        pairs = by_row[first : first + _PAIRS]
+        lowest, highest = int(rows[pairs[0]]), int(rows[pairs[-1]])
+        some = worlds.take(np.arange(lowest, highest + 1))
+        verdict[pairs] = _fit(sets, _weighed(some), people[pairs], rows[pairs] - lowest)
     return verdict

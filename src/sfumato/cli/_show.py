@@ -22,12 +22,18 @@ def print_json(tree: Any) -> None:
 def print_findings(findings: Iterable[Finding]) -> None:
     """One line per finding: mark, name, level, reason."""
     for finding in findings:
-        mark = click.style("✓", fg="green") if finding.holds else click.style("✗", fg="red")
+        mark = _mark(finding)
         level = ", ".join(f"{key} {_number(value)}" for key, value in finding.achieved.items())
         asked = ", ".join(f"{key} {_number(value)}" for key, value in finding.required.items())
         detail = f"{level} (asked: {asked})" if asked else level
         hidden = f" hiding {', '.join(finding.hide)}" if finding.hide else ""
         click.echo(f"  {mark} {finding.model}{hidden}: {detail}" + (f" — {finding.reason}" if finding.reason else ""))
+
+
+def _mark(finding: Finding) -> str:
+    if not finding.judged:
+        return click.style("?", fg="yellow")
+    return click.style("✓", fg="green") if finding.holds else click.style("✗", fg="red")
 
 
 def print_figures(figures: Mapping[str, Any], indent: str = "  ") -> None:

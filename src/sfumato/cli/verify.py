@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from sfumato.publication import Verdict
 
 
 @click.command("verify")
@@ -13,7 +18,10 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(ctx: click.Context, folder: str, original: str | None, ledger: str | None, target: str | None, as_json: bool) -> None:
-    """Audit the release in DIR from its published files alone; exit code 0 when everything holds, 1 when not."""
+    """Audit the release in DIR from its published files alone; exit code 0 when nothing is violated, 1 when something is.
+
+    A claim that cannot be judged from what was given is marked with a question mark and named in the first line.
+    """
     from sfumato.cli._show import print_findings, print_json
     from sfumato.publication import verify
 
@@ -21,6 +29,17 @@ def command(ctx: click.Context, folder: str, original: str | None, ledger: str |
     if as_json:
         print_json(verdict.to_json())
     else:
-        click.echo("the release holds" if verdict.holds else "the release is VIOLATED")
+        click.echo(headline(verdict))
         print_findings(verdict.findings)
     ctx.exit(0 if verdict.holds else 1)
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line; what was not judged is never passed over."""
+    if not verdict.holds:
+        return "the release is VIOLATED"
+    if verdict.complete:
+        return "the release holds"
+    count = len(verdict.open)
+    claims = "1 claim needs" if count == 1 else f"{count} claims need"
+    return f"nothing is violated as far as the published files show; {claims} --original to be judged"

@@ -82,7 +82,7 @@ class Baskets:
         if not all(self.names[item] in place for item in np.unique(self.sets.items)):
             raise DataError("a record holds an item that the other side does not know", where="items")
         moved = np.array([place.get(name, 0) for name in self.names], dtype=np.int64)
-        sets = Sets.from_flat(self.sets.owners, moved[self.sets.items], len(self), len(names))
+        sets = self.sets.renamed(moved, len(names))
         return Baskets(sets, tuple(names), self.labels)
 
 

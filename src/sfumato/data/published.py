@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from sfumato.data.baskets import reading_order
 from sfumato.data.sets import Sets
+from sfumato.data.splitting import split_columns
 from sfumato.data.table import Table
 from sfumato.data.worlds import Worlds
 from sfumato.errors import DataError
 
 ITEMS, DOUBT, THRESHOLD = "items", "distance_items", "threshold"
+_ROWS = 100_000
 OWN = (ITEMS, DOUBT, THRESHOLD)
 
 
@@ -46,10 +48,13 @@ def _rank(worlds: Worlds, names: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 def _written(sets: Sets, rank: NDArray[np.int64], names: tuple[str, ...], separator: str) -> list[str]:
-    ranked = Sets.from_flat(sets.owners, rank[sets.items], len(sets), max(len(names), 1))
-    words = np.array([*names, ""], dtype=object)[ranked.items].tolist()
-    bounds = ranked.starts.tolist()
-    return [separator.join(words[begin:end]) for begin, end in pairwise(bounds)]
+    """One text per row, in pieces that bound the memory of the words."""
+    named, written = np.array([*names, ""], dtype=object), []
+    for first in range(0, len(sets), _ROWS):
+        rows = sets.take(np.arange(first, min(first + _ROWS, len(sets)))).renamed(rank, max(len(names), 1))
+        words = named[rows.items].tolist()
+        written += [separator.join(words[begin:end]) for begin, end in pairwise(rows.starts.tolist())]
+    return written
 
 
 def from_table(table: Table, separator: str = " ") -> Worlds:
@@ -65,11 +70,5 @@ def from_table(table: Table, separator: str = " ") -> Worlds:
     for name in (name for name in table.names if name not in OWN):
         column = table.text(name)
         labels[name] = np.array(column.labels, dtype=object)[column.codes]
-    bare = Worlds.of(_split(table, ITEMS, separator), _split(table, DOUBT, separator), threshold.tolist())
-    return Worlds(bare.base, bare.doubt, bare.threshold, bare.names, labels)
-
-
-def _split(table: Table, name: str, separator: str) -> list[list[str]]:
-    text = table.text(name)
-    split = [[item for item in label.split(separator) if item] for label in text.labels]
-    return [split[code] for code in text.codes]
+    (base, doubt), names = split_columns([table.column(ITEMS), table.column(DOUBT)], separator)
+    return Worlds(base, doubt, threshold, names, labels)

@@ -53,10 +53,19 @@ class Sets:
     def from_flat(cls, rows: ArrayLike, items: ArrayLike, count: int, width: int) -> Sets:
         """From (row, item) pairs in any order; repeated pairs count once."""
         row, item = np.asarray(rows, dtype=np.int64), np.asarray(items, dtype=np.int64)
-        keys = np.unique(row * max(width, 1) + item)  # I1
+        keys = row * max(width, 1) + item
+        if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
+            keys.sort()
+            keys = keys[np.append(True, keys[1:] != keys[:-1])]  # I1
         row, item = np.divmod(keys, max(width, 1))
         starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count), dtype=np.int64)]).astype(np.int64)
         return cls(starts, item.astype(np.int32), width)
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Sets]) -> Sets:
+        """The rows of all parts, one after another; all over the same universe."""
+        starts = np.concatenate([[0], np.cumsum(np.concatenate([part.sizes for part in parts]))]).astype(np.int64)
+        return cls(starts, np.concatenate([part.items for part in parts]), parts[0].width)
 
     @classmethod
     def from_dense(cls, bits: ArrayLike) -> Sets:
@@ -87,6 +96,17 @@ class Sets:
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         inside = np.arange(starts[-1], dtype=np.int64) - np.repeat(starts[:-1], sizes)
         return Sets(starts, self.items[np.repeat(self.starts[chosen], sizes) + inside], self.width)
+
+    def renamed(self, codes: NDArray[np.int64], width: int) -> Sets:
+        """The same rows with item j called ``codes[j]``, in a universe of `width` items."""
+        moved = codes.astype(np.int32)[self.items] if len(self.items) else self.items
+        if len(codes) < 2 or (codes[1:] > codes[:-1]).all():
+            return Sets(self.starts, moved, width)
+        return Sets.from_flat(self.owners, moved, len(self), width)
+
+    def having(self, item: int) -> NDArray[np.int64]:
+        """The rows that have the item."""
+        return np.searchsorted(self.starts, np.flatnonzero(self.items == item), side="right") - 1
 
     def support(self) -> NDArray[np.int64]:
         """In how many rows each item occurs."""

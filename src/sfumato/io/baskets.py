@@ -25,6 +25,7 @@ from pydantic import Field
 
 from sfumato.data.baskets import Baskets, universe
 from sfumato.data.sets import Sets
+from sfumato.data.splitting import split_columns
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.base import Source
@@ -79,16 +80,11 @@ def read_fimi(path: Path, separator: str = " ") -> Baskets:
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     try:
         content = gzip.decompress(path.read_bytes()) if path.name.lower().endswith(".gz") else path.read_bytes()
-        lines = content.decode("utf-8").splitlines()
+        lines = [line for line in content.decode("utf-8").splitlines() if line.strip()]
     except (OSError, EOFError, UnicodeDecodeError):
         raise DataError(f"{path.name} cannot be read as lines of text", where=str(path)) from None
-    return _filled(Baskets.of(_split(line, separator) for line in lines if line.strip()), path.name)
-
-
-def _split(line: str, separator: str) -> list[str]:
-    if separator.isspace():
-        return line.split()
-    return [item for item in (part.strip() for part in line.split(separator)) if item]
+    (sets,), names = split_columns([pa.chunked_array([pa.array(lines, pa.string())])], separator, loose=True)
+    return _filled(Baskets(sets, names), path.name)
 
 
 def _filled(baskets: Baskets, name: str) -> Baskets:
@@ -113,9 +109,8 @@ def from_items(table: Table, items: str, separator: str = " ") -> Baskets:
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         rows = [[str(item) for item in row or []] for row in column.to_pylist()]
     else:
-        text = table.text(items)
-        split = [_split(label, separator) for label in text.labels]
-        rows = [split[code] for code in text.codes]
+        (sets,), names = split_columns([column], separator, loose=True)
+        return Baskets(sets, names, _labels(table, [name for name in table.names if name != items]))
     bare = Baskets.of(rows)
     return Baskets(bare.sets, bare.names, _labels(table, [name for name in table.names if name != items]))
 

@@ -2,8 +2,13 @@
 
 Departures
     [obfuscation §5.5.2] assumes that a solver returns every solution with equal probability. This one does not: with its own random
-    seed it returns the same solution for ever. Here it starts from a random guess in every variable with presolve off, which makes
-    solutions vary but not uniform; whoever uses it must say so.
+    seed it returns the same solution for ever. Three ways to make it vary, all with presolve off:
+
+    `solve`   start from a random guess in every variable; cheap, far from uniform
+    `settle`  decide the variables in a random order, each for its guess first and then for other values in a random order (all
+              of them when the model is small, else halves of the domain); nearer
+    `cell`    a random linear hash Σ aᵢxᵢ ≡ r (mod m) cuts the solutions into m cells; list one that is not empty and take a
+              member. Pairs of solutions meet in a cell with equal chance, so every solution has about the same; chi²/df is 1
 
 Invariants
     I1  One worker and a given seed: the same model gives the same answer.
@@ -15,7 +20,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.randomness import Randomness
+
 Linear = Mapping[Any, int]
+_LITERALS = 1_200
+"""Values that a search in random order tries one by one, in all variables together."""
+CELL = 64
+"""The most solutions of a cell that are listed."""
 
 
 def reachable(values: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], low: Sequence[int], high: Sequence[int]) -> bool:
@@ -46,6 +57,7 @@ class Model:
         self._model = cp_model.CpModel()
         self._variables: list[Any] = []
         self._bounded_keys = False
+        self._ordered = False
 
     def integer(self, low: int, high: int) -> Any:
         variable = self._model.new_int_var(low, high, "")
@@ -127,12 +139,62 @@ class Model:
         self._model.clear_hints()  # type: ignore[no-untyped-call]
         for variable, value in guesses.items():
             self._model.add_hint(variable, value)
+        return self._solved(self._solver(seed, seconds))
+
+    def settle(self, guesses: Mapping[Any, int], sizes: Mapping[Any, int], random: Randomness, seconds: float) -> list[int] | None:
+        """As `solve`, the guessed variables (0 … size − 1 each) being decided in a random order for random values."""
+        if not self._ordered:
+            self._order(guesses, sizes, random)
+        solver = self._solver(1, seconds)
+        solver.parameters.search_branching = self._cp.FIXED_SEARCH
+        return self._solved(solver)
+
+    def _order(self, guesses: Mapping[Any, int], sizes: Mapping[Any, int], random: Randomness) -> None:
+        """Tell the search the order of variables, and for each the values to try: its guess, the others, or halves."""
+        self._ordered = True
+        variables = list(guesses)
+        tried = _LITERALS // max(len(variables), 1)
+        halves = (self._cp.SELECT_LOWER_HALF, self._cp.SELECT_UPPER_HALF)
+        for number, half in zip(random.permutation(len(variables)), random.integers(2, len(variables)), strict=True):
+            variable = variables[number]
+            values = _values(guesses[variable], sizes[variable], tried, random)
+            literals = [self.is_within({variable: 1}, value, value) for value in values]
+            self._model.add_decision_strategy(literals, self._cp.CHOOSE_FIRST, self._cp.SELECT_MAX_VALUE)
+            self._model.add_decision_strategy([variable], self._cp.CHOOSE_FIRST, halves[half])
+
+    def cell(
+        self, variables: Sequence[Any], sizes: Sequence[int], modulus: int, random: Randomness, seconds: float
+    ) -> list[list[int]] | None:
+        """All solutions of a random cell as values of `variables` (0 … size − 1 each); None when there are too many to list."""
+        model = self._model.clone()
+        if modulus > 1:
+            factors = random.integers(modulus, len(variables)).tolist()
+            most = sum(factor * (size - 1) for factor, size in zip(factors, sizes, strict=True))
+            turns = model.new_int_var(0, most // modulus, "")
+            hashed = self._cp.LinearExpr.weighted_sum([*variables, turns], [*factors, -modulus])
+            rest = random.integer(modulus)
+            model.add_linear_constraint(hashed, rest, rest)
+        solver = self._solver(1, seconds)
+        solver.parameters.enumerate_all_solutions = True
+        solver.parameters.linearization_level = 0  # small models: relaxations cost more than they cut
+        listed = _listing(self._cp, variables)
+        status = solver.solve(model, listed)
+        if listed.full:
+            return None
+        if status not in (self._cp.OPTIMAL, self._cp.INFEASIBLE):
+            raise TimeoutError("the solver did not list a cell in time")
+        return sorted(map(list, listed.found))
+
+    def _solver(self, seed: int, seconds: float) -> Any:
         solver = self._cp.CpSolver()
         solver.parameters.num_workers = 1  # I1
         solver.parameters.random_seed = seed % (1 << 31)
         solver.parameters.cp_model_presolve = False
         solver.parameters.linearization_level = 2 if self._bounded_keys else 0
         solver.parameters.max_time_in_seconds = seconds
+        return solver
+
+    def _solved(self, solver: Any) -> list[int] | None:
         status = solver.solve(self._model)
         if status in (self._cp.OPTIMAL, self._cp.FEASIBLE):
             return [int(solver.value(variable)) for variable in self._variables]
@@ -160,3 +222,31 @@ class Model:
         if status == self._cp.UNKNOWN:
             return None, proven
         return [int(solver.value(variable)) for variable in self._variables], proven
+
+
+def _values(first: int, size: int, tried: int, random: Randomness) -> list[int]:
+    """Values to try in this order: all of a small domain, `first` before the others; of a large one only that."""
+    others = random.permutation(size).tolist() if size <= tried else []
+    return list(dict.fromkeys([first, *others]))
+
+
+def _listing(cp: Any, variables: Sequence[Any]) -> Any:
+    """A listener that notes the different values of the variables and stops when there are too many."""
+
+    class Listing(cp.CpSolverSolutionCallback):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.found: set[tuple[int, ...]] = set()
+            self.seen = 0
+
+        @property
+        def full(self) -> bool:
+            return len(self.found) > CELL or self.seen > 16 * CELL
+
+        def on_solution_callback(self) -> None:
+            self.found.add(tuple(self.value(variable) for variable in variables))
+            self.seen += 1
+            if self.full:
+                self.stop_search()
+
+    return Listing()

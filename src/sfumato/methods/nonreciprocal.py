@@ -2,17 +2,21 @@
 
 Guarantee
     k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, also for an outsider who
-    knows all item sets and this program. l-diversity: among those k no *shown* label stands more than k/l times.
+    knows all item sets and this program. l-diversity: among those k no *shown* label stands more than k/l times; with
+    `labels: guarded` no label, shown or withheld, is guessed with a chance above 1/l by an outsider who also knows this program
+    and the shares of labels, as long as labels are independent of items and of each other.
 Paper
     [multitype ch. 3].
 Invariants
     I1  The order, the ring and the vote look at items only.
     I2  The true assignment is drawn uniformly from k disjoint ones.
-    I3  Which labels are withheld depends on the ring and the published labels, not on who has them.
+    I3  Which labels are withheld depends on the ring, the published labels and their shares, not on who has them.
     I4  Published rows are shuffled.
 Departures
     The thesis' greedy l-diversification does not hold what it says and is not offered. Labels are withheld instead
-    (`labels: withhold`), or, under a weaker threat model, rings are arranged by label (`labels: shift`).
+    (`labels: withhold`), or, under a weaker threat model, rings are arranged by label (`labels: shift`). Where labels are
+    protected, a little bit error rate is spent on showing items as often as records have them (`balance`): such a release is
+    made for counting, and a plain majority drops what a third of each group has from all of them.
 Cost
     A million records at k = 16 in minutes; memory O(records x k).
 """
@@ -36,7 +40,7 @@ from sfumato.methods._nonreciprocal.orders import ORDERS, OrderName
 from sfumato.methods._nonreciprocal.rings import targets
 from sfumato.methods._nonreciprocal.shifts import arrange, turn
 from sfumato.methods._nonreciprocal.voting import vote
-from sfumato.methods._nonreciprocal.withholding import distinct_shown, withhold
+from sfumato.methods._nonreciprocal.withholding import distinct_shown, guarded, withhold
 from sfumato.methods.base import Method, Task
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -45,6 +49,9 @@ from sfumato.release.release import Part, Release, Trace
 
 _RING = 64
 _TRIES = 6
+_BALANCE = 0.01
+_HINT = "that one was withheld hints at a label that is shown nearby, and that hint is not bounded by 1/l"
+_NO_HINT = "with that hint no label is guessed with a chance above 1/l, as long as labels are independent of each other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +78,19 @@ class Nonreciprocal(Method):
 
     order: OrderName = Field(default="window", description="how records are put on the ring: window, gray-tsp or gray")
     walk: Walk = Field(default="truncated", description="how assignments are drawn: truncated, closed or backtracking")
-    labels: Literal["withhold", "shift"] = Field(
-        default="withhold", description="withhold labels that would be too frequent, or arrange rings by label (weaker)"
+    labels: Literal["withhold", "guarded", "shift"] = Field(
+        default="withhold",
+        description="withhold labels that would be too frequent; guarded: so that knowing the rule does not help, with at least "
+        "2l candidates; or arrange rings by label (weaker)",
     )
     spread: int = Field(default=1, ge=1, description="candidates per record as a multiple of l; more means fewer withheld labels")
+
+    balance: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="bit error rate spent on showing items as often as records have them; unset: 0.01 with labels, else 0",
+    )
 
     def refusal(self, policy: Policy) -> str:
         for claim in policy.claims:
@@ -98,9 +114,11 @@ class Nonreciprocal(Method):
 
     def describe(self, policy: Policy) -> list[str]:
         needs = Needs.of(claim.model for claim in policy.claims)
-        lines = [f"ring: {needs.degree(self.spread)} candidates for every record, in {self.order} order"]
+        degree = self._degree(needs)
+        lines = [f"ring: {degree} candidates for every record, in {self.order} order"]
+        if needs.about_labels and self.labels == "guarded":
+            lines.append(f"labels: withheld so that no guess is right more often than 1 in {needs.diversity:g}, rule known or not")
         if needs.about_labels and self.labels == "withhold":
-            degree = needs.degree(self.spread)
             lines.append(f"labels: withheld until none stands more than {needs.most(degree)} times among {degree} candidates")
         return lines
 
@@ -108,14 +126,20 @@ class Nonreciprocal(Method):
         baskets: Baskets = task.data
         needs = Needs.of(claim.model for claim in task.policy.claims)
         hide = tuple(dict.fromkeys(name for claim in task.policy.claims for name in claim.hide))
-        _check_labels(baskets, task.policy, hide, needs)
+        _check_labels(baskets, task.policy, hide, needs, excess=1.0 if self.labels == "guarded" else 2.0)
         drawn = self._shifted(task, needs, hide[0]) if self.labels == "shift" and hide else self._ringed(task, needs, hide)
         task.progress(0.8, "voting")
-        return _release(task, drawn)
+        hint = _HINT if self.labels == "withhold" else _NO_HINT
+        return _release(task, drawn, self.allowance(needs), hint)
+
+    def allowance(self, needs: Needs) -> float:
+        """The bit error rate that the vote may spend on true counts."""
+        unset = _BALANCE if needs.about_labels else 0.0
+        return unset if self.balance is None else self.balance
 
     def _ringed(self, task: Task, needs: Needs, hide: tuple[str, ...]) -> Drawn:
         """Draw on a ring; where too few different labels would be shown, once more on a ring of higher degree."""
-        degree, unit = needs.degree(self.spread), needs.degree(1)
+        degree, unit = self._degree(needs), needs.degree(1)
         for attempt in range(_TRIES):
             drawn, shown = self._draw(task, needs, hide, degree, task.randomness.child(f"ring {attempt}"))
             if shown >= needs.different:
@@ -125,6 +149,11 @@ class Nonreciprocal(Method):
                 break
         what = f"no ring shows {needs.different} different labels to everybody"
         raise Infeasible(what, where="protect", hint="lower l, or ask for 'kind: frequency', which bounds the chance of a guess")
+
+    def _degree(self, needs: Needs) -> int:
+        """Candidates per record; a guarded ring needs room for the chances behind withheld labels."""
+        guarded = self.labels == "guarded" and needs.about_labels
+        return needs.degree(max(2, self.spread) if guarded else self.spread)
 
     def _draw(
         self, task: Task, needs: Needs, hide: tuple[str, ...], degree: int, randomness: Randomness
@@ -140,7 +169,10 @@ class Nonreciprocal(Method):
         for name in hide if needs.about_labels else ():
             published = baskets.label_codes(name)[0][graph[true]]
             start = randomness.child(f"withhold {name}").integer(len(baskets))
-            hidden[name] = withhold(published, degree, needs.most(degree), start)  # I3
+            if self.labels == "guarded":
+                hidden[name] = guarded(published, degree, degree / needs.diversity, start)  # I3
+            else:
+                hidden[name] = withhold(published, degree, needs.most(degree), start)  # I3
             shown = min(shown, distinct_shown(published, hidden[name], degree)) if needs.different else shown
         return Drawn(graph, true, hidden), shown
 
@@ -155,7 +187,8 @@ class Nonreciprocal(Method):
         return Drawn(rings.order[np.stack(places)], 0, {})
 
 
-def _check_labels(baskets: Baskets, policy: Policy, hide: tuple[str, ...], needs: Needs) -> None:
+def _check_labels(baskets: Baskets, policy: Policy, hide: tuple[str, ...], needs: Needs, excess: float) -> None:
+    """The labels are there, and none is more than `excess` times as frequent as l allows."""
     for name in (name for name in policy.published if name not in baskets.labels):
         what, where = f"the records have no column '{name}'", policy.document.where("columns", name)
         raise Infeasible(what, where=where, hint="known: " + ", ".join(baskets.labels))
@@ -164,14 +197,15 @@ def _check_labels(baskets: Baskets, policy: Policy, hide: tuple[str, ...], needs
         if len(values) < max(needs.diversity, needs.different):
             what = f"column '{name}' has {len(values)} different labels"
             raise Infeasible(what, where="protect", hint=f"ask for at most l = {len(values)}")
-        if np.bincount(codes).max() * needs.diversity > len(codes) * 2:
-            what = f"one label of column '{name}' is more than twice as frequent as l = {needs.diversity:g} allows"
+        if np.bincount(codes).max() * needs.diversity > len(codes) * excess:
+            beyond = "more than twice as frequent as" if excess == 2 else "more frequent than"
+            what = f"one label of column '{name}' is {beyond} l = {needs.diversity:g} allows"
             raise Infeasible(what, where="protect", hint="lower l; most labels would have to be withheld")
 
 
-def _release(task: Task, drawn: Drawn) -> Release:
+def _release(task: Task, drawn: Drawn, balance: float, hint: str) -> Release:
     baskets: Baskets = task.data
-    votes = vote(baskets.sets, drawn.graph.T.astype(np.int32))
+    votes = vote(baskets.sets, drawn.graph.T.astype(np.int32), balance)
     labels = {}
     for name in task.policy.published:
         labels[name] = baskets.labels[name][drawn.behind].copy()
@@ -183,7 +217,7 @@ def _release(task: Task, drawn: Drawn) -> Release:
     degree = len(drawn.graph)
     trace = Trace({"data": drawn.behind[shuffle]}, extra={"assignments": drawn.graph[:, shuffle]})
     public = {"degree": degree, "separator": separator}
-    return Release("baskets", {"data": Part(to_table(worlds, separator))}, public, trace=trace, notes=_notes(drawn))
+    return Release("baskets", {"data": Part(to_table(worlds, separator))}, public, trace=trace, notes=_notes(drawn, hint))
 
 
 def _separator(names: tuple[str, ...]) -> str:
@@ -193,14 +227,11 @@ def _separator(names: tuple[str, ...]) -> str:
     raise Infeasible("items contain every separator a release could use", where="items", hint="rename items")
 
 
-def _notes(drawn: Drawn) -> tuple[str, ...]:
+def _notes(drawn: Drawn, hint: str) -> tuple[str, ...]:
     notes = [
         "outsiders may know the items of everybody and how the release was made, but not which label goes with which set",
         "one record is one person, and labels do not follow from items by common knowledge",
     ]
     for name, hidden in drawn.hidden.items():
-        notes.append(
-            f"{int(hidden.sum())} of {len(hidden)} labels of '{name}' are withheld; that one was withheld hints at a label that is "
-            "frequent nearby, and that hint is not bounded by 1/l"
-        )
+        notes.append(f"{int(hidden.sum())} of {len(hidden)} labels of '{name}' are withheld; {hint}")
     return tuple(notes)

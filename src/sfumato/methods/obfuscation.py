@@ -55,6 +55,11 @@ class Obfuscation(Method):
         default="direct", description="direct: exact samplers where they exist; blocks: the paper's solver blocks everywhere"
     )
 
+    variety: Literal["order", "cells", "hint"] = Field(
+        default="order",
+        description="how solver blocks vary: search in random order; cells of a random hash (uniform, slow); from random guesses",
+    )
+
     def refusal(self, policy: Policy) -> str:
         if not policy.with_role("replaced"):
             return "no column has the role 'replaced'"
@@ -89,7 +94,7 @@ class Obfuscation(Method):
         return [*found, *(_sentence(route) for route in self._routes(problem))]
 
     def _routes(self, problem: Problem) -> list[Route]:
-        last = fallback(self.heuristic, self.block)
+        last = fallback(self.heuristic, self.block, self.variety)
         if self.engine == "blocks":
             return [Route(part, last(problem, part)) for part in problem.parts]
         return routes(problem, last)
@@ -165,6 +170,7 @@ def _entry(route: Route) -> dict[str, Any]:
         entry["learned"] = True
     if isinstance(engine, Blocks):
         entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
+        entry["variety"] = dict(sorted(engine.made.items()))
     return entry
 
 
@@ -172,10 +178,24 @@ def _notes(problem: Problem, found: list[Route]) -> tuple[str, ...]:
     notes = [_sentence(route) for route in found]
     if not any(route.reads_original for route in found):
         notes.append("no replaced value was read: the release depends on the rules, the domains and the number of records only")
-    if any(isinstance(route.engine, Blocks) for route in found):
-        notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")
+    notes += [_how(route.title, route.engine) for route in found if isinstance(route.engine, Blocks)]
     if any("learned" in route.engine.name for route in found):
         notes.append("frequencies of some columns were learned: the output depends on the original through them")
     if any(_publishes(rule) for rule in problem.rules):
         notes.append("constants of aggregate rules are statistics of the original that the policy publishes on purpose")
     return tuple(notes)
+
+
+_WAYS = {
+    "order": "by a search in random order, not uniform",
+    "hint": "from random guesses, far from uniform",
+    "cells": "in small groups drawn uniformly by hash cells, given the rest",
+    "kept": "not decided in time and left as they were",
+}
+
+
+def _how(title: str, engine: Blocks) -> str:
+    """How the solver's blocks of a part came about."""
+    told = "; ".join(f"{count} {_WAYS[how]}" for how, count in sorted(engine.made.items()))
+    biased = set(engine.made) != {"cells"}
+    return f"part {title}: solver blocks: {told}" + ("; estimates about it carry the solver's bias" if biased else "")

@@ -58,10 +58,9 @@ def _columns(sets: Sets, names: tuple[str, ...], items: Sequence[str]) -> NDArra
     """Records x items: which records have each of the named items; an unknown item is in none."""
     place = {name: index for index, name in enumerate(names)}
     bits = np.zeros((len(sets), len(items)), dtype=bool)
-    owners = sets.owners
     for column, item in enumerate(items):
         if item in place:
-            bits[owners[sets.items == place[item]], column] = True
+            bits[sets.having(place[item]), column] = True
     return bits
 
 
@@ -85,7 +84,7 @@ def workload_error(
 def _aligned(published: Worlds, names: tuple[str, ...]) -> Sets:
     place = {name: index for index, name in enumerate(names)}
     moved = np.array([place[name] for name in published.names] or [0], dtype=np.int64)
-    return Sets.from_flat(published.base.owners, moved[published.base.items], len(published), len(names))
+    return published.base.renamed(moved, len(names))
 
 
 def _index(sets: Sets) -> tuple[list[NDArray[np.int64]], int]:

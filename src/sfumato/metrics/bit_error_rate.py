@@ -49,7 +49,7 @@ def _on(sets: Sets, published: Worlds, names: tuple[str, ...]) -> Sets:
     """Published sets over the universe `names`."""
     place = {name: index for index, name in enumerate(names)}
     moved = np.array([place[name] for name in published.names] or [0], dtype=np.int64)
-    return Sets.from_flat(sets.owners, moved[sets.items], len(sets), len(names))
+    return sets.renamed(moved, len(names))
 
 
 def _true_rate(people: Sets, published: Worlds, names: tuple[str, ...]) -> float:

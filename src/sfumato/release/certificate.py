@@ -1,6 +1,8 @@
 """A certificate: what was promised, what was found on the published parts, and how sure that is.
 
-Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 − α).
+Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 − α);
+*not judged* where the evidence at hand neither shows nor refutes the claim. What was not judged is no violation, and is never
+counted as holding either: its ``holds`` is null in JSON.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 LIMITS = "docs/limits.md"
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,13 @@ class Finding:
     reason: str = ""
     """What is wrong, in counts and codes, or how the figure was found."""
 
+    @property
+    def judged(self) -> bool:
+        return self.grade != NOT_JUDGED
+
     def to_json(self) -> dict[str, Any]:
-        entry = asdict(self) | {"given": list(self.given), "hide": list(self.hide)}
+        verdict = self.holds if self.judged else None
+        entry = asdict(self) | {"holds": verdict, "given": list(self.given), "hide": list(self.hide)}
         if not self.reason:
             del entry["reason"]
         return entry
@@ -81,6 +89,7 @@ class Certificate:
         for entry in tree["findings"]:
             values = {key: value for key, value in entry.items() if key in known}
             values |= {"given": tuple(values.get("given", ())), "hide": tuple(values.get("hide", ()))}
+            values["holds"] = values["holds"] is not False
             findings.append(Finding(**values))
         records = Records(*(int(tree["records"][key]) for key in ("input", "published", "suppressed")))
         return cls(

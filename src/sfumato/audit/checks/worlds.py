@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.audit.base import Check
 from sfumato.audit.compatible import Compatibility, edge_fits
 from sfumato.audit.evidence import Evidence
-from sfumato.audit.readings.baskets import worlds_of
+from sfumato.audit.readings.baskets import EXACT_UP_TO, LOOKED_AT, spread_over, worlds_of
 from sfumato.data.worlds import WITHHELD, Worlds
 from sfumato.release.certificate import Finding
 
@@ -65,6 +65,10 @@ def _unmatched(evidence: Evidence, published: Worlds) -> tuple[int, str]:
         people, rows = np.asarray(evidence.behind["data"]), np.arange(len(published))
         good = edge_fits(evidence.original, published, people, rows) & _agree(evidence, published, people, rows)
         return len(rows) - int((good & _once(people)).sum()), "exact"
+    if len(published) > EXACT_UP_TO:
+        known = Compatibility.of(evidence.original, published.take(spread_over(len(published))))
+        lost = np.bincount(known.row) * (np.asarray(known.pairs.sum(axis=0)).reshape(-1) == 0)
+        return int(lost.sum()), f"estimate ({LOOKED_AT:,} of {len(published):,} rows)"
     known = Compatibility.of(evidence.original, published)
     if int(known.people @ known.candidates()) > _LARGEST:
         without = int((np.bincount(known.row) * (np.asarray(known.pairs.sum(axis=0)).reshape(-1) == 0)).sum())

@@ -3,9 +3,10 @@
 Guarantee, by what is at hand
     original            candidates are counted exactly on the published columns. Which of them are *equally likely* cannot be
                         read off them, so a bound on the share of a label is judged for the best-placed candidates: a release
-                        that fails there is broken, one that passes is consistent with its certificate.
+                        that fails there is broken, one that passes is consistent with its certificate. Beyond
+                        `EXACT_UP_TO` records some people are looked at instead of all, and the grade says *estimate*.
     original and trace  the all-assignments graph itself: exactly the candidates that are equally likely.
-    neither             nothing can be said about people; the finding says so.
+    neither             rows that overlap too few others refute a claim; otherwise it is *not judged*.
 Paper
     [multitype Def. 1-3, 3.5]; "at least k" on the published parts, "exactly k and equally likely" on the private graph.
 Notation
@@ -15,6 +16,7 @@ Notation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +26,8 @@ from sfumato.audit.base import Reading
 from sfumato.audit.compatible import Compatibility, edge_fits, on_one_universe
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.itemsets import fewest_fits
+from sfumato.audit.overlap import overlaps
+from sfumato.data.baskets import Baskets
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.published import from_table
 from sfumato.data.worlds import WITHHELD, Worlds
@@ -33,10 +37,13 @@ from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.policy.claims import Claim
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 
+_OVERLAPS, _FEWEST_ROWS = 20_000_000, 50
 EXACT_UP_TO = 20_000
 """Records up to which all pairs are looked at even when the trace shows enough of them."""
+LOOKED_AT = 500
+"""People, or rows, looked at beyond that when there is no trace."""
 
 
 class BasketReading(Reading):
@@ -46,19 +53,20 @@ class BasketReading(Reading):
 
     def judge(self, evidence: Evidence, claim: Claim) -> Finding:
         if evidence.original is None:
-            why = "candidates are counted for people; give the original records to judge this"
-            return Finding(claim.model.name, True, claim.model.required(), {}, claim.given, claim.hide, "not judged", why)
+            return _without_people(evidence, claim)
         finding = super().judge(evidence, claim)
         grade = self._grade(evidence, claim)
         return Finding(finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade,
                        finding.reason)
 
     def _grade(self, evidence: Evidence, claim: Claim) -> str:
-        if _by_share(claim):
-            return "exact" if "assignments" in evidence.private else "bound (at most)"
-        if isinstance(claim.model, KmAnonymity):
+        known, many = "assignments" in evidence.private, len(evidence.original) > EXACT_UP_TO
+        if isinstance(claim.model, KmAnonymity) or (known and _by_share(claim)):
             return "exact"
-        many = "assignments" in evidence.private and len(evidence.original) > EXACT_UP_TO
+        if many and not known:
+            return f"estimate ({LOOKED_AT:,} of {len(evidence.original):,} people)"
+        if _by_share(claim):
+            return "bound (at most)"
         return "bound (at least)" if many else "exact"
 
     def read(self, evidence: Evidence, claim: Claim) -> Linkage:
@@ -71,7 +79,7 @@ class BasketReading(Reading):
         graph = evidence.private.get("assignments")
         if graph is not None and (_by_share(claim) or len(evidence.original) > EXACT_UP_TO):
             return _from_graph(evidence, published, np.asarray(graph), hidden, by_share=_by_share(claim))
-        known = Compatibility.of(evidence.original, published)
+        known = Compatibility.of(some_of(evidence.original), published)
         candidates = known.candidates()
         if not _by_share(claim):
             spread = {name: _as_spread(known.spread(codes, len(values)), values) for name, (codes, values) in hidden.items()}
@@ -79,6 +87,53 @@ class BasketReading(Reading):
         degree = int(evidence.public.get("degree", 1))
         shares = {name: _best_placed(known, codes, values, degree) for name, (codes, values) in hidden.items()}
         return Linkage(known.people, candidates, shares, note="shares are judged for the best-placed candidates")
+
+
+def _without_people(evidence: Evidence, claim: Claim) -> Finding:
+    """Refuted by rows whose worlds overlap those of too few rows, or not judged."""
+    asked = (claim.model.name, claim.model.required(), claim.given, claim.hide)
+    why = "candidates are counted for people; give the original records to judge this"
+    if _by_share(claim) or isinstance(claim.model, KmAnonymity):
+        return _open(*asked, why)
+    published = worlds_of(evidence)
+    looked_at = min(len(published), max(_FEWEST_ROWS, _OVERLAPS // max(len(published), 1)))
+    rows = np.unique(np.linspace(0, len(published) - 1, looked_at).astype(np.int64))
+    near = overlaps(published, rows).astype(np.int64)
+    candidates = np.asarray(near.sum(axis=1), dtype=np.int64).reshape(-1)
+    spread = {}
+    for name in claim.hide:
+        codes, values = label_codes(published, name)
+        spread[name] = _as_spread(_shown_near(near, codes, len(values)), values)
+    linkage = Linkage(np.ones(len(rows), dtype=np.int64), candidates, spread)
+    below = int((~claim.model.satisfied(linkage)).sum())
+    if not below:
+        return _open(*asked, f"none of the {len(rows)} rows looked at refutes it; " + why)
+    reason = f"{below} of {len(rows)} rows share possible sets with too few others, whoever the people are"
+    return Finding(asked[0], False, asked[1], claim.model.achieved(linkage), asked[2], asked[3], "bound (at most)", reason)
+
+
+def _open(
+    name: str, required: Mapping[str, Any], given: tuple[str, ...], hide: tuple[str, ...], reason: str
+) -> Finding:
+    return Finding(name, True, required, {}, given, hide, NOT_JUDGED, reason)
+
+
+def _shown_near(near: Any, codes: NDArray[np.int64], values: int) -> Any:
+    """How often each label is shown among the rows that overlap."""
+    rows = np.flatnonzero(codes >= 0)
+    counts = (near @ _counted(rows, codes[rows], len(codes), values)).tocsr()
+    counts.sort_indices()
+    return counts
+
+
+def some_of(original: Baskets) -> Baskets:
+    """All people, or evenly spread ones where they are too many to compare each with every row."""
+    return original if len(original) <= EXACT_UP_TO else original.take(spread_over(len(original)))
+
+
+def spread_over(count: int) -> NDArray[np.int64]:
+    """`LOOKED_AT` of `count` numbers, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, LOOKED_AT).astype(np.int64))
 
 
 def worlds_of(evidence: Evidence) -> Worlds:

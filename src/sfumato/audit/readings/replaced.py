@@ -12,7 +12,9 @@ Notation
 
 Departures
     The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's rules
-    mention. How a part was made is the manifest's word; it cannot be read off the data.
+    mention. How a part was made is the manifest's word; it cannot be read off the data. Section 5.5.2 runs the method
+    backwards with the method's own solver. The audit has none and may not borrow it, so LM and LM* are reverse engineered where
+    uniform worlds can be counted (per-record rules and one total); for other rules it refuses to give a figure.
 """
 
 from __future__ import annotations
@@ -232,7 +234,10 @@ def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, An
     own = None if listed is None else contributions(part.whole, listed)
     reached = contributions(part.whole, published)
     if heuristic not in ("LM", "LM*") or listed is None or own is None or reached is None or len(own) != 1:
-        raise DataError("what the original left in this part cannot be estimated", hint="drop the claim or change its rules")
+        raise DataError(
+            "what the original left in this part cannot be estimated: the audit draws worlds for per-record rules and one total",
+            hint="drop the claim, change its rules, or use IG, which does not read the original",
+        )
     pairs = np.stack([own[0], listed[name].codes.astype(np.int64)], axis=1)
     values, weights = np.unique(pairs, axis=0, return_counts=True)
     totals, place = np.unique(values[:, 0], return_inverse=True)
@@ -255,7 +260,12 @@ def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, An
     used = chance > 0
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int64)
     spread = Spread(starts, np.nonzero(used)[1].astype(np.int64), chance[used], listed[name].labels)
-    how = f"reverse engineering of {heuristic} with blocks of {size}, {t} worlds drawn"
+    how = f"reverse engineering of {heuristic} with blocks of {size}, {t} worlds drawn{_bias(made)}"
     return Belief(np.ones(len(start), dtype=np.int64), spread, f"estimate ± {DEVIATION} at {1 - ALPHA}", how)
 
 
+def _bias(made: Mapping[str, Any]) -> str:
+    """What the estimate leaves out: worlds are drawn uniformly, the solver's blocks were not unless they came from hash cells."""
+    if set(made.get("variety", ())) == {"cells"}:
+        return ""
+    return "; it takes the solver's solutions for equally likely, which they are not"

@@ -73,14 +73,17 @@ def _old_tables(link: Link, plan: Schema, replace: bool) -> set[str]:
     """Tables that stand where ours will stand."""
     wanted = {table.name for table in plan.tables}
     there = journal.existing(link)
-    if link.dialect == "sqlite":
-        folded = {name.lower() for name in wanted}
-        found = {name for name in there if name.lower() in folded}
-    else:
-        found = there & wanted
+    folded = {name.lower() for name in there}  # SQLite tells names apart without regard to case
+    found = {name for name in wanted if name.lower() in folded} if link.dialect == "sqlite" else there & wanted
     if found and not replace:
         raise DataError(f"the target has a table '{min(found)}' already", hint="choose an empty target, or replace its tables")
+    if found and link.dialect == "sqlite" and found & _views(link):
+        raise DataError(f"the target has a view '{min(found & _views(link))}'", hint="choose an empty target")
     return found
+
+
+def _views(link: Link) -> set[str]:
+    return {str(row[0]) for row in link.rows("SELECT name FROM sqlite_master WHERE type = 'view'")}
 
 
 def _rehearse(link: Link, plan: Schema, old: set[str], replace: bool) -> None:
@@ -88,6 +91,7 @@ def _rehearse(link: Link, plan: Schema, old: set[str], replace: bool) -> None:
     if link.dialect == "sqlite":
         with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as trial:
             _make_all(Link("sqlite", trial), plan)
+            trial.execute("PRAGMA foreign_key_check")
         return
     link.run("SAVEPOINT rehearsal")
     if old:

@@ -92,11 +92,14 @@ def _parsed(url: str) -> Any:
 def connect(url: str, *, write: bool = False, namespace: str | None = None) -> Iterator[Link]:
     """A session; without `write` the server itself refuses every change. `namespace` is a PostgreSQL schema."""
     dialect = dialect_of(url)
+    new = dialect == "sqlite" and write and not sqlite_path(url).exists()
     raw = _sqlite(url, write) if dialect == "sqlite" else _postgres(url, write, namespace)
     try:
         yield Link(dialect, raw)
     finally:
         raw.close()
+        if new and sqlite_path(url).exists() and sqlite_path(url).stat().st_size == 0:
+            sqlite_path(url).unlink()
 
 
 def _postgres(url: str, write: bool, namespace: str | None) -> Any:

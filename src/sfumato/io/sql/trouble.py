@@ -46,6 +46,7 @@ _STATES = {
     "57014": ("the server cancelled the statement", "check its statement_timeout"),
     "55P03": ("a table is locked by somebody else", "run again later"),
     "40P01": ("a deadlock with somebody else", "run again"),
+    "42830": ("a foreign key points at columns that are not unique", "repair the schema, or leave the table out"),
     "42883": ("a function does not exist there", "create it in the target first"),
     "42704": ("a type does not exist there", "install the extension that brings it"),
 }
@@ -95,6 +96,11 @@ def _where(error: Any) -> str:
 
 
 _SQLITE = (
+    (
+        re.compile(r"foreign key mismatch"),
+        "a foreign key points at columns that are not unique",
+        "repair the schema, or leave the table out",
+    ),
     (re.compile(r"Could not decode"), "it holds text that is not UTF-8", "repair it in the source, or leave the table out"),
     (re.compile(r"unable to open"), "the file cannot be opened", "check the path and its rights"),
     (re.compile(r"file is not a database"), "the file is no SQLite database", "check the path"),

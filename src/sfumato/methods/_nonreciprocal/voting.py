@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.sets import Sets
+from sfumato.methods._nonreciprocal.balance import turning_rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,13 @@ class Votes:
     distance: NDArray[np.int64]
 
 
-def vote(sets: Sets, preimages: NDArray[np.int32]) -> Votes:
-    """The published form of each row of `preimages` (record numbers)."""
+def vote(sets: Sets, preimages: NDArray[np.int32], balance: float = 0.0) -> Votes:
+    """The published form of each row of `preimages` (record numbers); `balance` is the bit error rate spent on true counts."""
     from sfumato.kernels.votes import vote as count_votes
 
     rows = np.ascontiguousarray(preimages, dtype=np.int32)
-    base_starts, base, doubt_starts, doubt, threshold, distance = count_votes(sets.starts, sets.items, rows, sets.width)
+    rates = turning_rates(sets, rows, balance) if balance > 0 else np.zeros((0, 0), dtype=np.float32)
+    base_starts, base, doubt_starts, doubt, threshold, distance = count_votes(sets.starts, sets.items, rows, sets.width, rates)
     width = sets.width
     return Votes(Sets(base_starts, base, width), Sets(doubt_starts, doubt, width), threshold, distance.reshape(rows.shape))
 

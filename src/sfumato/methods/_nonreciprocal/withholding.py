@@ -10,8 +10,9 @@ Invariants
     I1  The result depends on the ring, the labels as published, and a random place to begin, never on who has which label.
     I2  Any `degree` positions in a row show a label at most `most` times.
 Departures
-    An outsider who knows the rule may suspect a withheld label to be one that is frequent nearby; with most = degree / l such a
-    guess about a *person* is still diluted by the other candidates, but its chance is not bounded by 1/l. `docs/limits.md`.
+    An outsider who knows the rule of `withhold` takes a withheld label for one of those kept within reach before it; such a
+    guess about a *person* is diluted by the other candidates, but its chance is not bounded by 1/l. `guarded` counts that
+    chance and bounds it, for labels that are independent of items and of each other; it needs a degree above l.
 Cost
     One sort of the labels.
 
@@ -35,6 +36,15 @@ def withhold(published: NDArray[np.int64], degree: int, most: int, start: int) -
         if len(places) > most:
             hidden[places] = _crowded((places - start) % count, count, degree, most)
     return hidden
+
+
+def guarded(published: NDArray[np.int64], degree: int, bound: float, start: int) -> NDArray[np.bool_]:
+    """Which positions must not show their label so that a guess with full knowledge of this rule is right at most bound/degree."""
+    from sfumato.kernels.guarding import guard
+
+    share = np.bincount(published) / len(published)
+    scanned = np.roll(published, -start)
+    return np.roll(guard(scanned, share, degree, bound), start)
 
 
 def _crowded(places: NDArray[np.int64], count: int, degree: int, most: int) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from sfumato.errors import Infeasible
 from sfumato.methods._sampling import keyed
 from sfumato.methods._sampling.legal import Legal, legal
 from sfumato.methods._sampling.levels import Levels, Listed, Spelled, Steps
+from sfumato.methods._sampling.occupancy import Occupancy
 from sfumato.methods._sampling.problem import Clause, Context, Part, Problem, contexts
 from sfumato.methods._sampling.spaces import Product, Records, derived, draw
 from sfumato.methods._sampling.vectors import Vector
@@ -240,7 +241,12 @@ class Functional:
     def __init__(self, left: Spaces | None, right: Spaces, groups: Codes | None) -> None:
         assert right.single is not None
         self.left, self.right, self.groups = left, right, groups
-        self.uniform = left is None  # with a free left side tables with many left values are drawn too rarely
+        self.occupancy = None
+        if left is not None and left.single is not None:
+            count = len(left.contexts[0].records)
+            self.occupancy = Occupancy.made(count, left.single.space.size, 1, right.single.space.size)
+        # with a free left side drawn independently, tables with many left values come too rarely
+        self.uniform = left is None or self.occupancy is not None
 
     def run(self, random: Randomness) -> dict[Column, Made]:
         assert self.right.single is not None
@@ -248,21 +254,25 @@ class Functional:
         found: dict[Column, Made] = {}
         groups = self.groups
         if self.left is not None:
+            groups = self._lefts(key, random)
             assert self.left.single is not None
-            space = self.left.single.space
-            numbers = keyed.ranks(key, space.size, self.left.contexts[0].records)
-            found.update(self.left.merged([space.codes(numbers)]))
-            groups = numbers
+            found.update(self.left.merged([self.left.single.space.codes(groups)]))
         assert groups is not None
         found.update(self.right.merged([draw(self.right.single.space, derived(key, "right"), groups)]))
         return found
 
+    def _lefts(self, key: bytes, random: Randomness) -> Codes:
+        assert self.left is not None
+        assert self.left.single is not None
+        if self.occupancy is not None:
+            return self.occupancy.draw(random)
+        return keyed.ranks(key, self.left.single.space.size, self.left.contexts[0].records)
+
 
 class Crowded:
-    """`at_least(k, …)`: some combinations are chosen, each gets k records, the rest is spread among them."""
+    """`at_least(k, …)`: every combination that is used gets at least k records."""
 
     name = "filled classes"
-    uniform = False
     reads_original = False
 
     def __init__(self, spaces: Spaces, clause: Clause, least: int) -> None:
@@ -275,12 +285,20 @@ class Crowded:
                 where=f'rule "{clause.rule}"',
                 hint="lower the number or publish more records",
             )
+        self.occupancy = Occupancy.made(self.count, spaces.single.space.size, max(least, 1), 1)
+        self.uniform = self.occupancy is not None
 
     def run(self, random: Randomness) -> dict[Column, Made]:
         assert self.spaces.single is not None
         space = self.spaces.single.space
-        most = min(self.count // self.least, space.size, 1 << 20)
+        ranks = self._spread(space.size, random) if self.occupancy is None else self.occupancy.draw(random)
+        return self.spaces.merged([space.codes(ranks)])
+
+    def _spread(self, size: int, random: Randomness) -> Codes:
+        """Some combinations are chosen, each gets k records, the rest is spread among them: legal, not uniform."""
+        most = min(self.count // self.least, size, 1 << 20)
         used = 1 + random.integer(most)
-        classes = keyed.Permutation(random.bytes(16), min(space.size, keyed.LARGEST))(np.arange(used, dtype=np.int64))
+        classes = keyed.Permutation(random.bytes(16), min(size, keyed.LARGEST))(np.arange(used, dtype=np.int64))
         place = np.concatenate([np.repeat(np.arange(used), self.least), random.integers(used, self.count - used * self.least)])
-        return self.spaces.merged([space.codes(classes[place[random.permutation(self.count)]])])
+        found: Codes = classes[place[random.permutation(self.count)]]
+        return found

@@ -31,13 +31,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.methods._sampling.characteristic import Characteristic
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _CUT = 36.0
 _DENSE = 1 << 22
 _SMALL = 1 << 12
 _FEW = 256
-_CHUNK = 1 << 22
+_CHUNK = 1 << 18
 
 
 class Law:
@@ -53,8 +55,14 @@ class Law:
         self.variances = np.array(
             [weight @ (value - mean) ** 2.0 for value, weight, mean in zip(values, self.weights, self.means, strict=True)]
         )
-
+        self.centers: Integers = np.rint(self.means).astype(np.int64)
         self._sums: dict[bytes, Sum] = {}
+
+    @cached_property
+    def characteristics(self) -> list[Characteristic]:
+        """φ of every class, its rounded mean taken out so that phases stay small."""
+        centred = [value - center for value, center in zip(self.values, self.centers, strict=True)]
+        return [Characteristic(value, weight) for value, weight in zip(centred, self.weights, strict=True)]
 
     def sum(self, counts: Integers) -> Sum:
         """The law of a sum with counts[c] terms of class c; made once."""
@@ -73,8 +81,7 @@ class Sum:
         self.mean: Floats = counts @ law.means
         self.low: Integers = counts @ law.lows
         self.span: Integers = counts @ law.spans
-        self._center = np.rint(law.means).astype(np.int64)
-        self._shift: Integers = counts @ self._center
+        self._shift: Integers = counts @ law.centers
 
     @cached_property
     def deviation(self) -> Floats:
@@ -138,26 +145,17 @@ class Sum:
         height = np.zeros(len(points))
         slope = np.zeros(points.shape)
         for place in np.flatnonzero(self.counts):
-            moved = (self.law.values[place] - self._center[place]).astype(float)
-            weight, count = self.law.weights[place], float(self.counts[place])
-            weighted = moved * weight[:, None]
-            for start, stop in _chunks(len(points), len(moved)):
-                phase = points[start:stop] @ moved.T
-                cosine, sine = np.cos(phase), np.sin(phase)
-                real, imaginary = cosine @ weight, sine @ weight
-                height[start:stop] += count * (1 - real**2 - imaginary**2)
-                inward = imaginary[:, None] * (cosine @ weighted) - real[:, None] * (sine @ weighted)
-                slope[start:stop] -= 2 * count * inward
+            count = float(self.counts[place])
+            value, inclined = self.law.characteristics[place].with_slopes(points)
+            height += count * (1 - (value.real**2 + value.imag**2))
+            slope -= 2 * count * (value.conj()[:, None] * inclined).real
         return height, slope
 
     def _transform(self, points: Floats) -> NDArray[np.complex128]:
         logarithm = np.zeros(len(points), dtype=complex)
         for place in np.flatnonzero(self.counts):
-            moved = (self.law.values[place] - self._center[place]).astype(float)
-            for start, stop in _chunks(len(points), len(moved)):
-                first = np.exp(1j * (points[start:stop] @ moved.T)) @ self.law.weights[place]
-                with np.errstate(divide="ignore"):
-                    logarithm[start:stop] += float(self.counts[place]) * np.log(first)
+            with np.errstate(divide="ignore"):
+                logarithm += float(self.counts[place]) * np.log(self.law.characteristics[place].at(points))
         return np.exp(logarithm)
 
     def pmf(self, totals: Integers) -> Floats:
@@ -171,8 +169,11 @@ class Sum:
         points, transform, volume = self._points
         moved = (totals[inside] - self._shift).astype(float)
         values = np.empty(len(moved))
+        real, imaginary = transform.real.copy(), transform.imag.copy()
         for start, stop in _chunks(len(moved), len(points)):
-            values[start:stop] = (np.exp(-1j * (moved[start:stop] @ points.T)) @ transform).real / volume
+            phase = np.einsum("ik,jk->ij", moved[start:stop], points)
+            whole = np.einsum("ij,j->i", np.cos(phase), real) + np.einsum("ij,j->i", np.sin(phase), imaginary)
+            values[start:stop] = whole / volume
         found[inside] = np.maximum(values, 0.0)
         return found
 

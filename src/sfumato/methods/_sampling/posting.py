@@ -21,13 +21,17 @@ from sfumato.methods._sampling.sums import GroupRule, group_rule
 from sfumato.methods._solver import Model
 from sfumato.policy.rules import linear_comparison
 from sfumato.policy.rules.tree import AtLeast, Cell, Column, Compare, Determines, SameMultiset, Unique
+from sfumato.randomness import Randomness
 
 if TYPE_CHECKING:
-    from sfumato.methods._sampling.blocks import Block
+    from sfumato.methods._sampling.cutting import Block
 
 _CLASSES = 400
 _TURNS = 400
 _SMALL = 2_000
+_MODULI = (1, 5, 23, 97, 389, 1553, 6211, 24_851, 99_401, 397_591)
+_ROOM = 1_000
+"""Values per record of a round that make keys found side by side unlikely to clash: a block of 200 then does once in five times."""
 
 
 class Posting(RecordPosting):
@@ -59,12 +63,58 @@ class Posting(RecordPosting):
         block: Block,
         current: dict[Column, Codes],
         guesses: dict[Column, Codes],
-        seed: int,
+        random: Randomness,
         seconds: float,
         *,
         whole: bool,
+        ordered: bool = False,
     ) -> dict[Column, Codes] | None:
-        """New codes for the block's records; `whole` says that no records are still to come, so totals must be reached."""
+        """New codes for the block's records, searched in a random order or from random guesses.
+
+        `whole` says that no records are still to come, so totals must be reached.
+        """
+        model, cells = self._model(block, current, whole)
+        hints = {
+            cells[column, record]: code
+            for column, codes in guesses.items()
+            for record, code in zip(block.records.tolist(), codes.tolist(), strict=True)
+        }
+        sizes = {cells[column, record]: self.levels[column].size for column in guesses for record in block.records.tolist()}
+        seed = random.integer(1 << 30)
+        for _ in range(_TURNS):
+            values = model.settle(hints, sizes, random, seconds) if ordered else model.solve(hints, seed, seconds)
+            if values is None:
+                return None
+            found = self._named(values, len(block.records))
+            if not self._conflicts(model, cells, block, current, found):
+                return found
+        raise TimeoutError("too many conflicts with the other records")
+
+    def redraw(
+        self, block: Block, current: dict[Column, Codes], random: Randomness, modulus: int, seconds: float, *, whole: bool
+    ) -> tuple[dict[Column, Codes], int]:
+        """A solution of a small block, all being about equally likely (see `_solver`), and the modulus that suits it."""
+        model, cells = self._model(block, current, whole)
+        variables = [cells[column, record] for column in self.levels for record in block.records.tolist()]
+        sizes = [levels.size for levels in self.levels.values() for _ in block.records]
+        for _ in range(_TURNS):
+            listed = model.cell(variables, sizes, modulus, random, seconds)
+            if listed is None:
+                modulus = _MODULI[_MODULI.index(modulus) + 1]
+                continue
+            legal = [row for row in listed if self._agrees(block, current, self._named(row, len(block.records)))]
+            if legal:
+                return self._named(legal[random.integer(len(legal))], len(block.records)), modulus
+        raise TimeoutError("no cell of a good size was found")
+
+    def _named(self, values: list[int], size: int) -> dict[Column, Codes]:
+        """The solver's values as codes of the columns; cells were made column by column."""
+        return {
+            column: np.array(values[place * size : (place + 1) * size], dtype=np.int64)
+            for place, column in enumerate(self.levels)
+        }
+
+    def _model(self, block: Block, current: dict[Column, Codes], whole: bool) -> tuple[Model, Cells]:
         model = Model()
         cells: Cells = {
             (column, int(record)): model.integer(0, levels.size - 1)
@@ -76,23 +126,12 @@ class Posting(RecordPosting):
             self._total(model, cells, block, current, total, whole)
         for place, clause in enumerate(self.asked.others):
             self._whole(model, cells, block, current, place, clause, whole)
-        hints = {
-            cells[column, record]: code
-            for column, codes in guesses.items()
-            for record, code in zip(block.records.tolist(), codes.tolist(), strict=True)
-        }
-        for _ in range(_TURNS):
-            values = model.solve(hints, seed, seconds)
-            if values is None:
-                return None
-            size = len(block.records)
-            found = {
-                column: np.array(values[place * size : (place + 1) * size], dtype=np.int64)
-                for place, column in enumerate(self.levels)
-            }
-            if not self._conflicts(model, cells, block, current, found):
-                return found
-        raise TimeoutError("too many conflicts with the other records")
+        return model, cells
+
+    def _agrees(self, block: Block, current: dict[Column, Codes], found: dict[Column, Codes]) -> bool:
+        """Whether an answer obeys the rules that are not posted."""
+        rules = [clause.body for clause in self.asked.others if isinstance(clause.body, Determines)]
+        return not self.clashes(block, current, found) and not any(self._apart(block, current, found, body) for body in rules)
 
     # ---- rules about whole columns -------------------------------------------------------------------------------------
 
@@ -144,11 +183,14 @@ class Posting(RecordPosting):
             raise PolicyError("IG cannot fill groups block by block", where=f'rule "{rule.clause.rule}"', hint="use LM*")
         assert rule.targets is not None
         for label in np.unique(rule.labels[block.records]).tolist():
-            inside = block.records[rule.labels[block.records] == label].tolist()
-            terms, constant, unit = self._summed(model, cells, inside, rule.total)
+            inside = block.records[rule.labels[block.records] == label]
+            terms, constant, unit = self._summed(model, cells, inside.tolist(), rule.total)
             outside = block.constants[rule.labels[block.constants] == label]
-            goal = rule.targets[label] * unit - constant - self._done(outside, current, rule.total, unit)
-            model.within(terms, *limits("=", goal, Fraction(0)))
+            if block.totals == "keeps":
+                goal = self._done(inside, current, rule.total, unit)
+            else:
+                goal = rule.targets[label] * unit - self._done(outside, current, rule.total, unit)
+            model.within(terms, *limits("=", goal - constant, Fraction(0)))
 
     def _at_least(
         self, model: Model, cells: Cells, block: Block, current: dict[Column, Codes], body: AtLeast, clause: Clause
@@ -231,18 +273,68 @@ class Posting(RecordPosting):
         found: dict[Column, Codes],
         columns: tuple[Column, ...],
     ) -> bool:
-        taken = {self._at(columns, current, record, record) for record in block.constants.tolist()}
-        own = [self._at(columns, found, place, record) for place, record in enumerate(block.records.tolist())]
-        clashes = [key for key in own if key in taken]
-        for key in clashes:
-            number, radix = 0, 1
-            for column, code in zip(columns, key, strict=True):
-                number += radix * code
-                radix *= self.levels[column].size if column in self.levels else self.count
+        clashes = self._taken(block, current, found, columns)
+        for number in clashes:
             for record in block.records.tolist():
                 terms, constant = self._key(columns, cells, record)
                 model.require(model.negated(model.is_within(terms, number - constant, number - constant)))
         return bool(clashes)
+
+    def _taken(
+        self, block: Block, current: dict[Column, Codes], found: dict[Column, Codes], columns: tuple[Column, ...]
+    ) -> list[int]:
+        """The combinations of the block, as numbers, that constants have already."""
+        own = self._numbers(columns, found, block.records)
+        outside = {column: current[column][block.constants] for column in columns if column in self.levels}
+        found_again: list[int] = own[np.isin(own, self._numbers(columns, outside, block.constants))].tolist()
+        return found_again
+
+    def _numbers(self, columns: tuple[Column, ...], codes: dict[Column, Codes], records: Codes) -> Codes:
+        """The combinations of the records as numbers; as in `_key`."""
+        found, radix = np.zeros(len(records), dtype=np.int64), 1
+        for column in columns:
+            new = column in self.levels
+            found = found + radix * (codes[column] if new else self._place(column)[records])
+            radix *= self.levels[column].size if new else self.count
+        return found
+
+    # ---- blocks side by side -----------------------------------------------------------------------------------------------
+
+    def separable(self, start: dict[Column, Codes] | None, together: int) -> bool:
+        """Whether blocks can be solved side by side, `together` records at a time (see `cutting` I2 and `blocks` I3)."""
+        everybody = np.arange(self.count, dtype=np.int64)
+        for total in self.asked.totals:
+            if total.operator != "=" or total.tolerance:
+                return False
+            if start is not None and self._done(everybody, start, total, 1) != total.bound:
+                return False
+        return all(self._stands_apart(place, clause, start, together) for place, clause in enumerate(self.asked.others))
+
+    def _stands_apart(self, place: int, clause: Clause, start: dict[Column, Codes] | None, together: int) -> bool:
+        if isinstance(clause.body, Unique):
+            size = math.prod(self.levels[column].size for column in clause.body.columns if column in self.levels)
+            return size > _ROOM * min(together, self.count)
+        if start is None:
+            return False
+        if place in self.groups:
+            return self._reached(self.groups[place], start)
+        return isinstance(clause.body, SameMultiset)
+
+    def _reached(self, rule: GroupRule, start: dict[Column, Codes]) -> bool:
+        """Whether every group has its total in the table."""
+        assert rule.targets is not None
+        everybody = np.arange(self.count, dtype=np.int64)
+        values, unit = rule.total.contributions(self._table(start, everybody), self.count)
+        sums = np.zeros(len(rule.targets), dtype=np.int64)
+        np.add.at(sums, rule.labels, values)
+        return all(Fraction(int(one), unit) == goal for one, goal in zip(sums, rule.targets, strict=True))
+
+    def clashes(self, block: Block, current: dict[Column, Codes], found: dict[Column, Codes]) -> bool:
+        """Whether an answer repeats a key of the constants."""
+        keys = [clause.body.columns for clause in self.asked.others if isinstance(clause.body, Unique)]
+        return any(self._taken(block, current, found, columns) for columns in keys)
+
+    # ---- dependencies ------------------------------------------------------------------------------------------------------
 
     def _undetermined(
         self,
@@ -254,17 +346,25 @@ class Posting(RecordPosting):
         body: Determines,
     ) -> bool:
         """Records that agree on the left must agree on the right: added for the pairs that were found to clash."""
+        clashes = self._apart(block, current, found, body)
+        for record, other, left, right in clashes:
+            self._bind(model, cells, body, record, other, left, right)
+        return bool(clashes)
+
+    def _apart(
+        self, block: Block, current: dict[Column, Codes], found: dict[Column, Codes], body: Determines
+    ) -> list[tuple[int, int | None, tuple[int, ...], tuple[int, ...]]]:
+        """Records of the block that break the dependency: with which other one, its left and its right side."""
         known: dict[tuple[int, ...], tuple[tuple[int, ...], int | None]] = {}
         for record in block.constants.tolist():
             known[self._at(body.left, current, record, record)] = (self._at(body.right, current, record, record), None)
-        clash = False
+        clashes = []
         for place, record in enumerate(block.records.tolist()):
             left, right = self._at(body.left, found, place, record), self._at(body.right, found, place, record)
             before, other = known.setdefault(left, (right, record))
             if before != right:
-                clash = True
-                self._bind(model, cells, body, record, other, left, before)
-        return clash
+                clashes.append((record, other, left, before))
+        return clashes
 
     def _bind(
         self,

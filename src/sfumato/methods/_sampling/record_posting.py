@@ -36,7 +36,7 @@ from sfumato.policy.rules.tree import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.methods._sampling.blocks import Block
+    from sfumato.methods._sampling.cutting import Block
 
 Codes = NDArray[np.int64]
 Cells = dict[tuple[Column, int], Any]
@@ -161,14 +161,25 @@ class RecordPosting:
     ) -> None:
         """Without the later records (IG) the rule speaks of the records so far, as [obfuscation §5.2] drops variables."""
         terms, constant, unit = self._summed(model, cells, block.records.tolist(), total)
-        done = self._done(block.constants, current, total, unit)
-        bound, tolerance = total.bound * unit, total.tolerance * unit
-        if not whole:
-            seen = len(block.records) + len(block.constants)
-            mean = any(s.argument is not None for s in total.summands) and _is_mean(total)
-            bound, tolerance = (bound * seen / self.count, tolerance * seen / self.count) if mean else (bound, tolerance)
-        low, high = limits(total.operator, bound - constant - done, tolerance)
-        model.within(terms, low, high)
+        if block.totals == "keeps":
+            goal, tolerance = self._done(block.records, current, total, unit), Fraction(0)
+        elif block.totals == "grows":
+            seen = block.before + len(block.records)
+            goal, tolerance = (self._share(total, seen) - self._share(total, block.before)) * unit, Fraction(0)
+        else:
+            scale = Fraction(1) if whole else self._scale(total, len(block.records) + len(block.constants))
+            goal = total.bound * scale * unit - self._done(block.constants, current, total, unit)
+            tolerance = total.tolerance * scale * unit
+        model.within(terms, *limits(total.operator, goal - constant, tolerance))
+
+    def _share(self, total: Total, seen: int) -> Fraction:
+        """What the first `seen` records add up to under IG when the total must equal a constant."""
+        return total.bound * self._scale(total, seen) if seen else Fraction(0)
+
+    def _scale(self, total: Total, seen: int) -> Fraction:
+        """A mean of some of the records is a part of the whole sum; a sum is asked of any records alike."""
+        mean = any(s.argument is not None for s in total.summands) and _is_mean(total)
+        return Fraction(seen, self.count) if mean else Fraction(1)
 
     def _done(self, constants: Codes, current: dict[Column, Codes], total: Total, unit: int) -> Fraction:
         if not len(constants):

@@ -6,7 +6,7 @@
     one to three totals (sum, mean, count, min, max)       fixed totals
     a total per group or per parent row                    totals per group
     `same_multiset` of all columns                         shuffle
-    `a determines b`, `at_least(k, …)`                     direct draws; legal, blind to the original, not uniform
+    `a determines b`, `at_least(k, …)`                     counts per value with a fixed total, or direct draws (not uniform)
     anything else                                          blocks for a constraint solver (LM, LM*, IG)
 
 Guarantee
@@ -17,13 +17,15 @@ Guarantee
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.methods._sampling.crew import Crew, Divided
 from sfumato.methods._sampling.engines import Crowded, Distinct, Engine, Functional, Made, PerRecord, Shuffled, Spaces
 from sfumato.methods._sampling.problem import Clause, Part, Problem
 from sfumato.methods._sampling.ranges import Ranges
@@ -220,14 +222,52 @@ def run(
 ) -> dict[Column, Made]:
     """All new columns; a part's stream of chance depends on its columns only, not on the order or number of workers."""
     made: dict[Column, Made] = {}
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        parts = pool.map(lambda route: route.engine.run(random.child(route.title)), found)
-        for place, (route, part) in enumerate(zip(found, parts, strict=True)):
-            made.update(part)
-            progress((place + 1) / len(found), route.title)
+    tally = _Tally(found, progress)
+    divided = [route.engine for route in found if isinstance(route.engine, Divided)]
+
+    def part(route: Route) -> dict[Column, Made]:
+        own = random.child(route.title)
+        try:
+            new = route.engine.run(own, crew) if isinstance(route.engine, Divided) else route.engine.run(own)
+        except BaseException:
+            crew.stop()
+            raise
+        tally.finish(route.engine)
+        return new
+
+    with Crew(jobs, divided, tally.step) as crew, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        parts = [pool.submit(part, route) for route in found]
+        failures = [failure for one in parts if (failure := one.exception()) is not None]
+        for failure in sorted(failures, key=lambda failure: isinstance(failure, CancelledError)):
+            raise failure
+        for one in parts:
+            made.update(one.result())
     for reference in problem.references:
         made.update(_followed(problem, reference.child, reference.parent, made))
     return made
+
+
+class _Tally:
+    """How much of all parts is done, told as it grows."""
+
+    def __init__(self, found: list[Route], progress: Progress) -> None:
+        self._titles = {id(route.engine): route.title for route in found}
+        self._left = {id(r.engine): r.engine.tasks if isinstance(r.engine, Divided) else 1 for r in found}
+        self._all, self._progress, self._lock = max(1, sum(self._left.values())), progress, Lock()
+
+    def step(self, engine: Engine) -> None:
+        """One task of the engine is done; its last one counts when the part is."""
+        with self._lock:
+            self._left[id(engine)] = max(1, self._left[id(engine)] - 1)
+            self._tell(engine)
+
+    def finish(self, engine: Engine) -> None:
+        with self._lock:
+            self._left[id(engine)] = 0
+            self._tell(engine)
+
+    def _tell(self, engine: Engine) -> None:
+        self._progress(1 - sum(self._left.values()) / self._all, self._titles[id(engine)])
 
 
 def _followed(

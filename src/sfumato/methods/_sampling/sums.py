@@ -37,6 +37,7 @@ Floats = NDArray[np.float64]
 MOST_CLASSES = 400
 _ROWS = 4_000_000
 _MOST_COUNTED = 3_000
+_SURE = 1e-10
 
 
 @dataclass
@@ -188,10 +189,14 @@ class Balanced:
             raise Infeasible(error.what, where=self._named(), hint=error.hint) from None
         values = [table.values.tolist() for table in self.tables]
         simple = len(self.totals) == 1 and all((np.diff(table.values[:, 0]) == 1).all() for table in self.tables)
-        if not simple and sum(map(len, values)) <= _MOST_COUNTED:
+        if not simple and sum(map(len, values)) <= _MOST_COUNTED and not self._likely():
             counts = [len(context.records) for context in self.spaces.contexts]
             if not reachable(values, counts, self.low.tolist(), self.high.tolist()):
                 raise Infeasible("no table has these totals", where=self._named(), hint="change one of the totals or the domain")
+
+    def _likely(self) -> bool:
+        """Whether the law of the sum gives the totals a chance far above its error, which proves that tables have them."""
+        return bool((self.low == self.high).all()) and self.sampler.chance(self.low) > _SURE
 
     def _named(self) -> str:
         return "rule " + " and ".join(dict.fromkeys(f'"{total.rule}"' for total in self.totals))

@@ -106,6 +106,11 @@ class Totals:
         found: Integers = candidates[_one(np.exp(level - level.max()), random)]
         return found
 
+    def chance(self, total: Integers) -> float:
+        """The probability of a total under the law that is tilted towards it, up to a few e⁻³⁶."""
+        law = self.law(self._theta(total)).sum(self._counts(self.classes))
+        return float(law.pmf(np.asarray(total, dtype=np.int64)[None, :])[0])
+
     def law(self, theta: Floats) -> Law:
         key = tuple(theta.tolist())
         if key not in self._laws:

@@ -30,8 +30,8 @@ class BasketSection(Section):
     def render(self, view: View) -> Markup:
         published = from_table(view.data, str(view.public.get("separator", " ")))
         words = (
-            f"Each of the {len(published):,} rows is a vote of {view.public.get('degree', '?')} records: the items most of "
-            f"them have. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
+            f"Each of the {len(published):,} rows is a vote of {view.public.get('degree', '?')} records about their "
+            f"items. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
             f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of them "
             f"in at most {int(np.median(published.threshold))}."
         )

@@ -1,0 +1,105 @@
+"""Guarded labels: by listing every way the labels could be, knowing the rule does not help to guess one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import product
+
+import numpy as np
+import pytest
+from random_baskets import random_sets
+
+import sfumato as sf
+from sfumato.data.baskets import Baskets
+from sfumato.errors import Infeasible
+from sfumato.kernels.guarding import guard, plain_guard
+from sfumato.methods._nonreciprocal.withholding import guarded, withhold
+
+
+def guess(rule: object, share: list[float], count: int, degree: int) -> tuple[float, float]:
+    """The best chance to guess anybody's label in any release, and the share of labels withheld.
+
+    Labels are drawn independently; the outsider sees what is shown and knows the rule, so the chance of a label behind a place
+    is its chance among all drawings that look the same, and a person's label is behind each of `degree` places equally often.
+    """
+    seen: dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]] = defaultdict(list)
+    withheld = 0.0
+    for labels in product(range(len(share)), repeat=count):
+        weight = float(np.prod([share[label] for label in labels]))
+        hidden = rule(np.array(labels))  # type: ignore[operator]
+        withheld += weight * float(np.mean(hidden))
+        seen[tuple(-1 if gone else label for label, gone in zip(labels, hidden, strict=True))].append((weight, labels))
+    best = 0.0
+    for stories in seen.values():
+        chance = np.zeros((count, len(share)))
+        for weight, labels in stories:
+            chance[np.arange(count), list(labels)] += weight
+        chance /= sum(weight for weight, _ in stories)
+        for person in range(count):
+            best = max(best, float(chance[(person + np.arange(degree)) % count].mean(axis=0).max()))
+    return best, withheld
+
+
+CASES = [
+    (2, 4, 6, [0.25, 0.25, 0.25, 0.25]),
+    (2, 4, 6, [0.4, 0.3, 0.2, 0.1]),
+    (2, 3, 7, [0.4, 0.3, 0.3]),
+    (2, 6, 7, [0.4, 0.4, 0.2]),
+    (3, 6, 6, [0.3, 0.3, 0.2, 0.2]),
+    (1.5, 3, 7, [0.6, 0.2, 0.2]),
+]
+
+
+@pytest.mark.parametrize(("level", "degree", "count", "share"), CASES)
+def test_nobody_guesses_better_than_one_in_l(level: float, degree: int, count: int, share: list[float]) -> None:
+    best, withheld = guess(lambda labels: guard(labels, np.array(share), degree, degree / level), share, count, degree)
+    assert best <= 1 / level + 1e-9
+    assert withheld < 1
+
+
+def test_plain_withholding_is_guessed_better_than_that() -> None:
+    """What the guard mends: at l = 2 a withheld label is the one shown before it, and some people's label is certain."""
+    share = [0.25, 0.25, 0.25, 0.25]
+    assert guess(lambda labels: withhold(labels, 2, 1, 0), share, 5, 2)[0] == pytest.approx(1.0)
+    assert guess(lambda labels: withhold(labels, 4, 2, 0), share, 6, 4)[0] > 0.5 + 0.05
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_kernel_equals_its_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds, degree, level = 12, int(rng.integers(4, 9)), float(rng.uniform(1.5, 2.5))
+    labels = rng.integers(0, kinds, int(rng.integers(degree, 60)))
+    share = rng.dirichlet(np.full(kinds, 8.0))
+    assert share.max() < 1 / level
+    got = guard(labels, share, degree, degree / level)
+    assert got.tolist() == plain_guard(labels.tolist(), share.tolist(), degree, degree / level)
+
+
+def test_the_scan_may_begin_anywhere() -> None:
+    labels = np.random.default_rng(1).integers(0, 9, 50)
+    for start in (0, 7, 49):
+        assert (guarded(labels, 6, 2.0, start) == np.roll(guarded(np.roll(labels, -start), 6, 2.0, 0), start)).all()
+
+
+def policy(level: int) -> sf.Policy:
+    return sf.Policy.parse({
+        "version": 1,
+        "data": {"kind": "baskets"},
+        "columns": {"label": "sensitive"},
+        "protect": [{"l-diversity": {"l": level, "kind": "frequency"}}],
+        "method": {"nonreciprocal": {"labels": "guarded"}},
+    })
+
+
+def test_a_guarded_release() -> None:
+    rng = np.random.default_rng(4)
+    labels = np.array([f"l{i:02}" for i in rng.integers(0, 40, 300)], dtype=object)
+    people = Baskets(random_sets(rng, 300, 10), tuple("abcdefghij"), {"label": labels})
+    publication = sf.publish(policy(4), data=people, seed=3)
+    assert publication.release.public["degree"] == 8
+    shown = publication.release.parts["data"].table.column("label").to_pylist()
+    assert 0 < shown.count("") < 150
+    assert any("no label is guessed" in note for note in publication.certificate.assumptions)
+    same = Baskets(people.sets, people.names, {"label": np.array(["x"] * 90 + labels[90:].tolist(), dtype=object)})
+    with pytest.raises(Infeasible, match="more frequent than"):
+        sf.publish(policy(4), data=same, seed=3)
