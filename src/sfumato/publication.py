@@ -17,16 +17,21 @@ from typing import Any
 
 from sfumato import __version__
 from sfumato.audit.certify import certify, reading_of
+from sfumato.audit.database_source import require_sound
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.original import in_original
+from sfumato.data.database import Database
 from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
 from sfumato.history.chapters import History, new_chapter
+from sfumato.io.database import DatabaseSource, given_url
 from sfumato.ledger import Ledger
+from sfumato.loading import Loading, has_target, load_target, unfinished, verify_target
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.plan import Plan, plan
+from sfumato.policy.bound import Bound
 from sfumato.policy.domains import domain_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import write_public_policy
@@ -133,9 +138,12 @@ def publish(
     if engine != "local":
         raise PolicyError(f"there is no engine '{engine}' in this installation", hint="use --engine local")
     plan(policy)  # refuse the impossible before data moves
+    _check_schema(policy, data)
     progress(0.0, "reading")
     dataset = policy.data.read(data)
     check_columns(policy, dataset)
+    if isinstance(dataset, Database) and not policy.data.subset:  # type: ignore[attr-defined]
+        require_sound(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
     if policy.keep and not chosen.method.keeps_rules:
         _check_rules(policy, dataset)
@@ -153,6 +161,30 @@ def publish(
         hint = "nothing was published; this is a defect of the method, please report it"
         raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
     return Publication(policy, chosen, release, certificate, dataset, book, history)
+
+
+def _check_schema(policy: Policy, data: Data) -> None:
+    """A database's policy must fit its schema, and its target be another database that can be reached, before a row is read."""
+    if not isinstance(policy.data, DatabaseSource) or isinstance(data, Database):
+        return
+    url = given_url(str(data)) if data is not None else policy.data.source_url()
+    Bound(policy, policy.data.read_schema(url)).rules  # noqa: B018
+    if has_target(policy):
+        policy.data.target_url()
+
+
+def load_release(policy: Policy | str | Path, out: str | Path, *, progress: Progress = silent, replace: bool = False) -> Loading:
+    """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was."""
+    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    return load_target(policy, Path(out), progress=progress, replace=replace)
+
+
+def is_unfinished(policy: Policy, out: str | Path) -> bool:
+    """Whether `out` is a release of a database under this policy that still has to be loaded."""
+    if not has_target(policy):
+        return False
+    method = plan(policy).method
+    return unfinished(policy, Path(out), {method.name: method.model_dump(exclude_defaults=True)})
 
 
 def ledger_of(policy: Policy, given: str | Path | None) -> Ledger | None:
@@ -331,9 +363,11 @@ class Verdict:
         return {"holds": self.holds, "complete": self.complete, "not_judged": not_judged, "findings": findings}
 
 
-def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | None = None) -> Verdict:
+def verify(
+    folder: str | Path, *, original: Data = None, ledger: str | Path | None = None, target: str | None = None
+) -> Verdict:
     """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules, with the
-    ledger also together with all releases before it."""
+    ledger also together with all releases before it, with a target also the database that was loaded."""
     read, policy = open_release(folder)
     trace = _trace_of(folder) if original is not None else Trace()
     evidence = Evidence(
@@ -348,7 +382,11 @@ def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | No
         behind=trace.rows or None,
         private=trace.extra,
     )
-    return Verdict(certify(evidence))
+    if target is None:
+        return Verdict(certify(evidence))
+    if read.form != "database":
+        raise PolicyError("only a database has a target", hint="verify this release without --target")
+    return Verdict((*certify(evidence), *verify_target(policy, read, target)))
 
 
 def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -23,7 +23,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -31,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.moments import moment
 from sfumato.data.table import Text
 from sfumato.errors import DataError
 from sfumato.policy.rules import Rule, columns_of, conjuncts
@@ -329,9 +329,11 @@ def read(cells: Cells) -> Value:
     text = coded(cells)
     present = [label for label in text.labels if label]
     missing = np.array([not label for label in text.labels], dtype=bool)[text.codes]
+    if not present:
+        return Value(np.zeros(len(text.codes), dtype=np.int64), 1, missing)
     for parser in (_numbers, _days):
         found = parser(present)
-        if found is not None and present:
+        if found is not None:
             table, denominator = found
             parts = np.array([table.get(label, 0) for label in text.labels], dtype=object)
             return Value(_small(parts)[text.codes], denominator, missing)
@@ -351,10 +353,13 @@ def _numbers(texts: list[str]) -> tuple[dict[str, int], int] | None:
 
 
 def _days(texts: list[str]) -> tuple[dict[str, int], int] | None:
-    try:
-        return {text: date.fromisoformat(text).toordinal() for text in texts}, 1
-    except ValueError:
+    """Days and moments, both in days."""
+    found = {text: moment(text) for text in texts}
+    days = {text: value for text, value in found.items() if value is not None}
+    if len(days) < len(found):
         return None
+    denominator = math.lcm(1, *(value.denominator for value in days.values()))
+    return {text: int(value * denominator) for text, value in days.items()}, denominator
 
 
 def _small(parts: NDArray[Any]) -> NDArray[Any]:
@@ -381,11 +386,17 @@ def _fold(operation: Any, masks: list[Mask]) -> Mask:
 
 def _alike(left: Value, right: Value) -> tuple[Value, Value]:
     if (left.denominator == 0) != (right.denominator == 0):
+        if any(side.denominator and side.missing.all() for side in (left, right)):  # a column of nothing is of either kind
+            return _blank(left), _blank(right)
         raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
     if left.denominator == 0:
         return left, right
     common = math.lcm(left.denominator, right.denominator)
     return _over(left, common), _over(right, common)
+
+
+def _blank(value: Value) -> Value:
+    return value if value.denominator == 0 else Value(np.full(value.parts.shape, "", dtype=object), 0, value.missing)
 
 
 def _over(value: Value, denominator: int) -> Value:

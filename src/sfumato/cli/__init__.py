@@ -38,6 +38,7 @@ SUMMARIES = {
     "discover": "Propose a policy for some data.",
     "ledger": "Show or verify what was published so far.",
     "measure": "Measure what a release is still good for.",
+    "preview": "Show before and after for a few rows; writes nothing.",
     "publish": "Make, certify and write a release.",
     "query": "Answer COUNT queries from a release folder.",
     "report": "Write the page that shows a release.",

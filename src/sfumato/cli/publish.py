@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
 
 
 @click.command("publish")
@@ -16,18 +19,26 @@ import click
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where to compute.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
+@click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
 @click.option("--no-report", is_flag=True, help="Do not write the reports.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(policy: str, out: str, no_report: bool, as_json: bool, format_: Any, **options: Any) -> None:
-    """Make a release under POLICY, certify it, and write the release folder."""
-    from sfumato.cli._show import print_findings, print_json, progress_bar
-    from sfumato.publication import publish
+def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool, format_: Any, **options: Any) -> None:
+    """Make a release under POLICY, certify it, and write the release folder; of a database also load and audit the target."""
+    from sfumato.cli._show import print_findings, progress_bar
+    from sfumato.policy.policy import Policy
+    from sfumato.publication import is_unfinished, publish
 
+    read = Policy.read(policy)
+    if is_unfinished(read, out):
+        if not as_json:
+            click.echo(f"{out} was published under this policy; going on with the load")
+        _load(read, out, replace, as_json, {"out": out})
+        return
     with progress_bar(quiet=as_json) as progress:
-        publication = publish(policy, options.pop("data"), progress=progress, **options)
+        publication = publish(read, options.pop("data"), progress=progress, **options)
     target = publication.write(out, format=format_, report=not no_report)
     if as_json:
-        print_json({"out": str(target), "certificate": publication.certificate.to_json()})
+        _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()})
         return
     records = publication.certificate.records
     if publication.ledger is not None and publication.history is not None:
@@ -36,3 +47,24 @@ def command(policy: str, out: str, no_report: bool, as_json: bool, format_: Any,
     print_findings(publication.certificate.findings)
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
+    _load(read, out, replace, as_json, {})
+
+
+def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any]) -> None:
+    """Into the target, when the policy names one."""
+    from sfumato.cli._show import print_findings, print_json, progress_bar
+    from sfumato.loading import has_target
+    from sfumato.publication import load_release
+
+    if has_target(policy):
+        with progress_bar(quiet=as_json) as progress:
+            found = load_release(policy, out, progress=progress, replace=replace)
+        document = document | {"target": found.to_json()}
+        if not as_json:
+            resumed = f" ({len(found.resumed)} tables were there already)" if found.resumed else ""
+            click.echo(f"loaded {len(found.rows)} tables, {sum(found.rows.values()):,} rows into the target{resumed}")
+            for sentence in found.left_out:
+                click.echo(f"  left out: {sentence}")
+            print_findings(found.findings)
+    if as_json:
+        print_json(document)

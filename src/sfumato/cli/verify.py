@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--original", help="The original data: also judges truthfulness, boundaries and rules.")
 @click.option("--ledger", type=click.Path(), help="The ledger: also judges the release together with all before it.")
+@click.option("--target", help="URL of the test database that was loaded: also judges what stands there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
-def command(ctx: click.Context, folder: str, original: str | None, ledger: str | None, as_json: bool) -> None:
+def command(ctx: click.Context, folder: str, original: str | None, ledger: str | None, target: str | None, as_json: bool) -> None:
     """Audit the release in DIR from its published files alone; exit code 0 when nothing is violated, 1 when something is.
 
     A claim that cannot be judged from what was given is marked with a question mark and named in the first line.
@@ -24,7 +25,7 @@ def command(ctx: click.Context, folder: str, original: str | None, ledger: str |
     from sfumato.cli._show import print_findings, print_json
     from sfumato.publication import verify
 
-    verdict = verify(folder, original=original, ledger=ledger)
+    verdict = verify(folder, original=original, ledger=ledger, target=target)
     if as_json:
         print_json(verdict.to_json())
     else:

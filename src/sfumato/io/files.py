@@ -113,3 +113,27 @@ def _read_parquet(path: Path) -> pa.Table:
     if table.num_rows == 0:
         raise DataError(f"{path.name} has no rows", where=str(path), hint="give a table with at least one record")
     return from_frame(table)
+
+
+def read_exact(path: Path) -> pa.Table:
+    """A table as `write_csv` or Parquet kept it: a null is not the empty text, and there may be no rows at all."""
+    if path.suffix == ".parquet":
+        return pq.read_table(path)
+    content = _bytes(path)
+    names = next(csv.reader([content.split(b"\n", 1)[0].decode("utf-8")]))
+    if not content.split(b"\n", 1)[1]:
+        return pa.schema([(name, pa.string()) for name in names]).empty_table()
+    try:
+        return pa_csv.read_csv(
+            io.BytesIO(content),
+            read_options=pa_csv.ReadOptions(block_size=max(len(content) + 1, 1 << 20), use_threads=False),
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        raise DataError(f"{path.name} cannot be read as CSV", where=str(path)) from None

@@ -18,12 +18,17 @@ _PRIVATE = ("ledger", "key")
 
 def write_public_policy(policy: Policy, method: Mapping[str, Any], folder: Path) -> None:
     """``policy.yaml`` and ``hierarchies/`` in a release folder."""
+    (folder / "policy.yaml").write_text(public_policy(policy, method, folder), encoding="utf-8")
+
+
+def public_policy(policy: Policy, method: Mapping[str, Any], folder: Path | None = None) -> str:
+    """The text of ``policy.yaml``; hierarchies are written beside it when there is a folder."""
     tree = {key: copy.deepcopy(value) for key, value in policy.document.tree.items() if key not in _PRIVATE}
     tree["data"] = {"kind": policy.data.name} | _shown(policy)
     if policy.columns:
         tree["columns"] = {name: _column(policy, name, folder) for name in policy.columns}
     tree["method"] = dict(method)
-    (folder / "policy.yaml").write_text(write_yaml(_texts(tree)), encoding="utf-8")
+    return write_yaml(_texts(tree))
 
 
 def _shown(policy: Policy) -> dict[str, Any]:
@@ -31,11 +36,11 @@ def _shown(policy: Policy) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in policy.data.private}
 
 
-def _column(policy: Policy, name: str, folder: Path) -> Any:
+def _column(policy: Policy, name: str, folder: Path | None) -> Any:
     column = policy.columns[name]
     entry = {key: value for key, value in column.model_dump().items() if key in column.model_fields_set and value is not None}
     spec = column.hierarchy
-    if is_standing(spec) and not isinstance(spec, Mapping):
+    if folder is not None and is_standing(spec) and not isinstance(spec, Mapping):
         entry["hierarchy"] = _copied(policy, name, folder)
     return entry["role"] if set(entry) == {"role"} else entry
 

@@ -1,4 +1,4 @@
-"""What a replaced column may hold: integers, decimals, dates, a pattern, a list, the values of a column, or realistic fakes.
+"""What a replaced column may hold: integers, decimals, dates, moments, a pattern, a list, a column's values, or realistic fakes.
 
 Notation
     kind     number, date or text: how rules compare the values
@@ -17,11 +17,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.moments import moment, written
 from sfumato.errors import PolicyError
 from sfumato.registry import nearest
 
@@ -69,6 +71,11 @@ class Ordered(Domain):
 
     def text(self, level: int) -> str:
         raise NotImplementedError
+
+    def texts(self, levels: NDArray[np.int64]) -> NDArray[np.str_]:
+        """The text of every level."""
+        used, inverse = np.unique(levels, return_inverse=True)
+        return np.array([self.text(int(level)) for level in used], dtype=np.str_)[inverse]
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,35 @@ class Dates(Ordered):
         return {"dates": [self.text(self.low), self.text(self.high)]}
 
 
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+STEPS = {"second": 86_400, "minute": 1_440, "hour": 24, "day": 1}
+
+
+@dataclass(frozen=True)
+class Timestamps(Ordered):
+    """Moments from the first to the last, as 2012-12-31 23:59:00; a level is a number of steps, `unit` of them a day."""
+
+    kind: ClassVar[str] = "date"
+    zone: str = ""
+    """Written behind every moment, for columns with a time zone; moments are then in that zone, which is UTC."""
+
+    def level(self, text: str) -> int | None:
+        days = moment(text)
+        return int(days * self.unit) if days is not None and (days * self.unit).denominator == 1 else None
+
+    def text(self, level: int) -> str:
+        return written(Fraction(level, self.unit)) + self.zone
+
+    def texts(self, levels: NDArray[np.int64]) -> NDArray[np.str_]:
+        seconds = (levels - _EPOCH * self.unit) * (86_400 // self.unit)
+        found = np.char.replace(seconds.astype("datetime64[s]").astype(np.str_), "T", " ")
+        return np.char.add(found, self.zone) if self.zone else found
+
+    def declared(self) -> dict[str, Any]:
+        step = next(name for name, many in STEPS.items() if many == self.unit)
+        return {"timestamps": [self.text(self.low), self.text(self.high)], "step": step}
+
+
 @dataclass(frozen=True)
 class Pattern(Domain):
     """Texts of a regular form; `longest` bounds patterns without an end of their own."""
@@ -181,9 +217,9 @@ class Fakes(Domain):
         return {"fakes": self.fake, "locale": self.locale}
 
 
-_OPTIONS = {"decimals": {"places"}, "pattern": {"longest"}, "fakes": {"locale"}}
+_OPTIONS = {"decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale"}}
 _WEIGHED = ("integers", "decimals", "dates", "values", "like")
-_NAMES = ("integers", "decimals", "dates", "pattern", "values", "like", "fakes")
+_NAMES = ("integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes")
 
 
 def read(declared: Mapping[str, Any], where: str = "") -> Domain:
@@ -234,7 +270,14 @@ def _dates(declared: Mapping[str, Any], where: str) -> Domain:
     return _ordered(Dates(1, 1), _pair(declared["dates"], where), where)
 
 
-def _ordered(empty: Integers | Decimals | Dates, bounds: tuple[str, str], where: str) -> Domain:
+def _timestamps(declared: Mapping[str, Any], where: str) -> Domain:
+    step = str(declared.get("step", "second"))
+    if step not in STEPS:
+        raise PolicyError(f"unknown step '{step}'", where=where, hint="second, minute, hour or day")
+    return _ordered(Timestamps(0, 0, STEPS[step]), _pair(declared["timestamps"], where), where)
+
+
+def _ordered(empty: Integers | Decimals | Dates | Timestamps, bounds: tuple[str, str], where: str) -> Domain:
     low, high = empty.level(bounds[0]), empty.level(bounds[1])
     if low is None or high is None:
         raise PolicyError(f"'{bounds[low is not None]}' is no bound of this kind", where=where)
@@ -242,7 +285,7 @@ def _ordered(empty: Integers | Decimals | Dates, bounds: tuple[str, str], where:
         raise PolicyError("the lower bound is above the upper one", where=where)
     if isinstance(empty, Decimals):
         return Decimals(low, high, empty.unit, empty.places)
-    return type(empty)(low, high)
+    return type(empty)(low, high, empty.unit)
 
 
 def _pattern(declared: Mapping[str, Any], where: str) -> Domain:
@@ -279,6 +322,7 @@ _READERS = {
     "integers": _integers,
     "decimals": _decimals,
     "dates": _dates,
+    "timestamps": _timestamps,
     "pattern": _pattern,
     "values": _values,
     "like": _like,

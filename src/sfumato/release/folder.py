@@ -9,10 +9,11 @@
       hierarchies/…     the hierarchies the policy names, so that anybody can verify
       <part>.csv        the published parts
       report.html       the public report
+      target.json       of a database that was loaded: what the audit found in the target, bound to this manifest
 
 Invariants
     I1  A folder appears under its final name only when it is complete: written beside it, synced, then renamed.
-    I2  Every file but the manifest is listed in the manifest with its sha256.
+    I2  Every file but the manifest and the record of a load is listed in the manifest with its sha256.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError, ReleaseError
-from sfumato.io.files import read_file
+from sfumato.io.files import read_exact, read_file
 from sfumato.release.certificate import Certificate
 from sfumato.release.release import Part
 
 Format = Literal["csv", "parquet"]
 MANIFEST, CERTIFICATE, POLICY, REPORT = "manifest.json", "certificate.json", "policy.yaml", "report.html"
+TARGET = "target.json"
 MANIFEST_VERSION = 1
 
 
@@ -100,7 +102,7 @@ def write_manifest(folder: Path, form: str, public: Mapping[str, Any], rows: Map
     """List every other file of the folder with its digest (I2)."""
     files = {}
     for file in sorted(folder.rglob("*")):
-        if file.is_file() and file.name != MANIFEST:
+        if file.is_file() and file.name not in (MANIFEST, TARGET):
             name = file.relative_to(folder).as_posix()
             files[name] = {"sha256": digest(file)} | ({"rows": rows[name]} if name in rows else {})
     manifest = {"format": MANIFEST_VERSION, "form": form, "version": version, "files": files, "public": dict(public)}
@@ -126,15 +128,16 @@ def read_folder(path: Path) -> Folder:
     for name, entry in files.items():
         file = path / name
         if "rows" in entry and "/" not in name and file.is_file() and file.suffix in {".csv", ".parquet"}:
-            parts[file.stem] = _part(file, damage)
+            parts[file.stem] = _part(file, damage, exact=form == "database")
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
                 damage.append(f"{name} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
     return Folder(path, form, parts, public, certificate, tuple(damage))
 
 
-def _part(file: Path, damage: list[str]) -> Part:
+def _part(file: Path, damage: list[str], *, exact: bool) -> Part:
+    """In a database a null is not the empty text, and a table may be empty."""
     try:
-        return Part(read_file(file))
+        return Part(read_exact(file) if exact else read_file(file))
     except DataError as error:
         damage.append(f"{file.name} cannot be read: {error.what}")
         return Part(pa.table({}))
@@ -151,7 +154,7 @@ def _damage(path: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]
             yield f"{name} was changed after it was certified"
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()
-        if file.is_file() and name != MANIFEST and name not in files:
+        if file.is_file() and name not in (MANIFEST, TARGET) and name not in files:
             yield f"{name} is not listed in the manifest"
 
 

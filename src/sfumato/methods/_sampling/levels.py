@@ -11,14 +11,15 @@ Notation
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.moments import moment
 from sfumato.errors import Infeasible
 from sfumato.methods._sampling.vectors import Vector, texts
 from sfumato.methods._sampling.words import Words, automaton
@@ -51,8 +52,7 @@ class Steps:
         return Vector(codes + self.low, self.unit)
 
     def texts(self, codes: Codes) -> NDArray[Any]:
-        used, inverse = np.unique(codes, return_inverse=True)
-        return np.array([self.domain.text(int(code) + self.low) for code in used], dtype=np.str_)[inverse]
+        return self.domain.texts(codes + self.low)
 
     def code(self, text: str) -> int | None:
         level = self.domain.level(text)
@@ -146,10 +146,11 @@ def facts(values: Sequence[str]) -> Vector:
 
 
 def _days(values: Sequence[str]) -> Vector | None:
-    try:
-        return Vector(np.array([date.fromisoformat(value).toordinal() for value in values], dtype=np.int64), 1)
-    except ValueError:
+    found = [moment(value) for value in values]
+    if any(days is None for days in found):
         return None
+    unit = math.lcm(1, *(days.denominator for days in found if days is not None))
+    return Vector(np.array([int(days * unit) for days in found if days is not None], dtype=np.int64), unit)
 
 
 def _numbers(values: Sequence[str]) -> Vector | None:

@@ -1,0 +1,118 @@
+"""A published database is whole: the tables and rows that belong to it, every constraint of its schema, every rule of its policy.
+
+All of this is judged on the published rows alone; with the original also that the schema is the original's and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pyarrow.compute as pc
+
+from sfumato.audit.base import Check
+from sfumato.audit.databases import Seen
+from sfumato.audit.evidence import Evidence
+from sfumato.data.database import Database
+from sfumato.data.schema_json import json_of
+from sfumato.policy.declared_rules import Constraint
+from sfumato.policy.rules import Rule, classify
+from sfumato.policy.rules.tree import Cell, Column
+from sfumato.release.certificate import Finding
+
+
+class Tables(Check):
+    """Every table of the schema is there with its columns and its rows."""
+
+    name: ClassVar[str] = "tables and row counts"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "database"
+
+    def examine(self, evidence: Evidence) -> Finding:
+        seen = Seen(evidence)
+        wrong = [*_shape(seen), *_counts(evidence), *_against_original(seen)]
+        rows = sum(table.rows for table in seen.tables.values())
+        return Finding(self.name, not wrong, {}, {"tables": len(seen.tables), "rows": rows}, reason="; ".join(wrong))
+
+
+def _shape(seen: Seen) -> list[str]:
+    wrong = [f"table '{table.name}' is missing" for table in seen.schema.tables if table.name not in seen.tables]
+    known = {table.name: list(table.written) for table in seen.schema.tables}
+    for name, table in seen.tables.items():
+        if name not in known:
+            wrong.append(f"table '{name}' is not in the schema")
+        elif table.names != known[name]:
+            wrong.append(f"table '{name}' has other columns than the schema")
+    return wrong
+
+
+def _counts(evidence: Evidence) -> list[str]:
+    said = {part: int(entry["rows"]) for part, entry in evidence.public.get("tables", {}).items()}
+    found = {part: len(table) for part, table in evidence.parts.items()}
+    return [f"table '{part}' has {found.get(part, 0)} rows, not {rows}" for part, rows in said.items() if found.get(part) != rows]
+
+
+def _against_original(seen: Seen) -> list[str]:
+    original = seen.evidence.original
+    if not isinstance(original, Database):
+        return []
+    wrong = [] if json_of(original.schema) == seen.evidence.public.get("schema") else ["the schema is not the original's"]
+    partly = bool(seen.evidence.public.get("subset"))
+    for name, table in seen.tables.items():
+        there = original.tables[name].rows if name in original.tables else 0
+        if table.rows > there or (table.rows < there and not partly):
+            wrong.append(f"table '{name}' has {table.rows} rows, the original {there}")
+    return wrong
+
+
+class Constraints(Check):
+    """Keys, references, not-null, value lists and checks of the schema hold in the published rows."""
+
+    name: ClassVar[str] = "constraints"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "database"
+
+    def examine(self, evidence: Evidence) -> Finding:
+        seen = Seen(evidence)
+        judged = [constraint for constraint in seen.bound.constraints if constraint.kind != "check" or constraint.rule is not None]
+        broken = {constraint.identifier: breaks(seen, constraint) for constraint in judged}
+        wrong = [f"{identifier} is broken {count} time(s)" for identifier, count in broken.items() if count]
+        achieved = {"constraints": len(judged), "broken": len(wrong)}
+        left = len(seen.bound.constraints) - len(judged)
+        reason = "; ".join(wrong) or (f"{left} check(s) are left to the server" if left else "")
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason=reason)
+
+
+def breaks(seen: Seen, constraint: Constraint) -> int:
+    """How often a constraint is broken."""
+    columns = [seen.column(Column(name, constraint.table)) for name in constraint.columns]
+    if constraint.kind == "not null":
+        return int(columns[0].null_count) if constraint.columns[0] in seen.tables[constraint.table].names else 0
+    if constraint.kind == "value list":
+        choices = seen.schema.table(constraint.table).column(constraint.columns[0]).choices
+        return sum(entry["counts"] for entry in pc.value_counts(columns[0]).to_pylist() if entry["values"] not in (None, *choices))
+    assert constraint.rule is not None
+    return seen.judge(constraint.rule)
+
+
+class PolicyRules(Check):
+    """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private trace."""
+
+    name: ClassVar[str] = "rules of the policy"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "database" and bool(evidence.policy.keep)
+
+    def examine(self, evidence: Evidence) -> Finding:
+        seen = Seen(evidence)
+        rules = [rule for rule in seen.bound.keep if seen.aligned or not _looks_back(rule)]
+        broken = {rule.text: seen.judge(rule) for rule in rules}
+        wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]
+        left = len(seen.bound.keep) - len(rules)
+        reason = "; ".join(wrong) or (f"{left} rule(s) need the private trace and were not judged" if left else "")
+        return Finding(self.name, not wrong, {"broken": 0}, {"rules": len(rules), "broken": len(wrong)}, reason=reason)
+
+
+def _looks_back(rule: Rule) -> bool:
+    return classify(rule).against_original or any(isinstance(node, Cell) for node in rule.body.walk())

@@ -1,0 +1,205 @@
+"""Values of a published database: new ones lie in their domains and echo nothing, kept ones are as they were, linked ones agree.
+
+Notation
+    n     rows (for linked columns: distinct values) in which a replaced column is not null
+    E     Σ_v old(v) · new(v) / n: how many of them would keep their value if old and new were independent
+    tail  P(X ≥ found) for X binomial with n trials and mean E; judged at 10⁻⁶ divided by the number of columns (Bonferroni)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.audit.base import Check
+from sfumato.audit.databases import Seen, differing, labels
+from sfumato.audit.evidence import Evidence
+from sfumato.data.database import Database
+from sfumato.policy.bound import Bound
+from sfumato.policy.replacements import Domain, Like, Values
+from sfumato.policy.rules import columns_of
+from sfumato.policy.rules.tree import Aggregate, AtLeast, Column, Condition, Determines, References, Unique
+from sfumato.release.certificate import Finding
+
+_ALPHA = 1e-6
+
+
+class DatabaseDomains(Check):
+    """Replaced values lie in their domains."""
+
+    name: ClassVar[str] = "domains of the database"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "database"
+
+    def examine(self, evidence: Evidence) -> Finding:
+        seen = Seen(evidence)
+        outside = {str(column): _outside(seen, column, seen.bound.domain(column)) for column in seen.bound.changed}
+        wrong = [f"{count} values of '{name}' are outside its domain" for name, count in outside.items() if count]
+        achieved = {"columns": len(outside), "outside": sum(outside.values())}
+        return Finding(self.name, not wrong, {"outside": 0}, achieved, reason="; ".join(wrong))
+
+
+def _outside(seen: Seen, column: Column, domain: Domain) -> int:
+    found = pc.value_counts(seen.column(column).drop_null())
+    texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
+    if isinstance(domain, Like):
+        source = seen.bound.columns[domain.column]
+        if source in seen.bound.mapped or source not in seen.bound.changed:
+            domain = Values(tuple(seen.column(source).unique().drop_null().to_pylist()))
+        else:
+            return 0
+    return int(counts[~domain.contains(texts)].sum()) if texts else 0
+
+
+class KeptCells(Check):
+    """Columns that are not replaced are published as they were, and nulls stay where they were."""
+
+    name: ClassVar[str] = "kept cells"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "database" and isinstance(evidence.original, Database)
+
+    def examine(self, evidence: Evidence) -> Finding:
+        seen = Seen(evidence)
+        changed = _changed_cells(seen) if seen.aligned else _changed_rows(seen)
+        wrong = [f"{count} kept cells or rows of '{table}' differ" for table, count in changed.items() if count]
+        return Finding(self.name, not wrong, {"changed": 0}, {"changed": sum(changed.values())}, reason="; ".join(wrong))
+
+
+def _changed_cells(seen: Seen) -> dict[str, int]:
+    found = dict.fromkeys(seen.tables, 0)
+    new = set(seen.bound.changed)
+    for name, table in seen.tables.items():
+        behind = next(rows for part, rows in (seen.evidence.behind or {}).items() if seen.names[part] == name)
+        found[name] += len(behind) - len(np.unique(behind))
+        for column in (Column(c, name) for c in table.names):
+            now, before = seen.column(column), seen.original(column)
+            if column in new:
+                found[name] += int(pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0)
+            else:
+                ((one, two), _) = labels([now], [before])
+                found[name] += int((one != two).sum())
+    return found
+
+
+def _changed_rows(seen: Seen) -> dict[str, int]:
+    """Without the trace: kept columns together occur in the same combinations (in a subset: in no new ones)."""
+    found = {}
+    new, partly = set(seen.bound.changed), bool(seen.evidence.public.get("subset"))
+    for name, table in seen.tables.items():
+        kept = [c for c in table.names if Column(c, name) not in new]
+        extra, lost = differing([table.column(c) for c in kept], [seen.evidence.original.tables[name].column(c) for c in kept])
+        found[name] = extra if partly else max(extra, lost)
+    return found
+
+
+class Linked(Check):
+    """Linked columns follow one map: equal values got equal new values in every table."""
+
+    name: ClassVar[str] = "linked columns"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "database" and Seen(evidence).aligned and bool(Seen(evidence).bound.links)
+
+    def examine(self, evidence: Evidence) -> Finding:
+        seen = Seen(evidence)
+        wrong = []
+        for link in seen.bound.links:
+            old, new = _pairs(seen, link.columns)
+            ((before, _), _) = labels([old], [new])
+            ((pairs,), _) = labels([old, new])
+            split = len(np.unique(pairs)) - len(np.unique(before))
+            merged = len(np.unique(pairs)) - len(new.unique())
+            if split or (merged and not link.deterministic):
+                wrong.append(f"'{link.root}' and its companions: {split} values were split, {merged} merged")
+        achieved = {"links": len(seen.bound.links), "broken": len(wrong)}
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+def _pairs(seen: Seen, columns: tuple[Column, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Old and new values of some columns side by side, where neither is null."""
+    before, after = [], []
+    for column in columns:
+        old, new = seen.original(column), seen.column(column)
+        both = pc.and_(pc.is_valid(old), pc.is_valid(new))
+        before += pc.filter(old, both).chunks
+        after += pc.filter(new, both).chunks
+    return pa.chunked_array(before, pa.string()), pa.chunked_array(after, pa.string())
+
+
+class Unchanged(Check):
+    """Replaced values equal the original ones no more often than chance."""
+
+    name: ClassVar[str] = "unchanged values"
+
+    def applies(self, evidence: Evidence) -> bool:
+        return evidence.form == "database" and Seen(evidence).aligned
+
+    def examine(self, evidence: Evidence) -> Finding:
+        seen = Seen(evidence)
+        figures = {title: _agreement(old, new) for title, old, new in _trials(seen)}
+        loud, level = [], _ALPHA / max(len(figures), 1)
+        for title, (same, expected, trials) in figures.items():
+            if _tail(same, expected, trials) < level:
+                loud.append(f"'{title}' keeps {same} of {trials} values where chance gives {expected:.1f}")
+        bound = [str(column) for column in seen.bound.free if column in bound_by_rules(seen.bound)]
+        achieved = {"columns": len(figures), "above chance": len(loud)}  # the counts themselves are statistics of the original
+        told = f"bound to original or kept values by rules, not judged: {', '.join(bound)}" if bound else ""
+        return Finding(self.name, not loud, {"above chance": 0}, achieved, reason="; ".join(loud) or told)
+
+
+def _tail(same: int, expected: float, trials: int) -> float:
+    """P(X ≥ same) for X binomial, as an incomplete beta function."""
+    from scipy.special import betainc
+
+    return float(betainc(same, trials - same + 1, min(expected / trials, 1.0))) if same else 1.0
+
+
+def _trials(seen: Seen) -> Iterator[tuple[str, pa.ChunkedArray, pa.ChunkedArray]]:
+    """Old and new values: rows of free columns, distinct values of linked ones (rows with one value are one draw)."""
+    skipped = bound_by_rules(seen.bound)
+    for column in seen.bound.free:
+        if column not in skipped:
+            old, new = _pairs(seen, (column,))
+            yield str(column), old, new
+    for link in seen.bound.links:
+        old, new = _pairs(seen, link.columns)
+        if len(old):
+            _, first = np.unique(labels([old])[0][0], return_index=True)
+            yield str(link.root), old.take(pa.array(first)), new.take(pa.array(first))
+
+
+def _agreement(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[int, float, int]:
+    """How many values are the same, how many chance would give, and among how many."""
+    if not len(old):
+        return 0, 0.0, 0
+    ((before, after), _) = labels([old], [new])
+    size = int(max(before.max(), after.max())) + 1
+    expected = float(np.bincount(before, minlength=size).astype(float) @ np.bincount(after, minlength=size)) / len(before)
+    return int((before == after).sum()), expected, len(before)
+
+
+def bound_by_rules(bound: Bound) -> set[Column]:
+    """Free columns whose rules mention the original or kept values; there agreement may be what the policy asks for."""
+    group = {column: {column} for column in bound.free}
+    tied: set[Column] = set()
+    for rule in bound.rules:
+        own = [column for column in columns_of(rule) if column in group and not column.original]
+        joined = set().union(*(group[column] for column in own)) if own else set()
+        for column in joined:
+            group[column] = joined
+        if isinstance(rule.body, Condition) and any(c.original or c not in group for c in _values(rule.body)):
+            tied |= set(own)
+        elif own and not isinstance(rule.body, (Condition, Unique, References, Determines, AtLeast)):
+            tied |= set(own)  # the values of the original, in another order
+    return {column for column, members in group.items() if members & tied}
+
+
+def _values(node: Condition) -> list[Column]:
+    grouping = {id(c) for found in node.walk() if isinstance(found, Aggregate) for c in found.by}
+    return [found for found in node.walk() if isinstance(found, Column) and id(found) not in grouping]

@@ -1,0 +1,114 @@
+"""The test database itself, after the load: what stands there is what was certified, and the server agrees.
+
+Guarantee: everything is judged on rows read back from the target, by the checks that judged the release, without the original.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+
+import pyarrow as pa
+
+from sfumato.audit.base import Check
+from sfumato.audit.checks.database import Constraints, PolicyRules, Tables
+from sfumato.audit.checks.database_values import DatabaseDomains
+from sfumato.audit.databases import Seen, differing
+from sfumato.audit.evidence import Evidence
+from sfumato.data.database import ColumnFacts, Database
+from sfumato.data.moments import moment
+from sfumato.errors import SfumatoError
+from sfumato.release.certificate import Finding
+from sfumato.release.release import Part
+
+_CHECKS: tuple[type[Check], ...] = (Tables, Constraints, PolicyRules, DatabaseDomains)
+
+
+def judge_target(evidence: Evidence, there: Database, server: Sequence[str]) -> tuple[Finding, ...]:
+    """`there` was read back from the target; `server` are its own complaints."""
+    seen = Seen(evidence)
+    parts = {part: Part(_written(seen, table, there)) for part, table in seen.names.items() if table in there.tables}
+    target = replace(evidence, parts=parts, original=None, behind=None, history=None, damage=None)
+    findings = [_rows(seen, there), _server(server)]
+    for check in (cls() for cls in _CHECKS):
+        if check.applies(target):
+            findings.append(_judged(check, target))
+    return tuple(findings)
+
+
+def _written(seen: Seen, table: str, there: Database) -> pa.Table:
+    """The columns that somebody wrote; in the spelling of the release where the target spells the same value differently."""
+    names = [name for name in seen.schema.table(table).written if name in there.tables[table].names]
+    return there.tables[table].frame.select(names)
+
+
+def _judged(check: Check, target: Evidence) -> Finding:
+    try:
+        found = check.examine(target)
+    except (SfumatoError, KeyError) as error:
+        found = Finding(check.name, False, reason=error.what if isinstance(error, SfumatoError) else f"{error} is missing")
+    return replace(found, model=f"target: {found.model}")
+
+
+def _server(complaints: Sequence[str]) -> Finding:
+    reason = "; ".join(complaints[:5])
+    return Finding("target: server", not complaints, {"complaints": 0}, {"complaints": len(complaints)}, reason=reason)
+
+
+def _rows(seen: Seen, there: Database) -> Finding:
+    """The rows of the target are the rows of the release, in whatever order and spelling."""
+    wrong = []
+    for name, table in seen.tables.items():
+        if name not in there.tables:
+            wrong.append(f"table '{name}' is missing")
+            continue
+        facts = [seen.schema.table(name).column(column) for column in table.names]
+        here, other = _pair(table.frame, there.tables[name].frame, facts)
+        extra, lost = differing(other, here)
+        if extra or lost:
+            wrong.append(f"table '{name}' has {extra} other rows and lacks {lost}")
+    achieved = {"tables": len(seen.tables), "different": len(wrong)}
+    return Finding("target: rows", not wrong, {"different": 0}, achieved, reason="; ".join(wrong))
+
+
+def _pair(one: pa.Table, other: pa.Table, facts: list[ColumnFacts]) -> tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]]:
+    left, right = [], []
+    for column in facts:
+        here, there = one.column(column.name), other.column(column.name)
+        if differing([here], [there]) != (0, 0):
+            here, there = canonical(here, column.kind), canonical(there, column.kind)
+        left.append(here)
+        right.append(there)
+    return left, right
+
+
+def canonical(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    """One spelling for equal values: 1.50 and 1.5, a moment with and without its zone, true and 1.
+
+    >>> canonical(pa.chunked_array([["1.50", "2"]]), "decimal").to_pylist()
+    ['1.5', '2']
+    """
+    coded = column.combine_chunks().dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    spelt = pa.array([_spelt(text, kind) for text in coded.dictionary.to_pylist()], pa.string())
+    return pa.chunked_array([spelt.take(coded.indices)])
+
+
+def _spelt(text: str, kind: str) -> str:
+    days = moment(text) if len(text) >= 10 else None
+    if days is not None:
+        return f"moment {days}"
+    if kind == "boolean":
+        return {"t": "true", "1": "true", "f": "false", "0": "false"}.get(text, text)
+    if kind == "json":
+        try:
+            return json.dumps(json.loads(text), sort_keys=True)
+        except ValueError:
+            return text
+    try:
+        number = Decimal(repr(float(text))) if kind == "float" else Decimal(text)
+        return format(number.normalize(), "f") if number.is_finite() else text
+    except (InvalidOperation, ValueError):
+        return text

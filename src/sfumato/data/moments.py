@@ -1,0 +1,43 @@
+"""Written moments as exact days: a day number and the share of the day that has passed, in UTC when a zone is written.
+
+>>> moment("2005-05-24 12:00:00") - moment("2005-05-23")
+Fraction(3, 2)
+>>> moment("2005-05-24 12:00:00+02") == moment("2005-05-24 10:00:00"), moment("noon")
+(True, None)
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from fractions import Fraction
+
+_DAY = 86_400
+_MICRO = 1_000_000
+
+
+def moment(text: str) -> Fraction | None:
+    """Days since the day before 0001-01-01, or None when the text is no moment."""
+    try:
+        if len(text) == 10:
+            return Fraction(date.fromisoformat(text).toordinal())
+        if len(text) < 16 or text[10] not in " T":
+            return None
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if found.tzinfo is not None:
+        found = found.astimezone(UTC)
+    seconds = (found.hour * 60 + found.minute) * 60 + found.second
+    return found.toordinal() + Fraction(seconds * _MICRO + found.microsecond, _DAY * _MICRO)
+
+
+def written(days: Fraction) -> str:
+    """`2005-05-24 12:00:00`, with a fraction of the second only when there is one.
+
+    >>> written(Fraction(3, 2))
+    '0001-01-01 12:00:00'
+    """
+    day, rest = divmod(days * _DAY * _MICRO, _DAY * _MICRO)
+    seconds, micro = divmod(int(rest), _MICRO)
+    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}" + (f".{micro:06d}" if micro else "")
+    return f"{date.fromordinal(int(day)).isoformat()} {clock}"

@@ -1,0 +1,98 @@
+"""``kind: database``: a whole database as data, PostgreSQL or SQLite; the source is only read."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from sfumato.data.database import Database, Schema
+from sfumato.errors import DataError, PolicyError
+from sfumato.io.base import Source
+from sfumato.io.sql import read_rows, read_schema, same_database
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class DatabaseSource(Source):
+    """A whole database: which tables, where the test database goes, and what must stay consistent."""
+
+    name: ClassVar[str] = "database"
+    private: ClassVar[tuple[str, ...]] = ("source", "base", "target", "secret", "subset", "accept", "namespace")
+
+    target: str = Field(default="", description="SQLAlchemy URL of the test database; ${NAME} is taken from the environment")
+    namespace: str = Field(default="", alias="schema", description="PostgreSQL schema of the tables")
+    tables: list[str] | None = Field(default=None, description="only these tables")
+    subset: dict[str, str] = Field(default_factory=dict, description="per table a condition or a share like 5%")
+    consistent: list[list[str]] = Field(default_factory=list, description="columns in which equal values stay equal")
+    deterministic: list[str] = Field(
+        default_factory=list, description="columns whose new value is a function of secret and old one"
+    )
+    secret: str = Field(default="", repr=False, description="at least 16 characters, best ${NAME} from the environment")
+    accept: list[str] = Field(default_factory=list, description="warnings of 'check' that are known and wanted")
+
+    @field_validator("consistent", mode="before")
+    @classmethod
+    def _groups(cls, value: Any) -> Any:
+        """One list of columns is a list of one group."""
+        return [value] if isinstance(value, list) and value and all(isinstance(entry, str) for entry in value) else value
+
+    def read(self, data: Any = None) -> Database:
+        if isinstance(data, Database):
+            return data
+        url = given_url(str(data)) if data is not None else self.source_url()
+        return read_rows(url, self.read_schema(url))
+
+    def read_schema(self, url: str | None = None) -> Schema:
+        """What the source declares, without touching a row."""
+        return read_schema(url or self.source_url(), self.namespace or None, self.tables)
+
+    def source_url(self) -> str:
+        if not self.source:
+            raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
+        return self.url(self.source)
+
+    def target_url(self) -> str:
+        """The target, empty when there is none; a target that is the source is refused."""
+        if not self.target:
+            return ""
+        target = self.url(self.target)
+        if self.source and same_database(self.source_url(), target, namespaces=(self.namespace or None, None)):
+            hint = "the source is only read; name another database"
+            raise PolicyError("the target is the source", where="data.target", hint=hint)
+        return target
+
+    def secret_key(self) -> bytes:
+        """The secret behind deterministic columns."""
+        secret = expanded(self.secret)
+        if len(secret) < 16:
+            hint = "write 'secret: ${NAME}' and put at least 16 random characters into that variable"
+            raise PolicyError("'deterministic' needs a secret of at least 16 characters", where="data.secret", hint=hint)
+        return secret.encode()
+
+    def url(self, text: str) -> str:
+        """The URL with environment variables put in; a relative SQLite file starts from the policy's folder."""
+        return given_url(text, self.base)
+
+
+def given_url(text: str, base: Path = Path(".")) -> str:
+    """A URL as somebody typed it; relative SQLite files start from `base`."""
+    url = expanded(text)
+    prefix, found, path = url.partition(":///")
+    if found and prefix.startswith("sqlite") and path and path != ":memory:" and not Path(path).is_absolute():
+        return f"{prefix}:///{(base / path).absolute()}"
+    return url
+
+
+def expanded(text: str) -> str:
+    """`${NAME}` replaced by what the environment says; a missing name is an error that shows the name only."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise PolicyError(f"the environment variable {match[1]} is not set", hint=f"export {match[1]}=…")
+        return os.environ[match[1]]
+
+    return _VARIABLE.sub(value, text)

@@ -1,0 +1,161 @@
+"""From a release folder into a test database, and the audit of what stands there afterwards.
+
+Invariants
+    I1  Only a complete, certified folder is loaded; the digest of its manifest (without the report) is the name of the load.
+    I2  A load that was cut off goes on table by table with the same folder; a target that is complete already is only judged again.
+    I3  `target.json` appears in the folder when the audit has seen the target, and names the manifest it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.target import judge_target
+from sfumato.data.database import Schema, ServerFinding
+from sfumato.data.schema_json import schema_from
+from sfumato.data.table import Table
+from sfumato.errors import AuditRefused, DataError, ReleaseError
+from sfumato.io.database import DatabaseSource, given_url
+from sfumato.io.sql import dialect_of, load, read_back, read_schema, server_findings
+from sfumato.methods.base import Progress, silent
+from sfumato.policy.policy import Policy
+from sfumato.policy.public import public_policy
+from sfumato.release.certificate import Finding
+from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, Folder, read_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What a load did and what the audit found in the target."""
+
+    findings: tuple[Finding, ...]
+    rows: Mapping[str, int]
+    resumed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return all(finding.holds for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        findings = [finding.to_json() for finding in self.findings]
+        return {"holds": self.holds, "findings": findings, "rows": dict(self.rows), "left_out": list(self.left_out)}
+
+
+def release_name(folder: Path) -> str:
+    """A digest of everything in the manifest but the report, which may be written again."""
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["files"].pop(REPORT, None)
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def has_target(policy: Policy) -> bool:
+    """Whether the policy wants a database loaded."""
+    return isinstance(policy.data, DatabaseSource) and bool(policy.data.target)
+
+
+def unfinished(policy: Policy, folder: Path, method: Mapping[str, Any]) -> bool:
+    """Whether the folder is a release under this policy whose target was not loaded to the end (I2)."""
+    if not has_target(policy) or not (folder / MANIFEST).is_file() or not (folder / POLICY).is_file():
+        return False
+    if _recorded(folder):
+        return False
+    return (folder / POLICY).read_text(encoding="utf-8") == public_policy(policy, method)
+
+
+def _recorded(folder: Path) -> bool:
+    """Whether a record of a load that holds belongs to this manifest."""
+    try:
+        record = json.loads((folder / TARGET).read_text(encoding="utf-8"))
+        return bool(record["holds"]) and record["release"] == release_name(folder)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, replace: bool = False) -> Loading:
+    """Load a release folder into the policy's target and judge it there; refused when something does not hold."""
+    source = policy.data
+    assert isinstance(source, DatabaseSource)
+    target, schema = source.target_url(), source.read_schema()
+    release = read_folder(folder)
+    if release.damage:
+        raise ReleaseError(f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again")
+    tables = tables_of(release)
+    namespace = _namespace(target, source.namespace)
+    rows = {name: table.rows for name, table in tables.items()}
+    resumed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    try:
+        name = release_name(folder)
+        done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, namespace=namespace)
+        resumed, left_out = done.resumed, done.left_out
+    except DataError:
+        if replace or not _complete(policy, release, target, schema, namespace):
+            raise
+    progress(1.0, "judging the target")
+    found = Loading(judged(policy, release, target, schema, namespace), rows, resumed, left_out)
+    _record(found, folder)
+    if not found.holds:
+        wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
+        raise AuditRefused(f"the audit refuses the target: {wrong}", where=str(folder / TARGET), hint="do not use the target")
+    return found
+
+
+def _namespace(target: str, declared: str) -> str | None:
+    return declared if declared and dialect_of(target) == "postgresql" else None
+
+
+def _complete(policy: Policy, release: Folder, target: str, schema: Schema, namespace: str | None) -> bool:
+    """Whether an earlier run had loaded everything and was cut off before it could say so."""
+    return judged(policy, release, target, schema, namespace)[0].holds
+
+
+def judged(policy: Policy, release: Folder, target: str, schema: Schema, namespace: str | None) -> tuple[Finding, ...]:
+    """The audit of a target against the release it was loaded from; the first finding is about the rows."""
+    there = read_schema(target, namespace)
+    known = {table.name for table in schema.tables}
+    mine = Schema(tuple(t for t in there.tables if t.name in known), there.dialect, there.namespace)
+    asked = server_findings(target, schema, namespace=namespace)
+    complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
+    evidence = Evidence(release.form, release.parts, policy, release.public, records=release.certificate.records)
+    return judge_target(evidence, read_back(target, mine), complaints)
+
+
+def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:
+    """A check that the other kind of database does not understand is left out, and said so; everything else must stand."""
+    foreign = found.what == "check" and not found.present and schema.dialect != there.dialect
+    return not foreign and not found.holds
+
+
+def _complaint(found: ServerFinding) -> str:
+    what = f"broken {found.violations} time(s)" if found.violations else "not there" if not found.present else "not validated"
+    return f"{found.what} of '{found.table}' ({', '.join(found.columns) or found.name}) is {what}"
+
+
+def verify_target(policy: Policy, release: Folder, target: str) -> tuple[Finding, ...]:
+    """Findings about a target, from the folder and the target alone."""
+    url = given_url(target)
+    namespace = _namespace(url, str(release.public.get("namespace", "")))
+    schema = schema_from(release.public.get("schema"))
+    return judged(policy, release, url, Schema(schema.tables, str(release.public.get("dialect", ""))), namespace)
+
+
+def tables_of(release: Folder) -> dict[str, Table]:
+    """The parts of a release by the names of their tables."""
+    names = {part: str(entry["table"]) for part, entry in release.public.get("tables", {}).items()}
+    return {names.get(part, part): Table(found.table) for part, found in release.parts.items()}
+
+
+def _record(found: Loading, folder: Path) -> None:
+    """I3: whole or not at all."""
+    draft = folder / f".{TARGET}.tmp"
+    tree = {"release": release_name(folder)} | found.to_json()
+    draft.write_text(json.dumps(tree, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(draft, folder / TARGET)

@@ -1,0 +1,86 @@
+"""Whether a domain fits the type of a database column, and the domain as that type writes it.
+
+>>> from sfumato.policy.replacements import read
+>>> fitted(read({"dates": ["2020-01-01", "2020-12-31"]}), ColumnFacts("t", "timestamp", "TIMESTAMP")).text(737425)
+'2020-01-01 00:00:00'
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from sfumato.data.database import ColumnFacts
+from sfumato.policy.replacements import Dates, Decimals, Domain, Integers, Like, Ordered, Pattern, Timestamps, Values
+
+NUMBERS = ("integer", "decimal", "float")
+MOMENTS = ("date", "timestamp")
+_FREE = (Values, Like, Pattern)
+_FITS: dict[str, tuple[type[Domain], ...]] = {
+    "integer": (Integers, *_FREE),
+    "decimal": (Integers, Decimals, Values, Like),
+    "float": (Integers, Decimals, Values, Like),
+    "date": (Dates, Values, Like),
+    "timestamp": (Dates, Timestamps, Values, Like),
+    "text": (Domain,),
+}
+_WIDTHS = {"SMALLINT": 15, "INT2": 15, "INTEGER": 31, "INT": 31, "INT4": 31, "SERIAL": 31, "BIGINT": 63, "INT8": 63}
+
+
+def misfit(domain: Domain, column: ColumnFacts) -> str:
+    """Why values of the domain cannot stand in the column; empty when they can."""
+    if not isinstance(domain, _FITS.get(column.kind, _FREE)):
+        return f"a domain of {_word(domain)} does not fit the type {column.native}"
+    if isinstance(domain, Values):
+        return _misfit_values(domain, column)
+    if isinstance(domain, Ordered):
+        return _misfit_ordered(domain, column)
+    return ""
+
+
+def _misfit_values(domain: Values, column: ColumnFacts) -> str:
+    strange = [value for value in domain.values if column.choices and value not in column.choices]
+    if strange:
+        return f"'{strange[0]}' is no value of the type {column.native}"
+    if column.length is not None and max(map(len, domain.values)) > column.length:
+        return f"a value of the list is longer than {column.native} allows"
+    form = {"integer": r"[+-]?\d+", "decimal": r"[+-]?\d+(\.\d+)?", "float": r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"}.get(column.kind)
+    wrong = [value for value in domain.values if form and not re.fullmatch(form, value)]
+    return f"'{wrong[0]}' is no value of the type {column.native}" if wrong else ""
+
+
+def _misfit_ordered(domain: Ordered, column: ColumnFacts) -> str:
+    bits = _WIDTHS.get(column.native.upper())
+    if isinstance(domain, Integers) and bits and not -(1 << bits) <= domain.low <= domain.high < 1 << bits:
+        return f"the bounds are wider than {column.native}"
+    if isinstance(domain, Decimals) and column.places is not None and domain.places > column.places:
+        return f"{domain.places} decimal places do not fit {column.native}"
+    digits = re.search(r"\((\d+)\s*(?:,\s*(\d+)\s*)?\)", column.native) if column.kind == "decimal" else None
+    if digits is not None:
+        whole = int(digits[1]) - int(digits[2] or 0)
+        if max(abs(domain.low), abs(domain.high)) // domain.unit >= 10**whole:
+            return f"the bounds are wider than {column.native}"
+    if column.length is not None and max(len(domain.text(domain.low)), len(domain.text(domain.high))) > column.length:
+        return f"the bounds are longer than {column.native} allows"
+    return ""
+
+
+def fitted(domain: Domain, column: ColumnFacts) -> Domain:
+    """The domain as the column's type writes it."""
+    if isinstance(domain, Dates) and column.kind == "timestamp":
+        domain = Timestamps(domain.low, domain.high, 1)
+    if isinstance(domain, Timestamps) and zoned(column):
+        domain = replace(domain, zone="+00")
+    if isinstance(domain, Pattern) and column.length is not None:
+        domain = replace(domain, longest=min(domain.longest, column.length))
+    return domain
+
+
+def zoned(column: ColumnFacts) -> bool:
+    """Whether the column keeps a time zone."""
+    native = column.native.upper()
+    return column.kind == "timestamp" and ("WITH TIME ZONE" in native or "TIMESTAMPTZ" in native)
+
+
+def _word(domain: Domain) -> str:
+    return next(iter(domain.declared()))

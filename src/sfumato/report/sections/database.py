@@ -1,0 +1,79 @@
+"""A database for testing: its tables and how they refer to each other, what was replaced and how, and what was checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import ClassVar
+
+from markupsafe import Markup
+
+from sfumato.data.schema_json import schema_from
+from sfumato.policy.bound import Bound
+from sfumato.policy.replacements import Domain, Ordered, Values
+from sfumato.policy.rules.tree import Column
+from sfumato.report.section import Section, bullets, paragraph, table
+from sfumato.report.table_map import table_map
+from sfumato.report.view import View
+
+
+class DatabaseSection(Section):
+    """Tables, links, replaced columns and constraints of a database."""
+
+    name: ClassVar[str] = "database"
+    title: ClassVar[str] = "The database"
+    order: ClassVar[int] = 20
+
+    def applies(self, view: View) -> bool:
+        return view.form == "database" and "schema" in view.public
+
+    def render(self, view: View) -> Markup:
+        bound = Bound(view.policy, schema_from(view.public["schema"]))
+        rows = {str(entry["table"]): int(entry["rows"]) for entry in view.public["tables"].values()}
+        changed = Counter(str(column.table) for column in bound.changed)
+        words = (
+            f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all others, "
+            "and which cells are empty, are published as they were. Lines are foreign keys; framed tables have new values."
+        )
+        pieces = [
+            paragraph(words),
+            table_map(bound.schema, rows, dict(changed)),
+            Markup("<h3>New values</h3>"),
+            _replaced(view, bound),
+        ]
+        pieces += [Markup("<h3>Constraints and rules, checked on every row</h3>"), _constraints(bound)]
+        if bound.keep:
+            pieces.append(bullets(rule.text for rule in bound.keep))
+        return Markup("").join(pieces)
+
+
+def _replaced(view: View, bound: Bound) -> Markup:
+    made = {name: part for part in view.public.get("parts", ()) for name in part["columns"]}
+    rows = [_row(column, bound, made.get(str(column))) for column in bound.changed]
+    return table(("column", "new values from", "made by", "original read"), rows)
+
+
+def _row(column: Column, bound: Bound, part: dict[str, object] | None) -> tuple[object, ...]:
+    source = _domain(bound.domain(column))
+    if column in bound.mapped:
+        link = bound.mapped[column]
+        how = "a function of a secret" if link.deterministic else "one map for all linked columns"
+        return str(column), source if column == link.root else f"follows {link.root}", how, "equal values stay equal"
+    assert part is not None
+    return str(column), source, part["engine"], "yes" if part["reads_original"] else "no"
+
+
+def _domain(domain: Domain) -> str:
+    """A domain in a few words."""
+    ((kind, value), *_) = domain.declared().items()
+    if isinstance(domain, Ordered):
+        return f"{kind} {value[0]} … {value[1]}"
+    if isinstance(domain, Values):
+        return f"a list of {len(domain.values)}"
+    return f"{kind} {value}" if len(str(value)) < 60 else kind
+
+
+def _constraints(bound: Bound) -> Markup:
+    kinds = Counter(constraint.kind for constraint in bound.constraints)
+    left = sum(constraint.kind == "check" and constraint.rule is None for constraint in bound.constraints)
+    rows = [(kind, count, f"{left} left to the server" if kind == "check" and left else "") for kind, count in kinds.items()]
+    return table(("declared by the schema", "how many", ""), rows)
