@@ -94,7 +94,8 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     left_out: tuple[str, ...] = ()
     try:
         name = release_name(folder)
-        done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, namespace=namespace)
+        where = {"namespace": namespace, "source": source.source_url()}
+        done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, **where)
         resumed, left_out = done.resumed, done.left_out
     except DataError:
         if replace or not _complete(policy, release, target, schema, namespace):

@@ -12,6 +12,7 @@ from small_shop import POLICY, make_shop, sfumato, write_policy
 
 import sfumato as sf
 from sfumato.errors import DataError, Infeasible, PolicyError
+from sfumato.io.sql import load, read_rows, read_schema
 
 
 def refused(tmp_path: Path, policy: Path, code: int, *words: str, command: str = "publish") -> str:
@@ -42,6 +43,19 @@ def test_the_target_is_the_source_in_postgresql(tmp_path: Path, postgres: Server
     copy(make_shop(tmp_path / "shop.db"), url)
     other = url.replace("127.0.0.1", "localhost")
     refused(tmp_path, write_policy(tmp_path, url, other), 2, "the target is the source")
+
+
+def test_the_target_is_the_source_in_a_schema_of_its_own(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+    url, shop = postgres.database(), make_shop(tmp_path / "shop.db")
+    with postgres.admin(str(sa.make_url(url).database)) as connection:
+        connection.execute('CREATE SCHEMA "App"')
+    schema = read_schema(shop)
+    load(url, schema, read_rows(shop, schema).tables, fingerprint="a plain copy", namespace="App")
+    policy = write_policy(tmp_path, url, url, POLICY.replace("  kind: database", "  kind: database\n  schema: App"))
+    before = asked(url, 'SELECT * FROM "App".customer ORDER BY id')
+    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--replace")
+    assert done.returncode == 2 and "the target is the source" in done.stderr
+    assert asked(url, 'SELECT * FROM "App".customer ORDER BY id') == before
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 @click.option("--original", help="The original data: also judges truthfulness, boundaries and rules.")
 @click.option("--ledger", type=click.Path(), help="The ledger: also judges the release together with all before it.")
 @click.option("--target", help="URL of the test database that was loaded: also judges what stands there.")
-@click.option("--target", help="URL of the test database that was loaded: also judges what stands there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(ctx: click.Context, folder: str, original: str | None, ledger: str | None, target: str | None, as_json: bool) -> None:

@@ -60,7 +60,7 @@ class DatabaseSource(Source):
         if not self.target:
             return ""
         target = self.url(self.target)
-        if self.source and same_database(self.source_url(), target, namespaces=(self.namespace or None, None)):
+        if self.source and same_database(self.source_url(), target, namespaces=(self.namespace or None,) * 2):
             hint = "the source is only read; name another database"
             raise PolicyError("the target is the source", where="data.target", hint=hint)
         return target
