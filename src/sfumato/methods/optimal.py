@@ -104,7 +104,7 @@ def _statement(policy: Policy, space: Space, outcome: Outcome) -> dict[str, Any]
     bound = max(space.figure(outcome.bound, space.problem.suppressed), 0.0)
     loss = space.figure(outcome.total, space.problem.suppressed)
     if outcome.solved:
-        how = "integer program, solved by HiGHS within its tolerance of 1e-6"
+        how = "integer program, solved by HiGHS within its tolerance"
     else:
         how = "prices of records, evaluated in whole numbers"
     proven = loss <= 0 or loss - bound <= PROVEN * loss

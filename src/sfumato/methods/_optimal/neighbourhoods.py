@@ -95,9 +95,9 @@ class Search:
         priced = np.bincount(entries.group, weights=entries.count * self.around.u[entries.unit], minlength=len(self.now.cost))
         self.waste = np.where(self.open[self.now.region], np.maximum(self.now.cost * self.now.size - priced, 0.0), 0.0)
 
-    def run(self, end: float, *, idle: int = 60) -> None:
-        """Neighbourhood after neighbourhood until the time is over, or `idle` of them in a row brought nothing."""
-        vain = 0
+    def run(self, end: float) -> None:
+        """Neighbourhood after neighbourhood until the time is over, or many of them in a row brought nothing."""
+        vain, idle = 0, 5 + min(60, len(self.now.cost))
         while time.thread_time() < end and vain < idle and self.waste.sum() > 1e-9:
             vain = 0 if self.improve() else vain + 1
 

@@ -32,7 +32,7 @@ from sfumato.methods._optimal.space import Nodes, Space
 from sfumato.methods._recoding import Grouping
 from sfumato.models.base import BoolArray
 
-SMALL, LARGE = 6_000, 60_000
+SMALL, LARGE = 40_000, 80_000
 """Memberships of a region that is solved before, and after, neighbourhoods were."""
 PROVEN = 1e-5
 """A gap below this is the solver's tolerance."""
@@ -55,15 +55,16 @@ class Outcome:
 
     @property
     def proven(self) -> bool:
-        return self.total - self.bound <= PROVEN * max(self.total, TOLERANCE)
+        return self.total - self.bound <= PROVEN * self.total
 
 
 def optimize(space: Space, start: Grouping, *, seconds: float, budget: int = 0, progress: Progress | None = None) -> Outcome:
     """Improve a start and bound it, for so many seconds of this thread; `budget` records may be suppressed by choice."""
     desk = _Desk(space, Arrangement.of(space, start), budget, time.thread_time() + seconds)
     steps = [
+        lambda: desk.price(0.03),
+        lambda: desk.close(SMALL, 0.35),
         lambda: desk.price(0.25),
-        lambda: desk.close(SMALL, 0.3),
         lambda: desk.improve(0.5),
         lambda: desk.price(0.25),
         lambda: desk.close(LARGE, 0.8),
@@ -104,8 +105,8 @@ class _Desk:
         """Regions that might still be improved; all or none where they share a budget."""
         gap, cost = self.cost - self.bound, self.cost
         if self.budget:
-            return np.full(len(cost), float(gap.sum()) > PROVEN * float(cost.sum()) and float(gap.sum()) > TOLERANCE)
-        unclosed: BoolArray = (gap > 0.1 * PROVEN * cost) & (gap > TOLERANCE)
+            gap, cost = np.full(len(gap), gap.sum()), np.full(len(cost), cost.sum())
+        unclosed: BoolArray = (gap > 2 * TOLERANCE * cost) & (gap > 1e-12)
         return unclosed
 
     def price(self, share: float) -> None:
