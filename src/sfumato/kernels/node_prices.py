@@ -12,6 +12,8 @@ Invariants
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,6 +45,78 @@ def _offer(price: IntArray, room: IntArray, who: IntArray, used: int, need: int,
     return used
 
 
+class Scratch(NamedTuple):
+    """Room to work in: marks per tag, and two lists of offers (price, records, unit)."""
+
+    shown: IntArray
+    """The last node that showed each tag."""
+    best: IntArray
+    """The best unit of each tag that is new to a node, plus one."""
+    met: IntArray
+    varied: IntArray
+    """Representatives of new tags: three rows of an offer list."""
+    filling: IntArray
+
+
+@jit
+def _hot(
+    entries: NDArray[np.int32], c: int, node: int, count: IntArray, tag: IntArray, u: IntArray, shown: IntArray
+) -> tuple[int, int, int]:
+    """Records priced above the cost of the node, what they total, and how many tags they show."""
+    records, value, various = 0, 0, 0
+    for unit in entries:
+        if u[unit] > c:
+            records += count[unit]
+            value += count[unit] * (u[unit] - c)
+            if shown[tag[unit]] != node:
+                shown[tag[unit]] = node
+                various += 1
+    return records, value, various
+
+
+@jit
+def _representatives(entries: NDArray[np.int32], node: int, wanted: int, tag: IntArray, u: IntArray, work: Scratch) -> int:
+    """The best units of the best `wanted` tags that the node does not show yet; fewer when there are no more."""
+    fresh = 0
+    for unit in entries:
+        if work.shown[tag[unit]] == node:
+            continue
+        if work.best[tag[unit]] == 0:
+            work.met[fresh] = tag[unit]
+            fresh += 1
+            work.best[tag[unit]] = unit + 1
+        elif u[unit] > u[work.best[tag[unit]] - 1]:
+            work.best[tag[unit]] = unit + 1
+    used = 0
+    for i in range(fresh):
+        unit = work.best[work.met[i]] - 1
+        work.best[work.met[i]] = 0
+        used = _offer(work.varied[0], work.varied[1], work.varied[2], used, wanted, u[unit], 1, unit)
+    return used
+
+
+@jit
+def _fill(entries: NDArray[np.int32], c: int, need: int, reps: int, count: IntArray, u: IntArray, work: Scratch) -> int:
+    """The best `need` records besides those that take part already, as offers; −1 when there are too few."""
+    price, room, who = work.filling[0], work.filling[1], work.filling[2]
+    used, available = 0, 0
+    for unit in entries:
+        if u[unit] <= c:
+            left = count[unit]
+            for i in range(reps):
+                if work.varied[2, i] == unit:
+                    left -= 1
+            available += left
+            if left > 0:
+                used = _offer(price, room, who, used, need, u[unit], left, unit)
+    if available < need:
+        return -1
+    for i in range(used):
+        room[i] = min(need, room[i])
+        need -= room[i]
+    return used
+
+
 @jit
 def node_gains(
     start: IntArray, member: NDArray[np.int32], cost: IntArray, count: IntArray, tag: IntArray, u: IntArray,
@@ -53,84 +127,45 @@ def node_gains(
     `taken` grows by the records that nodes of positive gain take of each unit. Unless `full`, nodes where nobody would gain are
     skipped, with a gain of 0.
     """  # fmt: skip
-    tags = 0
-    for unit in range(len(tag)):
-        tags = max(tags, tag[unit] + 1)
-    shown = np.full(tags, -1, dtype=np.int64)
-    best = np.zeros(tags, dtype=np.int64)
-    price, room, who = np.zeros(least + kinds + 2, np.int64), np.zeros(least + kinds + 2, np.int64), np.zeros(least + kinds + 2, np.int64)
-    rep_price, rep_room, rep_who = np.zeros(kinds + 2, np.int64), np.zeros(kinds + 2, np.int64), np.zeros(kinds + 2, np.int64)
-    met = np.zeros(tags, dtype=np.int64)
+    tags = tag.max() + 1 if len(tag) else 0
+    offers = np.zeros((3, kinds + 2), np.int64), np.zeros((3, least + 2), np.int64)
+    work = Scratch(np.full(tags, -1, np.int64), np.zeros(tags, np.int64), np.zeros(tags, np.int64), offers[0], offers[1])
     total = 0
     for node in range(len(cost)):
-        c, first, last = cost[node], start[node], start[node + 1]
+        c, entries = cost[node], member[start[node] : start[node + 1]]
         gain[node] = 0
-        hot, value, various = 0, 0, 0
-        for entry in range(first, last):
-            unit = member[entry]
-            if u[unit] > c:
-                hot += count[unit]
-                value += count[unit] * (u[unit] - c)
-                if shown[tag[unit]] != node:
-                    shown[tag[unit]] = node
-                    various += 1
+        hot, value, various = _hot(entries, c, node, count, tag, u, work.shown)
         if hot == 0 and not full:
             continue
-        reps, used = 0, 0
-        if various < kinds:
-            fresh = 0
-            for entry in range(first, last):
-                unit = member[entry]
-                if shown[tag[unit]] == node:
-                    continue
-                if best[tag[unit]] == 0:
-                    best[tag[unit]] = unit + 1
-                    met[fresh] = tag[unit]
-                    fresh += 1
-                elif u[unit] > u[best[tag[unit]] - 1]:
-                    best[tag[unit]] = unit + 1
-            for i in range(fresh):
-                unit = best[met[i]] - 1
-                best[met[i]] = 0
-                reps = _offer(rep_price, rep_room, rep_who, reps, kinds - various, u[unit], 1, unit)
-            if reps < kinds - various:
-                gain[node] = NOTHING
-                continue
-            for i in range(reps):
-                value += rep_price[i] - c
+        reps = _representatives(entries, node, kinds - various, tag, u, work) if various < kinds else 0
         need = least - hot - reps
-        if need > 0:
-            available = 0
-            for entry in range(first, last):
-                unit = member[entry]
-                if u[unit] <= c:
-                    left = count[unit]
-                    for i in range(reps):
-                        if rep_who[i] == unit:
-                            left -= 1
-                    available += left
-                    if left > 0:
-                        used = _offer(price, room, who, used, need, u[unit], left, unit)
-            if available < need:
-                gain[node] = NOTHING
-                continue
-            for i in range(used):
-                take = min(need, room[i])
-                value += take * (price[i] - c)
-                room[i] = take
-                need -= take
+        used = _fill(entries, c, need, reps, count, u, work) if need > 0 else 0
+        if used < 0 or reps < kinds - various:
+            gain[node] = NOTHING
+            continue
+        for i in range(reps):
+            value += work.varied[0, i] - c
+        for i in range(used):
+            value += work.filling[1, i] * (work.filling[0, i] - c)
         gain[node] = value
         if value > 0:
             total += value
-            for entry in range(first, last):
-                unit = member[entry]
-                if u[unit] > c:
-                    taken[unit] += count[unit]
-            for i in range(reps):
-                taken[rep_who[i]] += 1
-            for i in range(used):
-                taken[who[i]] += room[i]
+            _take(entries, c, reps, used, count, u, work, taken)
     return total
+
+
+@jit
+def _take(
+    entries: NDArray[np.int32], c: int, reps: int, used: int, count: IntArray, u: IntArray, work: Scratch, taken: IntArray
+) -> None:
+    """Note the records that take part."""
+    for unit in entries:
+        if u[unit] > c:
+            taken[unit] += count[unit]
+    for i in range(reps):
+        taken[work.varied[2, i]] += 1
+    for i in range(used):
+        taken[work.filling[2, i]] += work.filling[1, i]
 
 
 def node_gains_plainly(

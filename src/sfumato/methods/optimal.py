@@ -4,9 +4,10 @@ The starts are those of `refined`, so the release is never worse than `mondrian`
 integer program, the price bound and the neighbourhoods stand in ``_optimal/``.
 
 Guarantee: the published bound is at most the loss of every release of the *space*: each record is published, in every
-quasi-identifier, as a node of its hierarchy within its boundary (in a column of ranges: as any interval between two values of the
-column), records with equal values may be published differently, and exactly those records are suppressed whose region breaks a claim as
-a whole; where the policy names a limit on suppression, any others too, up to that limit. All recoding methods publish in this space.
+quasi-identifier, as a node of its hierarchy within its boundary (in a column of ranges: as any interval between two values of
+the column), records with equal values may be published differently, and exactly those records are suppressed whose region
+breaks a claim as a whole; where the policy names a limit on suppression, any others too, up to that limit. All recoding methods
+publish in this space.
 
 Paper: [obfuscation §3.3, §6.2]
 
@@ -45,7 +46,7 @@ class Optimal(Method):
     form: ClassVar[str] = "recoded table"
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"
 
-    seconds: float = Field(default=40.0, gt=0, description="time for search and proof, in seconds of one core; less when proven earlier")
+    seconds: float = Field(default=40.0, gt=0, description="time for search and proof, in seconds of one core")
 
     def refusal(self, policy: Policy) -> str:
         return refusal_of_recoding(policy)
@@ -59,7 +60,7 @@ class Optimal(Method):
     def describe(self, policy: Policy) -> list[str]:
         return [
             f"space: {space_of(policy)}",
-            f"bound: the certificate will say what no such release can lose less than (up to {self.seconds:g} s of search and proof)",
+            f"bound: the certificate will say what no such release can lose less than; this may take {self.seconds:g} s",
         ]
 
     def run(self, task: Task) -> Release:

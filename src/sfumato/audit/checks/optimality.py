@@ -1,7 +1,7 @@
 """Optimality: what was published does not lose less than its method says is possible.
 
-The bound is about utility, not about privacy. It cannot be proven again from the published files, but it can be refuted: a loss below
-the bound, or a release that claims a proven optimum and loses more than the bound.
+The bound is about utility, not about privacy. It cannot be proven again from the published files, but it can be refuted: by a
+loss below the bound, or by a release that claims a proven optimum and loses more than the bound.
 """
 
 from __future__ import annotations

@@ -162,6 +162,14 @@ class _Climb:
             self.u = known
 
 
+def compile_kernel() -> None:
+    """Compile on first use what the ascent needs, before anybody looks at the clock."""
+    from sfumato.kernels.node_prices import node_gains
+
+    none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    node_gains(one, np.zeros(0, dtype=np.int32), none, none, none, none, 1, 1, False, none, none)
+
+
 def _uphill(way: FloatArray, u: IntArray, top: int) -> FloatArray:
     """The direction without what leads above the top."""
     return np.where((u >= top) & (way > 0), 0.0, way)

@@ -8,8 +8,9 @@
                 Σᵥ d(v, t) ≥ l·y(t)                     or l different values, d(v, t) ≤ Σ{i has v} x(i, t) (distinct)
                 Σ z(i) ≤ budget
 
-Counts of records may be fractions when only sizes are claimed: once the nodes in use are known, the rest is a flow with whole bounds.
-With claims on values they are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes in use.
+Counts of records may be fractions when only sizes are claimed: once the nodes in use are known, the rest is a flow with whole
+bounds. With claims on values they are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes
+in use.
 
 Paper: [obfuscation §3.3], with units and counts instead of tuples.
 
@@ -227,8 +228,8 @@ class Program:
 
         row, column, factor = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
         matrix = csr_array((factor, (row, column)), shape=(self._rows, self.width))
-        integrality = np.zeros(self.width)
-        integrality[: self.pairs] = whole
+        integrality = np.zeros(self.width, dtype=np.int64)
+        integrality[: self.pairs] = int(whole)
         integrality[self.pairs : self.pairs + self.nodes] = 1
         lower = np.zeros(self.width)
         lower[self.pairs : self.pairs + self.nodes] = fixed

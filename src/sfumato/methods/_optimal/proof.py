@@ -1,7 +1,7 @@
 """From a recoding problem to a release and a proof: the best grouping that was found, and what no grouping can be below.
 
-Regions are proven one by one: a region is *closed* when its groups cost no more than its bound. First prices bound all regions at once;
-nodes whose use would cost more than the known groups are dropped; what is left of a region is solved exactly when it is
+Regions are proven one by one: a region is *closed* when its groups cost no more than its bound. First prices bound all regions at
+once; nodes whose use would cost more than the known groups are dropped; what is left of a region is solved exactly when it is
 small. Large regions are improved in neighbourhoods, priced again, and tried again.
 
 Guarantee: `Outcome.bound` is at most the cost of every release in the space (`space`), and at most `Outcome.total`.
@@ -25,7 +25,7 @@ import numpy as np
 from sfumato.data.domain import FloatArray, IntArray
 from sfumato.methods._optimal.arrangement import Arrangement
 from sfumato.methods._optimal.neighbourhoods import Search, Surroundings
-from sfumato.methods._optimal.prices import PriceBound, Prices
+from sfumato.methods._optimal.prices import PriceBound, Prices, compile_kernel
 from sfumato.methods._optimal.program import TOLERANCE, part_of, solve
 from sfumato.methods._optimal.readings import NEVER
 from sfumato.methods._optimal.space import Nodes, Space
@@ -60,8 +60,9 @@ class Outcome:
 
 def optimize(space: Space, start: Grouping, *, seconds: float, budget: int = 0, progress: Progress | None = None) -> Outcome:
     """Improve a start and bound it, for so many seconds of this thread; `budget` records may be suppressed by choice."""
+    compile_kernel()
     desk = _Desk(space, Arrangement.of(space, start), budget, time.thread_time() + seconds)
-    steps = [
+    steps: list[Callable[[], None]] = [
         lambda: desk.price(0.03),
         lambda: desk.close(SMALL, 0.35),
         lambda: desk.price(0.25),
@@ -98,7 +99,8 @@ class _Desk:
         """What the groups and the suppressed records of each region cost."""
         cost = np.bincount(self.now.region, weights=self.now.cost * self.now.size, minlength=len(self.bound))
         region, suppressed = self.space.units.region, self.now.suppressed
-        return cost + np.bincount(region, weights=suppressed * self.space.suppressed_cost, minlength=len(self.bound))
+        dropped = np.bincount(region, weights=suppressed * self.space.suppressed_cost, minlength=len(self.bound))
+        return np.asarray(cost + dropped, dtype=np.float64)
 
     @property
     def open(self) -> BoolArray:

@@ -233,4 +233,3 @@ def _cheapest_first(least: list[list[int]]) -> Iterator[tuple[int, tuple[int, ..
                 heapq.heappush(heap, (total + least[column][index] - least[column][index - 1], raised))
             if combination[column]:  # columns before the last raised one stay, so that nothing comes twice
                 break
-
