@@ -1,6 +1,6 @@
 """Figures 12-31 of [obfuscation §6.2, §6.3, Appendix B] as curves: loss and time against N, q and k, on the census and on Adult.
 
-    PYTHONPATH=src python benchmarks/papers/optimal.py
+    PYTHONPATH=src python benchmarks/papers/optimal.py [census-k] [census-l] [adult-k] [adult-l]
 
 Writes ``results/optimal-<data>-<claim>.csv`` and the curves of loss and seconds beside it. Quasi-identifiers are age (years, 5
 years, 20 years, any) and gender.
@@ -33,7 +33,7 @@ from sfumato.methods._recoding import Problem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 
-BLOCKS = (200, 400, 600, 800, 1_000, 2_000, 3_000, 4_000, 5_000, 10_000)
+BLOCKS = (500, 1_000, 2_000, 5_000, 10_000)
 DATA = {"census": "census-148318", "adult": "adult-32561"}
 HEADER = ("axis", "value", "method", "loss", "seconds", "proven")
 Line = tuple[str, int, str, float, float, str]
@@ -99,7 +99,7 @@ def against_blocks(table: str, name: str, level: int, size: int, objective: str)
     axis = "q" if objective == "loss" else "q (entropy)"
     whole, halves = best(tree, objective), cut(tree, objective)
     lines = []
-    for q in BLOCKS[:: 1 if name == "k" else 3]:
+    for q in BLOCKS if objective == "loss" and name == "k" else BLOCKS[2:]:
         lines.append(line(axis, q, "blocks, taxonomy", blocks(tree, q, objective)))
         lines.append(line(axis, q, "optimum, taxonomy", whole))
         lines.append(line(axis, q, "Mondrian, taxonomy", halves))
@@ -127,10 +127,13 @@ def save(data: str, name: str, lines: list[Line]) -> None:
 
 
 def main() -> None:
+    wanted = sys.argv[1:] or [f"{data}-{name}" for data in DATA for name in "kl"]
     for data, table in DATA.items():
         largest = 100_000 if data == "census" else 32_561
-        sizes = [largest * i // 10 for i in (1, 2, 4, 6, 8, 10)]
+        sizes = [largest * i // 10 for i in (1, 2, 4, 7, 10)]
         for name, level, levels in (("k", 5, [2, 5, 10, 20, 50]), ("l", 2, [2, 3, 4])):
+            if f"{data}-{name}" not in wanted:
+                continue
             print(data, name)
             lines = against_size(table, name, level, sizes)
             lines += against_blocks(table, name, level, largest, "loss")
