@@ -8,6 +8,7 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from sfumato.metrics.base import Metric
+from sfumato.metrics.optimality import statement
 from sfumato.registry import catalogue
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
@@ -32,7 +33,24 @@ class Utility(Section):
         chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
         meaning = _meanings(view.form)
         listed = [(name, _written(value), meaning.get(name, "")) for name, value in figures.items() if not _nested(value)]
-        return Markup("").join([*chart, table(("figure", "value", "meaning"), listed)])
+        return Markup("").join([*chart, table(("figure", "value", "meaning"), listed), *_best_possible(view)])
+
+
+def _best_possible(view: View) -> list[Markup]:
+    """What no release of this kind can be below, when the method proved something."""
+    said, figures = statement(view.public), view.certificate.utility
+    if said is None or not {said["objective"], "lower_bound", "optimality_gap"} <= set(figures):
+        return []
+    loss, bound, gap = (float(figures[name]) for name in (said["objective"], "lower_bound", "optimality_gap"))
+    if said.get("proven_optimal"):
+        words = f"No release of this kind can lose less than {bound:.4g} ({said['objective']}), and this one does not lose more."
+    else:
+        words = (
+            f"No release of this kind can lose less than {bound:.4g} ({said['objective']}); this one loses {loss:.4g}, "
+            f"so at most {gap:.1%} of its loss could have been saved."
+        )
+    kind = f"Of this kind: {said.get('space', '')}. Proof: {said.get('proof', '')}."
+    return [paragraph(words), paragraph(kind)]
 
 
 def _meanings(form: str) -> dict[str, str]:

@@ -1,0 +1,87 @@
+"""`optimal` from policy to report: the bound in the certificate, the sentence in the report, the audit that refutes false ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+from sfumato.demos.hospital import discharges
+from sfumato.plan import plan
+
+NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
+COLUMNS = {
+    "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}},
+    "sex": "quasi-identifier",
+    "diagnosis": "sensitive",
+}
+
+
+def table(rows: int = 300) -> dict[str, list[str]]:
+    made = discharges(rows)
+    return {name: [row[i] for row in made] for i, name in enumerate(NAMES)}
+
+
+def policy(**more: Any) -> sf.Policy:
+    claims = [{"k-anonymity": {"k": 4}}, {"l-diversity": {"l": 2, "kind": "frequency"}}]
+    return sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": claims, "method": {"optimal": {"seconds": 10}}, **more})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("optimal") / "out"
+    sf.publish(policy(), data=table(), seed=1).write(out)
+    return out
+
+
+def test_the_certificate_carries_bound_and_gap(folder: Path) -> None:
+    utility = json.loads((folder / "certificate.json").read_text())["utility"]
+    assert utility["optimality_gap"] < 1e-4
+    assert utility["lower_bound"] == pytest.approx(utility["loss"], rel=1e-4)
+    assert utility["loss"] > 0
+
+
+def test_the_report_says_what_no_release_can_lose_less_than(folder: Path) -> None:
+    page = (folder / "report.html").read_text()
+    assert "No release of this kind can lose less than" in page
+    assert "nodes of the hierarchies within its boundary" in page
+
+
+def test_measure_gives_the_gap_again(folder: Path) -> None:
+    assert sf.measure(folder, original=table())["optimality_gap"] < 1e-4
+
+
+@pytest.mark.parametrize("change", [{"lower_bound": 0.9}, {"lower_bound": 0.0}])
+def test_a_false_bound_is_refuted(folder: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    """A bound above the measured loss, and a proven optimum whose bound lies far below it."""
+    from sfumato.audit.checks.optimality import Optimality
+    from sfumato.audit.evidence import Evidence
+    from sfumato.publication import open_release
+
+    read, own = open_release(folder)
+    public = {**read.public, "optimality": {**read.public["optimality"], **change}}
+    evidence = Evidence(read.form, read.parts, own, public, original=own.data.read(table()))
+    assert not Optimality().examine(evidence).holds
+    honest = Evidence(read.form, read.parts, own, read.public, original=own.data.read(table()))
+    assert Optimality().examine(honest).holds
+
+
+def test_check_says_what_the_bound_will_be_about() -> None:
+    sentences = list(plan(policy(utility={"suppress_at_most": "2%"})).sentences())
+    assert any(sentence.startswith("space:") and "2.000%" in sentence for sentence in sentences)
+
+
+def test_the_planner_leaves_it_to_whoever_asks() -> None:
+    asked = sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]})
+    assert plan(asked, records=1_000).method.name == "refined"
+
+
+def test_suppression_stays_within_the_limit() -> None:
+    made = sf.publish(policy(utility={"suppress_at_most": "3%"}), data=table())
+    records = made.certificate.records
+    assert records.suppressed <= 0.03 * records.input
+    plain = sf.publish(policy(), data=table())
+    assert made.certificate.utility["loss"] <= plain.certificate.utility["loss"] + 1e-9

@@ -1,0 +1,128 @@
+"""The price bound holds whatever the prices are; the list of nodes is complete; the kernel does what its plain twin does."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.kernels.node_prices import NOTHING, node_gains, node_gains_plainly
+from sfumato.methods._optimal.prices import PriceBound
+from sfumato.methods._optimal.space import Space
+from sfumato.methods._recoding import Problem
+from sfumato.methods._table import problem_of
+from tests.optimal.small_worlds import least_loss, random_policy
+
+
+def problem(seed: int, **kind: bool) -> tuple[Problem, str, float | None]:
+    tree, records = random_policy(seed, **kind)
+    policy = sf.Policy.parse({**tree, "method": "optimal"})
+    table = policy.data.read({name: [row[name] for row in records] for name in records[0]})
+    return problem_of(policy, table), tree["utility"]["minimize"], least_loss(tree, records)
+
+
+def test_gains_equal_those_of_the_plain_twin() -> None:
+    draw = np.random.default_rng(3)
+    impossible = 0
+    for _ in range(300):
+        units, nodes = int(draw.integers(1, 12)), int(draw.integers(1, 6))
+        sets = [np.flatnonzero(draw.random(units) < 0.6).astype(np.int32) for _ in range(nodes)]
+        start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
+        member = np.concatenate([*sets, np.zeros(0, np.int32)])
+        count, tag = draw.integers(1, 4, units), draw.integers(0, 4, units)
+        u, cost = draw.integers(-20, 60, units), draw.integers(0, 40, nodes)
+        least, kinds = int(draw.integers(1, 6)), int(draw.integers(1, 4))
+        gain, taken = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
+        total = node_gains(start, member, cost, count, tag, u, least, kinds, True, gain, taken)
+        plain = node_gains_plainly(start, member, cost, count, tag, u, least, kinds)
+        assert gain.tolist() == plain
+        assert total == sum(max(one, 0) for one in plain)
+        impossible += plain.count(int(NOTHING))
+        quick = np.zeros(nodes, np.int64)
+        assert node_gains(start, member, cost, count, tag, u, least, kinds, False, quick, taken) == total
+    assert impossible > 20
+
+
+def test_what_is_taken_is_the_slope_of_the_bound() -> None:
+    """Raising one price by a little changes the bound by the records that no node takes."""
+    case, objective, _ = problem(7)
+    space = Space(case, objective)
+    bound = PriceBound(space, space.nodes(seconds=5), may_suppress=False)
+    draw = np.random.default_rng(1)
+    for _ in range(50):
+        u = draw.integers(0, space.scale, len(space.count))
+        here, missing = bound.at(u)
+        for unit in range(len(u)):
+            step = np.zeros(len(u), dtype=np.int64)
+            step[unit] = 1
+            assert bound.at(u + step)[0].total - here.total <= missing[unit]
+
+
+@pytest.mark.parametrize("budget", [False, True])
+def test_any_prices_give_a_bound(budget: bool) -> None:
+    draw = np.random.default_rng(11)
+    met = 0
+    for seed in range(3000, 3150):
+        case, objective, best = problem(seed, budget=budget)
+        if best is None:
+            continue
+        space = Space(case, objective)
+        bound = PriceBound(space, space.nodes(seconds=5), may_suppress=budget)
+        for scale in (0.1, 0.5, 1.5):
+            u = np.minimum((draw.random(len(space.count)) * scale * space.scale).astype(np.int64), bound.top)
+            proven = bound.at(u)[0].total / space.scale
+            assert space.figure(proven, case.suppressed) <= best + 1e-9, f"seed {seed}"
+        raised = bound.ascend(best * case.records, seconds=0.03).total / space.scale
+        assert space.figure(raised, case.suppressed) <= best + 1e-9, f"seed {seed}"
+        assert raised >= bound.at(bound.cheapest())[0].total / space.scale
+        met += 1
+    assert met > 50
+
+
+def test_a_list_that_was_cut_short_still_bounds() -> None:
+    cut = 0
+    for seed in range(3000, 3100):
+        case, objective, best = problem(seed)
+        if best is not None:
+            space = Space(case, objective)
+            nodes = space.nodes(seconds=5, pairs=3)
+            bound = PriceBound(space, nodes, may_suppress=False)
+            cut += nodes.cap < space.highest
+            figure = space.figure(bound.ascend(best * case.records, seconds=0.02).total / space.scale, case.suppressed)
+            assert figure <= best + 1e-9, f"seed {seed}"
+    assert cut > 20
+
+
+def test_every_closed_node_is_listed_once() -> None:
+    """Against the closures of all sets of units."""
+    for seed in range(40):
+        case, objective, _ = problem(seed)
+        space = Space(case, objective)
+        units = np.flatnonzero(space.count > 0)
+        if not 0 < len(units) <= 7:
+            continue
+        nodes = space.nodes(seconds=5)
+        listed = [frozenset(nodes.member[a:b].tolist()) for a, b in itertools.pairwise(nodes.start.tolist())]
+        expected = set()
+        for size in range(1, len(units) + 1):
+            for some in itertools.combinations(units.tolist(), size):
+                members = closure(space, some)
+                if members and space.count[list(members)].sum() >= space.least:
+                    expected.add(members)
+        assert len(listed) == len(set(listed)), f"seed {seed}"
+        assert set(listed) == expected, f"seed {seed}"
+
+
+def closure(space: Space, some: tuple[int, ...]) -> frozenset[int]:
+    """The units of the region below the smallest tuple around some units; empty when they are not of one region."""
+    region, codes = space.units.region, space.units.codes
+    if len(set(region[list(some)].tolist())) > 1:
+        return frozenset()
+    inside = (region == region[some[0]]) & (space.count > 0)
+    for column, domain in enumerate(space.problem.domains):
+        own = codes[list(some), column].astype(np.int64)
+        lo, hi = domain.close(np.array([own.min()]), np.array([own.max() + 1]))
+        inside &= (codes[:, column] >= lo[0]) & (codes[:, column] < hi[0])
+    return frozenset(np.flatnonzero(inside).tolist())
