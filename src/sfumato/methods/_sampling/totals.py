@@ -43,6 +43,8 @@ from sfumato.randomness import Randomness
 _BASE_COST = 2e7
 _MANY = 200_000
 _NOISE = 1e-12
+_TRIES = 24
+"""Halves that are drawn at a time; about every second one is accepted, and judging them may be dear."""
 
 
 class Totals:
@@ -231,7 +233,7 @@ class _Descent:
 
     def _half(self, now: Integers, later: Integers, total: Integers) -> tuple[Integers, Integers]:
         rest = self.law.sum(np.bincount(self.classes[later], minlength=len(self.values)).astype(np.int64))
-        batch = max(1, min(256, _MANY // len(now)))
+        batch = max(1, min(_TRIES, _MANY // len(now)))
         for _ in range(_MANY):
             drawn = self._independent(now, batch)
             used = self._sums(now, drawn)
