@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 INK, SOFT, TERRA = "#3f4b57", "#9fb0bf", "#b5654a"
+_LETTER, _LINE = 7.5, 15
+"""How wide a letter below a column is; labels that would touch stand on two lines in turn."""
 _ROW = Markup(
     '<text x="{tx}" y="{ty}" text-anchor="end" class="l">{label}</text>'
     '<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="2" fill="{fill}"/>'
@@ -53,6 +55,7 @@ def columns(rows: Sequence[tuple[str, float, str]], *, title: str, fill: str = I
     """Vertical columns for a distribution: (label below, value, what a pointer sees)."""
     largest = max((value for _, value, _ in rows), default=0.0) or 1.0
     step = (width - 20) / max(len(rows), 1)
+    lower = _LINE if max((len(_short(label, 14)) for label, _, _ in rows), default=0) * _LETTER > step else 0
     column = Markup(
         '<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="2" fill="{fill}"><title>{tip}</title></rect>'
         '<text x="{cx}" y="{ty}" text-anchor="middle" class="v">{tip}</text>'
@@ -62,9 +65,9 @@ def columns(rows: Sequence[tuple[str, float, str]], *, title: str, fill: str = I
     for i, (label, value, tip) in enumerate(rows):
         tall = round((height - 60) * value / largest, 1)
         place = {"x": round(10 + i * step + step * 0.12, 1), "y": height - 30 - tall, "w": round(step * 0.76, 1), "h": tall}
-        texts = {"cx": round(10 + (i + 0.5) * step, 1), "ty": height - 36 - tall, "ly": height - 12}
+        texts = {"cx": round(10 + (i + 0.5) * step, 1), "ty": height - 36 - tall, "ly": height - 12 + lower * (i % 2)}
         drawn.append(column.format(**place, **texts, fill=fill, tip=tip, label=_short(label, 14)))
-    return _svg(width, height, title, Markup("").join(drawn))
+    return _svg(width, height + lower, title, Markup("").join(drawn))
 
 
 def _svg(width: int, height: int, title: str, inside: Markup) -> Markup:

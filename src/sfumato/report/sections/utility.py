@@ -28,12 +28,17 @@ class Utility(Section):
     def render(self, view: View) -> Markup:
         figures = dict(view.certificate.utility)
         columns = figures.pop("loss_by_column", {})
-        rows = [(name, float(share), f"{float(share):.1%}") for name, share in columns.items()]
+        rows = [(name, float(share), _percent(float(share))) for name, share in columns.items()]
         words = "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says nothing."
         chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
         meaning = _meanings(view.form)
         listed = [(name, _written(value), meaning.get(name, "")) for name, value in figures.items() if not _nested(value)]
         return Markup("").join([*chart, table(("figure", "value", "meaning"), listed), *_best_possible(view)])
+
+
+def _percent(share: float) -> str:
+    """One digit for what would otherwise read as nothing at all."""
+    return f"{100 * share:.1g}%" if 0 < share < 0.0005 else f"{share:.1%}"
 
 
 def _best_possible(view: View) -> list[Markup]:
