@@ -142,7 +142,7 @@ def publish(
     progress(0.0, "reading")
     dataset = policy.data.read(data)
     check_columns(policy, dataset)
-    if isinstance(dataset, Database) and not policy.data.subset:  # type: ignore[attr-defined]
+    if isinstance(dataset, Database) and isinstance(policy.data, DatabaseSource) and not policy.data.subset:
         require_sound(policy, dataset)
     chosen = plan(policy, records=getattr(dataset, "rows", None))
     if policy.keep and not chosen.method.keeps_rules:
@@ -168,7 +168,7 @@ def _check_schema(policy: Policy, data: Data) -> None:
     if not isinstance(policy.data, DatabaseSource) or isinstance(data, Database):
         return
     url = given_url(str(data)) if data is not None else policy.data.source_url()
-    Bound(policy, policy.data.read_schema(url)).rules  # noqa: B018
+    Bound(policy, policy.data.read_schema(url)).require_fit()
     if has_target(policy):
         policy.data.target_url()
 

@@ -232,7 +232,8 @@ def plain_truncated_walk(rows: list[list[int]], words: Iterator[int], limit: int
 
 def _plain_search(rows: list[list[int]], owner: dict[int, int], begin: int) -> dict[int, int]:
     """The slots along a shortest way from `begin` to a free place."""
-    waiting, ways = [begin], {begin: {}}  # type: ignore[var-annotated]
+    waiting = [begin]
+    ways: dict[int, dict[int, int]] = {begin: {}}
     for u in waiting:
         for slot, v in enumerate(rows[u] if u == begin else rows[u][:-1]):
             if v not in owner:

@@ -77,7 +77,7 @@ class Relational(Method):
 
     def selected(self, bound: Bound, database: Database, random: Randomness) -> Selected:
         """The rows that will be published: all, or a subset that is closed under references."""
-        wanted = bound.policy.data.subset  # type: ignore[attr-defined]
+        wanted = bound.source.subset
         rows = subset(database, wanted, bound.kinds, random.child("subset")) if wanted else None
         return Selected(database, rows)
 
@@ -132,7 +132,7 @@ def part_name(table: str) -> str:
 
 
 def _mapped(bound: Bound, link: Link, data: Selected, conditions: list[Any], random: Randomness) -> ValueMap:
-    secret = bound.policy.data.secret_key() if link.deterministic else None  # type: ignore[attr-defined]
+    secret = bound.source.secret_key() if link.deterministic else None
     source = secret or random.child("links").child(str(link.root))
     found = value_map(link, [bound.facts(column) for column in link.columns], data, conditions, source)
     if link.deterministic and found.collides and apart(bound, link):
@@ -167,7 +167,7 @@ def _public(bound: Bound, data: Selected, made: Made) -> dict[str, Any]:
     links = [{"columns": [str(column) for column in link.columns], "deterministic": link.deterministic} for link in bound.links]
     entries = list({str(entry): entry for entry in map(_entry, made.free.segments)}.values())
     found = {"tables": tables, "schema": json_of(bound.schema), "links": links, "parts": entries}
-    partly = bool(bound.policy.data.subset)  # type: ignore[attr-defined]
+    partly = bool(bound.source.subset)
     extra = {"dialect": bound.schema.dialect, "namespace": bound.schema.namespace, "subset": partly}
     return found | {key: value for key, value in extra.items() if value}
 
@@ -208,6 +208,6 @@ def _notes(bound: Bound, made: Made) -> tuple[str, ...]:
         notes.append("some parts read original values, as their rules or weights ask")
     if any(isinstance(segment.route.engine, Blocks) for segment in made.free.segments):
         notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")
-    if bound.policy.data.subset:  # type: ignore[attr-defined]
+    if bound.source.subset:
         notes.append("a subset was published: whoever is in it is known to have been in the original")
     return tuple(notes)

@@ -18,6 +18,7 @@ from functools import cached_property
 
 from sfumato.data.database import ColumnFacts, Schema
 from sfumato.errors import PolicyError
+from sfumato.io.database import DatabaseSource
 from sfumato.policy import replacements
 from sfumato.policy.declared_rules import Constraint, constraints_of
 from sfumato.policy.fitting import MOMENTS, NUMBERS, fitted, misfit
@@ -45,6 +46,16 @@ class Bound:
         self.policy, self.schema = policy, schema
         self.declared = {self.column(name): policy.columns[name] for name in policy.columns}
         self.replaced: dict[Column, Domain] = dict(self._domains())
+
+    @property
+    def source(self) -> DatabaseSource:
+        """What the policy says under ``data:``."""
+        assert isinstance(self.policy.data, DatabaseSource)
+        return self.policy.data
+
+    def require_fit(self) -> None:
+        """Reads everything that is otherwise read when it is needed first, so that a misfit shows before any row moves."""
+        assert self.rules is not None
 
     # ---- names -----------------------------------------------------------------------------------------------------
 
@@ -107,7 +118,7 @@ class Bound:
         """Columns joined by references or by the policy's wish, two and more of them."""
         label = {column: place for place, column in enumerate(self.columns.values())}
         pairs = [pair for r in self.references for pair in zip(r.child, r.parent, strict=True) if not self.dealt(*pair)]
-        for place, names in enumerate(self.policy.data.consistent):  # type: ignore[attr-defined]
+        for place, names in enumerate(self.source.consistent):
             group = [self.column(name, "data", "consistent", place) for name in names]
             pairs += [(group[0], other) for other in group[1:]]
         for one, two in pairs:
@@ -121,7 +132,7 @@ class Bound:
     @cached_property
     def links(self) -> list[Link]:
         """The maps that will be made: linked columns of which one is replaced, and columns replaced deterministically."""
-        fixed = {self.column(name, "data", "deterministic") for name in self.policy.data.deterministic}  # type: ignore[attr-defined]
+        fixed = {self.column(name, "data", "deterministic") for name in self.source.deterministic}
         pairs = [pair for r in self.references for pair in zip(r.child, r.parent, strict=True)]
         asked = {parent for child, parent in pairs if self.dealt(child, parent) and parent in self.replaced}
         wanted = sorted(fixed | asked, key=str)
