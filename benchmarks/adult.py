@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.data.hierarchy import Hierarchy, encode
-from sfumato.methods._recoding import Problem, Requirement, Sensitive
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 
@@ -81,7 +81,7 @@ def problem(table, k, p=None):
     claims = [Requirement(KAnonymity(k=k))]
     if p is not None:
         claims.append(Requirement(PSensitivity(p=p), SENSITIVE))
-    return Problem(QUASI, domains, codes, sensitive, tuple(claims))
+    return RecodingProblem(QUASI, domains, codes, sensitive, tuple(claims))
 
 
 def ntil(problem, grouping):

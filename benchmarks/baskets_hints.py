@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from curves import write_csv
 
-from sfumato.methods._nonreciprocal.withholding import guarded, withhold
+from sfumato.methods.baskets.withholding import guarded, withhold
 
 COUNT, LEVELS = 20_000, (2, 4, 6, 8, 10)
 

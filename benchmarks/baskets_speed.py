@@ -1,8 +1,8 @@
 """Set-valued records at scale: a million records at k = 16, and the walks against each other as ratios in one run.
 
-    python benchmarks/baskets_speed.py walks
-    python benchmarks/baskets_speed.py million [records]
-    python benchmarks/baskets_speed.py publish [records]
+python benchmarks/baskets_speed.py walks
+python benchmarks/baskets_speed.py million [records]
+python benchmarks/baskets_speed.py publish [records]
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from curves import write_csv
 
 from sfumato.data.sets import Sets
-from sfumato.methods._nonreciprocal.assignments import assignments, assignments_and_steps
-from sfumato.methods._nonreciprocal.orders import ORDERS
-from sfumato.methods._nonreciprocal.rings import members, targets
-from sfumato.methods._nonreciprocal.voting import expected_error_rate, vote
+from sfumato.methods.baskets.assignments import assignments, assignments_and_steps
+from sfumato.methods.baskets.orders import ORDERS
+from sfumato.methods.baskets.rings import members, targets
+from sfumato.methods.baskets.voting import expected_error_rate, vote
 from sfumato.randomness import Randomness
 
 K = 16

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from adult import TABLE_6, WEIGHTS, adult, ntil, problem, resampled
 
-from sfumato.kernels.plain_clustering import gather_plainly
-from sfumato.methods._greedy_clustering import Layout, cluster
-from sfumato.methods._pricing import columns_of
+from sfumato.methods.recoding.greedy_clustering import Layout, cluster
+from sfumato.methods.recoding.kernels.plain_clustering import gather_plainly
+from sfumato.methods.recoding.pricing import columns_of
 
 RESULTS = Path(__file__).parent / "results"
 CLAIMS = ((4, None), (4, 2), (10, 4), (20, 6), (20, 10))

@@ -23,7 +23,7 @@ from sfumato.demos.testdata import students
 from sfumato.discover.databases import read_database
 from sfumato.discover.declared import declared_by
 from sfumato.discover.rules import proposals, rules_of_database
-from sfumato.discover.view import View
+from sfumato.discover.view import DataView
 from sfumato.io.files import read_file
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -85,7 +85,7 @@ def measure(name: str, table: Table, planted: set[str], sensible: set[str]) -> d
     for column in table.names:
         table.text(column)
     begin = time.process_time()
-    found = list(proposals(View.of({None: table})))
+    found = list(proposals(DataView.of({None: table})))
     seconds = time.process_time() - begin
     on = {each.rule.replace("`", "") for each in found if each.active}
     single = {each.rule.replace("`", "") for each in found if each.template in ("value lists", "patterns")}

@@ -1,6 +1,6 @@
 """How perturbing, recovering and attacking grow with the graph; CPU seconds of one thread.
 
-    PYTHONPATH=src python benchmarks/graphs.py
+PYTHONPATH=src python benchmarks/graphs.py
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 import sfumato as sf
 from sfumato.attacks._planting import plant_and_publish
 from sfumato.attacks._walking import interval_walk_attack
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import flipped
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import Pattern
+from sfumato.data.pattern import TiePattern
 from sfumato.randomness import Randomness
 
 RESULTS = Path(__file__).parent / "results"
-ALL = Pattern.names()
+ALL = TiePattern.names()
 SIZES = (
     (20_000, 80_000, 1e-3),
     (75_000, 250_000, 1e-5),
@@ -58,7 +58,7 @@ def main() -> None:
     rows = []
     for people, edges, mu in SIZES:
         graph = circles(people, edges)
-        published, perturbing = timed(lambda graph=graph, mu=mu: flipped(graph, Flip.symmetric(mu), Randomness()))
+        published, perturbing = timed(lambda graph=graph, mu=mu: flipped(graph, EdgeChannel.symmetric(mu), Randomness()))
         found, recovering = timed(lambda published=published, mu=mu: sf.recover(published, mu))
         wanted = ALL if published.size < 2_000_000 else ()
         _, everything = timed(lambda g=published, mu=mu, w=wanted: sf.recover(g, mu, patterns=w, distribution=False))
@@ -70,7 +70,7 @@ def main() -> None:
     write("graphs", ["people", "edges", "mu", "published", "perturb_s", "recover_s", "patterns_s", "triangles_off_sigma"], rows)
     graph, attacked = circles(20_000, 80_000), []
     for mu in (1e-4, 1e-3):
-        world = plant_and_publish(graph, Flip.symmetric(mu), Randomness(1), accounts=20, victims=100)
+        world = plant_and_publish(graph, EdgeChannel.symmetric(mu), Randomness(1), accounts=20, victims=100)
         found, cpu = timed(lambda world=world: interval_walk_attack(world))
         attacked.append([20_000, graph.size, mu, world.published.size, found.accounts, round(cpu, 2), found.steps])
         print(attacked[-1], flush=True)

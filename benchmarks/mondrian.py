@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tables import adult, census_like
 
-from sfumato.methods._costs import Costs
-from sfumato.methods._mondrian import mondrian
-from sfumato.methods._recoding import Problem, Requirement
+from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
@@ -28,7 +28,7 @@ FIELDS = ("table", "claims", "records", "points", "groups", "loss", "seconds", "
 K = Requirement(KAnonymity(k=5))
 
 
-def measure(table: str, claims: str, problem: Problem) -> dict:
+def measure(table: str, claims: str, problem: RecodingProblem) -> dict:
     """One line of figures; grouping records into points is part of the time."""
     begin = time.process_time()
     grouping = mondrian(problem)

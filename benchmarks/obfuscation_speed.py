@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.methods._sampling import blocks as solver_blocks
-from sfumato.methods._sampling.blocks import Blocks
-from sfumato.methods._sampling.groups import group_totals
-from sfumato.methods._sampling.levels import levels
-from sfumato.methods._sampling.problem import Problem, Source
-from sfumato.methods._sampling.router import routes, run
+from sfumato.methods.replacing.sampling import blocks as solver_blocks
+from sfumato.methods.replacing.sampling.blocks import Blocks
+from sfumato.methods.replacing.sampling.groups import group_totals
+from sfumato.methods.replacing.sampling.levels import levels
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse
-from sfumato.policy.rules.tree import Column
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
 
 RESULTS = Path(__file__).parent / "results"
@@ -44,11 +44,11 @@ RULES = [
 TWO_MEANS = [*RULES[:3], "mean(courses_grade) = 91", "mean(thesis_grade) = 89"]
 
 
-def toy(count: int, rules: list[str] = RULES, original: dict | None = None) -> Problem:
+def toy(count: int, rules: list[str] = RULES, original: dict | None = None) -> SamplingProblem:
     read = {name: replacements.read(declared) for name, declared in DOMAINS.items()}
     kinds = {name: domain.kind for name, domain in read.items()}
-    source = Source(count, {name: levels(domain) for name, domain in read.items()}, original or {})
-    return Problem({None: source}, [bind(parse(text), kinds) for text in rules])
+    source = TableSource(count, {name: levels(domain) for name, domain in read.items()}, original or {})
+    return SamplingProblem({None: source}, [bind(parse(text), kinds) for text in rules])
 
 
 def clocked(work) -> tuple[float, object]:
@@ -62,9 +62,9 @@ def direct(count: int, rules: list[str]) -> tuple[float, float, dict]:
     problem = toy(count, rules)
     drawing, made = clocked(lambda: run(problem, routes(problem, None), Randomness()))
     writing, _ = clocked(lambda: [one.arrow() for one in made.values()])
-    phones = made[Column("phone_number")].codes
+    phones = made[ColumnValue("phone_number")].codes
     assert len(np.unique(phones)) == count
-    final = made[Column("final_grade")].codes + 80
+    final = made[ColumnValue("final_grade")].codes + 80
     assert int(final.sum()) == 90 * count
     return drawing, writing, made
 

@@ -18,8 +18,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "obfuscation"))
 from worlds import all_tables, problem, texts
 
-from sfumato.methods._sampling.blocks import fallback
-from sfumato.methods._sampling.router import Route, routes, run
+from sfumato.methods.replacing.sampling.blocks import fallback
+from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.randomness import Randomness
 
 CASES = {

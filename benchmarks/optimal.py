@@ -18,13 +18,13 @@ from pathlib import Path
 from tables import ADULT, adult
 
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods._greedy_clustering import cluster
-from sfumato.methods._lattice import lattice_sweep
-from sfumato.methods._local_search import refine
-from sfumato.methods._mondrian import mondrian
-from sfumato.methods._optimal.proof import optimize
-from sfumato.methods._optimal.space import Space
-from sfumato.methods._recoding import Problem, Requirement
+from sfumato.methods.recoding.bound.proof import optimize
+from sfumato.methods.recoding.bound.space import RecodingSpace
+from sfumato.methods.recoding.greedy_clustering import cluster
+from sfumato.methods.recoding.lattice import lattice_sweep
+from sfumato.methods.recoding.local_search import refine
+from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 
@@ -36,12 +36,12 @@ K = Requirement(KAnonymity(k=5))
 DIVERSE = Requirement(LDiversity(l=2, kind="frequency"), ("occupation",))
 
 
-def measure(name: str, claims: str, problem: Problem, seconds: float) -> dict[str, object]:
+def measure(name: str, claims: str, problem: RecodingProblem, seconds: float) -> dict[str, object]:
     """One line of figures."""
     begin = time.process_time()
     starts = [mondrian(problem), lattice_sweep(problem), cluster(problem, price="width")]
     refined = refine(problem, starts, seconds=0.2 * seconds)
-    space = Space(problem, "loss")
+    space = RecodingSpace(problem, "loss")
     outcome = optimize(space, refined, seconds=0.8 * seconds)
     spent = time.process_time() - begin
     grouping = outcome.now.grouping()
@@ -57,7 +57,7 @@ def measure(name: str, claims: str, problem: Problem, seconds: float) -> dict[st
     return dict(zip(FIELDS, line, strict=True))
 
 
-def bounded(problem: Problem) -> Problem:
+def bounded(problem: RecodingProblem) -> RecodingProblem:
     """The same problem with boundaries: nobody's age or education, nor marital status, is generalized to the top."""
     domains = [
         domain.bounded_at(max(len(domain.ancestors) - 2, 1)) if isinstance(domain, Hierarchy) and domain.size > 5 else domain

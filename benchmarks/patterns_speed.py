@@ -1,6 +1,6 @@
 """How long pattern-walk takes: Adult as in [multitype §5.7.3], growth with the records, and one value of a million.
 
-    PYTHONPATH=src python benchmarks/patterns_speed.py [--values 1000000] [--steps 40000]
+PYTHONPATH=src python benchmarks/patterns_speed.py [--values 1000000] [--steps 40000]
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.methods._patterns.linear import Replaced, Sheet
-from sfumato.methods._patterns.walking import Effort, walk
+from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
+from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.policy.rules import parse
 from sfumato.randomness import Randomness
 
@@ -24,8 +24,8 @@ def run(values: np.ndarray, high: int, share: float, steps: int, jobs: int) -> t
     """CPU seconds, wall seconds, and the share of parts that mixed."""
     cpu, wall = time.process_time(), time.perf_counter()
     rule = parse(f"localities(v) sample {share} partition 20")
-    polytope, _, _ = Sheet({"v": Replaced(values, 0, high)}, values.size).polytope([rule], Randomness(1))
-    effort = Effort(steps, jobs=jobs)
+    polytope, _, _ = RuleSheet({"v": ReplacedColumn(values, 0, high)}, values.size).polytope([rule], Randomness(1))
+    effort = WalkEffort(steps, jobs=jobs)
     found = walk(polytope, Randomness(1), effort)
     assert (polytope.rows @ found.place >= polytope.bounds).all()
     return time.process_time() - cpu, time.perf_counter() - wall, float(found.mixed(effort).mean())

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from tables import adult, census_like
 
-from sfumato.methods._costs import Costs
-from sfumato.methods._lattice import lattice_sweep
-from sfumato.methods._local_search import refine
-from sfumato.methods._mondrian import mondrian
-from sfumato.methods._recoding import Problem, Requirement
+from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.lattice import lattice_sweep
+from sfumato.methods.recoding.local_search import refine
+from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
@@ -31,7 +31,7 @@ FIELDS = ("table", "claims", "records", "points", "start_loss", "loss", "seconds
 K = Requirement(KAnonymity(k=5))
 
 
-def measure(table: str, claims: str, problem: Problem, seconds: float) -> dict:
+def measure(table: str, claims: str, problem: RecodingProblem, seconds: float) -> dict:
     """One line of figures: the better start, and what the search makes of it."""
     begin = time.process_time()
     costs = Costs.of(problem, "loss")

@@ -8,25 +8,27 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data.domain import Domain, Ranges
+from sfumato.data.generalization import Generalization, Ranges
 from sfumato.data.hierarchy import Hierarchy, encode
-from sfumato.methods._recoding import Problem, Requirement, Sensitive
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "income")
 
 
-def adult(*requirements: Requirement, columns: tuple[str, ...] = ADULT, sensitive: tuple[str, ...] = ("occupation",)) -> Problem:
+def adult(
+    *requirements: Requirement, columns: tuple[str, ...] = ADULT, sensitive: tuple[str, ...] = ("occupation",)
+) -> RecodingProblem:
     """30,162 records, eight quasi-identifiers, the hierarchies of the policy `adult-arx`; 5-anonymity unless said otherwise."""
     rows = _columns(SHARED / "data/adult/adult_30162.csv.gz")
     domains = [_hierarchy(name) for name in columns]
     codes = [_codes(domain, rows[name], name) for name, domain in zip(columns, domains, strict=True)]
     hidden = tuple(_sensitive(name, rows[name]) for name in sensitive)
-    return Problem(columns, tuple(domains), tuple(codes), hidden, requirements or (Requirement(KAnonymity(k=5)),))
+    return RecodingProblem(columns, tuple(domains), tuple(codes), hidden, requirements or (Requirement(KAnonymity(k=5)),))
 
 
-def census_like(records: int, *requirements: Requirement, seed: int = 1) -> Problem:
+def census_like(records: int, *requirements: Requirement, seed: int = 1) -> RecodingProblem:
     """Made-up people: skewed, correlated columns with hierarchies, one range, one sensitive column."""
     draw = np.random.default_rng(seed)
     age = np.clip(draw.gamma(4.0, 10.0, records), 0, 99).astype(np.int32)
@@ -39,12 +41,12 @@ def census_like(records: int, *requirements: Requirement, seed: int = 1) -> Prob
     hours = np.where(draw.random(records) < 0.5, 40, np.clip(draw.normal(38, 12, records), 0, 98)).astype(np.int32)
     widths = {"age": (100, 5), "place": (512, 8), "work": (64, 4), "school": (16, 4)}
     widths |= {"origin": (128, 8), "sex": (2, 2), "state": (6, 3)}
-    domains: list[Domain] = [_stairs(size, step) for size, step in widths.values()]
+    domains: list[Generalization] = [_stairs(size, step) for size, step in widths.values()]
     codes = (age, place, work, school, origin, sex, state, hours)
     hidden = Sensitive("illness", ((draw.zipf(1.4, records) + age) % 40).astype(np.int32), tuple(map(str, range(40))))
     names = (*widths, "hours")
     whole = (*domains, Ranges(tuple(map(str, range(99)))))
-    return Problem(names, whole, codes, (hidden,), requirements or (Requirement(KAnonymity(k=5)),))
+    return RecodingProblem(names, whole, codes, (hidden,), requirements or (Requirement(KAnonymity(k=5)),))
 
 
 def _stairs(size: int, step: int) -> Hierarchy:
@@ -72,7 +74,7 @@ def _hierarchy(name: str) -> Hierarchy:
         return Hierarchy.from_paths(list(csv.reader(stream, delimiter=";")), name=name)
 
 
-def _codes(domain: Domain, values: list[str], name: str) -> np.ndarray:
+def _codes(domain: Generalization, values: list[str], name: str) -> np.ndarray:
     distinct, inverse = np.unique(np.array(values), return_inverse=True)
     return encode(domain, [str(value) for value in distinct], column=name)[inverse]
 

@@ -24,16 +24,16 @@ from curves import merged, panels_of, write_csv, write_svg
 
 from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
-from sfumato.data.worlds import Worlds
+from sfumato.data.worlds import PublishedBaskets
 from sfumato.io.baskets import read_fimi
-from sfumato.methods._nonreciprocal.assignments import assignments
-from sfumato.methods._nonreciprocal.cahd import cahd_groups
-from sfumato.methods._nonreciprocal.greedy import greedy_assignments
-from sfumato.methods._nonreciprocal.orders import ORDERS
-from sfumato.methods._nonreciprocal.rings import members, targets
-from sfumato.methods._nonreciprocal.segments import gray_tsp_order
-from sfumato.methods._nonreciprocal.voting import Votes, expected_error_rate, vote
-from sfumato.methods._nonreciprocal.withholding import withhold
+from sfumato.methods.baskets.assignments import assignments
+from sfumato.methods.baskets.cahd import cahd_groups
+from sfumato.methods.baskets.greedy import greedy_assignments
+from sfumato.methods.baskets.orders import ORDERS
+from sfumato.methods.baskets.rings import members, targets
+from sfumato.methods.baskets.segments import gray_tsp_order
+from sfumato.methods.baskets.voting import Votes, expected_error_rate, vote
+from sfumato.methods.baskets.withholding import withhold
 from sfumato.metrics.basket_queries import workload_error
 from sfumato.randomness import Randomness
 
@@ -55,7 +55,7 @@ def ordered(name: str, baskets: Baskets, k: int, order_name: str) -> tuple[np.nd
 
 def query_errors(baskets: Baskets, votes: Votes, queries: int = QUERIES, seed: int = 0) -> tuple[float, float]:
     dense = len(baskets.sets.items) > 0.2 * len(baskets) * baskets.sets.width
-    worlds = Worlds(votes.base, votes.doubt, votes.threshold, baskets.names)
+    worlds = PublishedBaskets(votes.base, votes.doubt, votes.threshold, baskets.names)
     return workload_error(baskets, worlds, queries, (3, 4) if dense else (1, 5), seed)
 
 

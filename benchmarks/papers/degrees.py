@@ -21,9 +21,9 @@ from scipy.sparse import coo_matrix
 import sfumato as sf
 from sfumato.data.graph import Graph
 from sfumato.io.graph import read_graph
-from sfumato.methods._degrees.additions import Additions, additions
-from sfumato.methods._degrees.realisation import Growth
-from sfumato.methods._degrees.sequence import raised
+from sfumato.methods.graphs.degrees.additions import Additions, additions
+from sfumato.methods.graphs.degrees.realisation import Growth
+from sfumato.methods.graphs.degrees.sequence import raised
 from sfumato.randomness import Randomness
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "graphs"

@@ -16,7 +16,7 @@ from curves import panels_of, write_csv, write_svg
 
 from sfumato.attacks._planting import plant_and_publish
 from sfumato.attacks._walking import interval_walk_attack, walk_attack
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.io.graph import read_graph
 from sfumato.models._planted import any_bound, needed_flip, path_bound
 from sfumato.randomness import Randomness
@@ -36,7 +36,9 @@ ATTACKS = {
 def played(graph, mu: float, accounts: int, victims: int, trials: int) -> list[list[object]]:
     hits, seconds, gave_up, seen = (dict.fromkeys(ATTACKS, 0.0) for _ in range(4))
     for trial in range(trials):
-        world = plant_and_publish(graph, Flip.symmetric(mu), Randomness(trial).child("bench"), accounts=accounts, victims=victims)
+        world = plant_and_publish(
+            graph, EdgeChannel.symmetric(mu), Randomness(trial).child("bench"), accounts=accounts, victims=victims
+        )
         for name, attack in ATTACKS.items():
             begun = time.process_time()
             found = attack(world)
@@ -75,7 +77,7 @@ def bounds() -> None:
         for e in (0.05, 0.2)
     ]
     write_csv("graph_derived_flips", ["people", "planted", "success_at_most", "mu_paths", "mu_any", "new_edges"], derived)
-    flips = [Flip.symmetric(mu) for mu in (1e-3, 1e-2, 0.05, 0.1, 0.15, 0.2)]
+    flips = [EdgeChannel.symmetric(mu) for mu in (1e-3, 1e-2, 0.05, 0.1, 0.15, 0.2)]
     at = [[flip.delete, path_bound(flip, 20), any_bound(flip, 20, 23_000)] for flip in flips]
     write_csv("graph_bounds", ["mu", "bound_for_paths", "bound_for_ties"], at)
 

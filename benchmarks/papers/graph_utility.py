@@ -1,6 +1,6 @@
 """Figures 4.6 to 4.9 of [multitype]: density, transitivity, degree distribution and classification, original, published, recovered.
 
-    PYTHONPATH=src python benchmarks/papers/graph_utility.py
+PYTHONPATH=src python benchmarks/papers/graph_utility.py
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from curves import panels_of, write_csv, write_svg
 
 import sfumato as sf
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import flipped, reflipped
 from sfumato.io.graph import read_graph
 from sfumato.metrics.degree_law import DegreeLaw
@@ -27,7 +27,7 @@ def figures(name: str) -> list[list[object]]:
     true = sf.recover(graph, 0.0, distribution=False)
     rows: list[list[object]] = []
     for mu in FLIPS:
-        published = flipped(graph, Flip.symmetric(mu), Randomness(7))
+        published = flipped(graph, EdgeChannel.symmetric(mu), Randomness(7))
         raw, found = sf.recover(published, 0.0, distribution=False), sf.recover(published, mu, distribution=False)
         rows += [
             [name, mu, figure, true[figure].estimate, raw[figure].estimate, found[figure].estimate, found[figure].standard_error]
@@ -40,12 +40,12 @@ def degree_distances(name: str) -> list[list[object]]:
     graph = read_graph(DATA / f"{name}.tsv.gz")
     rows: list[list[object]] = []
     for mu in (1e-4, 1e-3):
-        published = flipped(graph, Flip.symmetric(mu), Randomness(7))
+        published = flipped(graph, EdgeChannel.symmetric(mu), Randomness(7))
         estimates = np.clip(np.rint((published.degrees - (graph.nodes - 1) * mu) / (1 - 2 * mu)), 0, None).astype(np.int64)
         laws = {
             "published": DegreeLaw(np.bincount(published.degrees) / graph.nodes, np.zeros(1)),
             "rounded node by node": DegreeLaw(np.bincount(estimates) / graph.nodes, np.zeros(1)),
-            "fitted": DegreeLaw.fit(published.degrees, Flip.symmetric(mu), replicates=0),
+            "fitted": DegreeLaw.fit(published.degrees, EdgeChannel.symmetric(mu), replicates=0),
         }
         rows += [[name, mu, way, law.distance(graph.degrees)] for way, law in laws.items()]
     return rows
@@ -57,12 +57,12 @@ def classification() -> list[list[object]]:
     ties = np.array([graph.has_edges(np.full(10, person), hubs).sum() for person in range(graph.nodes)])
     people = np.setdiff1d(np.flatnonzero(ties >= 4), hubs)[:200]
     targets = [[0] * 10, [0, 1] * 5, [1] * 10, [1, 0] * 5]
-    true = nearest_patterns(graph, Flip.symmetric(0.0), hubs=hubs, people=people, targets=targets)
+    true = nearest_patterns(graph, EdgeChannel.symmetric(0.0), hubs=hubs, people=people, targets=targets)
     rows: list[list[object]] = []
     for mu in (1e-3, 1e-2, 0.05, 0.1, 0.2):
-        flip = Flip.symmetric(mu)
+        flip = EdgeChannel.symmetric(mu)
         published = reflipped(graph, flip, Randomness(3))
-        for way, used in (("as published", Flip.symmetric(0.0)), ("flip undone", flip)):
+        for way, used in (("as published", EdgeChannel.symmetric(0.0)), ("flip undone", flip)):
             found = nearest_patterns(published, used, hubs=hubs, people=people, targets=targets)
             rows.append([mu, way, float((found == true).mean())])
     return rows

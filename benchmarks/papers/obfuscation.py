@@ -31,12 +31,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from obfuscation_speed import RULES, toy
 from versatile_chart import lines
 
-from sfumato.audit.reverse import linked, linked_at_random
+from sfumato.audit.reverse_engineering import linked, linked_at_random
 from sfumato.audit.worlds import repetitions
-from sfumato.methods._sampling.blocks import fallback
-from sfumato.methods._sampling.groups import group_totals
-from sfumato.methods._sampling.router import Route, routes, run
-from sfumato.policy.rules.tree import Column
+from sfumato.methods.replacing.sampling.blocks import fallback
+from sfumato.methods.replacing.sampling.groups import group_totals
+from sfumato.methods.replacing.sampling.router import Route, routes, run
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -49,7 +49,7 @@ def original(count: int) -> dict[str, list[str]]:
     """A legal table, sorted by final grade."""
     problem = toy(count)
     made = run(problem, routes(problem, None), Randomness(seed=1))
-    order = np.argsort(made[Column("final_grade")].codes, kind="stable")
+    order = np.argsort(made[ColumnValue("final_grade")].codes, kind="stable")
     return {column.name: [_text(t) for t in one.texts()[order]] for column, one in made.items()}
 
 

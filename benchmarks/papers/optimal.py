@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from curves import write_csv, write_svg
 from optimal_tables import age_and_gender
 
-from sfumato.methods._lattice import lattice_sweep
-from sfumato.methods._mondrian import mondrian
-from sfumato.methods._optimal.proof import optimize
-from sfumato.methods._optimal.space import Space
-from sfumato.methods._recoding import Problem, Requirement, Sensitive
+from sfumato.methods.recoding.bound.proof import optimize
+from sfumato.methods.recoding.bound.space import RecodingSpace
+from sfumato.methods.recoding.lattice import lattice_sweep
+from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 
@@ -44,23 +44,23 @@ def claim(name: str, level: int) -> Requirement:
     return Requirement(KAnonymity(k=level)) if name == "k" else Requirement(LDiversity(l=level, kind="frequency"), ("occupation",))
 
 
-def best(problem: Problem, objective: str = "loss", seconds: float = 20.0) -> tuple[float, float, bool]:
+def best(problem: RecodingProblem, objective: str = "loss", seconds: float = 20.0) -> tuple[float, float, bool]:
     """The loss of the best release that was found, the time, and whether it is proven."""
     begin = time.process_time()
-    space = Space(problem, objective)
+    space = RecodingSpace(problem, objective)
     starts = [mondrian(problem, objective=objective), lattice_sweep(problem, objective=objective)]
     outcome = optimize(space, min(starts, key=space.total), seconds=seconds)
     return space.figure(outcome.total, problem.suppressed), time.process_time() - begin, outcome.proven
 
 
-def cut(problem: Problem, objective: str = "loss") -> tuple[float, float, bool]:
+def cut(problem: RecodingProblem, objective: str = "loss") -> tuple[float, float, bool]:
     begin = time.process_time()
     grouping = mondrian(problem, objective=objective)
-    space = Space(problem, objective)
+    space = RecodingSpace(problem, objective)
     return space.figure(space.total(grouping), problem.suppressed), time.process_time() - begin, False
 
 
-def blocks(problem: Problem, q: int, objective: str = "loss") -> tuple[float, float, bool]:
+def blocks(problem: RecodingProblem, q: int, objective: str = "loss") -> tuple[float, float, bool]:
     """The paper's heuristic: every block of q tuples is anonymized by itself, here to the optimum."""
     count = max(problem.records // q, 1)
     total, spent, proven = 0.0, 0.0, True
@@ -71,10 +71,10 @@ def blocks(problem: Problem, q: int, objective: str = "loss") -> tuple[float, fl
     return total / problem.records, spent, proven
 
 
-def _rows(problem: Problem, rows: np.ndarray) -> Problem:
+def _rows(problem: RecodingProblem, rows: np.ndarray) -> RecodingProblem:
     codes = tuple(column[rows] for column in problem.codes)
     hidden = tuple(Sensitive(one.name, one.codes[rows], one.labels) for one in problem.sensitive)
-    return Problem(problem.names, problem.domains, codes, hidden, problem.requirements)
+    return RecodingProblem(problem.names, problem.domains, codes, hidden, problem.requirements)
 
 
 def line(axis: str, value: int, method: str, figures: tuple[float, float, bool]) -> Line:

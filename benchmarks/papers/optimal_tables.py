@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.data.domain import Domain, Ranges
+from sfumato.data.generalization import Generalization, Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods._recoding import Problem, Requirement, Sensitive
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TABLES = {
@@ -20,23 +20,23 @@ TABLES = {
 }
 
 
-def age_and_gender(table: str, *requirements: Requirement, records: int | None = None, ranges: bool = False) -> Problem:
+def age_and_gender(table: str, *requirements: Requirement, records: int | None = None, ranges: bool = False) -> RecodingProblem:
     """The first records of a table; age by years, 5 years, 20 years and any (or by any interval of years), gender or any."""
     path, *names = TABLES[table]
     with gzip.open(SHARED / path, "rt", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if table != "adult-32561" or row["split"] == "train"][:records]
     age = np.array([int(row[names[0]]) for row in rows])
     years = np.unique(age)
-    domains: tuple[Domain, ...] = (_ages(years, ranges=ranges), Hierarchy.flat(sorted({row[names[1]] for row in rows})))
+    domains: tuple[Generalization, ...] = (_ages(years, ranges=ranges), Hierarchy.flat(sorted({row[names[1]] for row in rows})))
     gender = np.array([domains[1].code_of[row[names[1]]] for row in rows], dtype=np.int32)
     code = {int(year): domains[0].code_of[str(year)] for year in years}
     labels, job = np.unique([row[names[2]] for row in rows], return_inverse=True)
     hidden = Sensitive("occupation", job.astype(np.int32), tuple(map(str, labels)))
     codes = (np.array([code[int(year)] for year in age], dtype=np.int32), gender)
-    return Problem(("age", "gender"), domains, codes, (hidden,), requirements)
+    return RecodingProblem(("age", "gender"), domains, codes, (hidden,), requirements)
 
 
-def _ages(years: np.ndarray, *, ranges: bool) -> Domain:
+def _ages(years: np.ndarray, *, ranges: bool) -> Generalization:
     if ranges:
         return Ranges(tuple(str(year) for year in years))
     paths = []

@@ -25,12 +25,12 @@ from patterns_baselines import mondrian, perturbed
 from versatile_chart import lines
 
 from sfumato.audit.checks.neighbours import judged, nearest
-from sfumato.kernels.localities import extract
-from sfumato.methods._patterns.linear import Replaced, Sheet
-from sfumato.methods._patterns.walking import Effort, walk
+from sfumato.methods.replacing.kernels.localities import extract
+from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
+from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.metrics.clustering_error import clustering_error
 from sfumato.metrics.distortion import distortion
-from sfumato.metrics.range_query_error import Answering, errors
+from sfumato.metrics.range_query_error import RangeAnswering, errors
 from sfumato.policy.rules import parse
 from sfumato.randomness import Randomness
 
@@ -51,10 +51,10 @@ def adult(records: int) -> tuple[np.ndarray, np.ndarray]:
 
 def walked(numbers: np.ndarray, share: float, partition: int, steps: int | None, seed: int = 1) -> tuple[np.ndarray, float]:
     """A release of the numbers, and the share of parts that mixed."""
-    columns = {name: Replaced(numbers[:, i], LOW[i], HIGH[i]) for i, name in enumerate(NAMES)}
+    columns = {name: ReplacedColumn(numbers[:, i], LOW[i], HIGH[i]) for i, name in enumerate(NAMES)}
     rule = parse(f"localities(age, fnlwgt, education-num) sample {share} partition {partition}", NAMES)
-    polytope, variable, _ = Sheet(columns, len(numbers), narrow=True).polytope([rule], Randomness(seed))
-    effort = Effort(steps)
+    polytope, variable, _ = RuleSheet(columns, len(numbers), narrow=True).polytope([rule], Randomness(seed))
+    effort = WalkEffort(steps)
     found = walk(polytope, Randomness(seed), effort)
     place = found.place[polytope.variable_of]
     return np.column_stack([place[variable[name]] for name in NAMES]), float(found.mixed(effort).mean())
@@ -110,7 +110,7 @@ def clustering(numbers: np.ndarray) -> None:
 
 def queries(numbers: np.ndarray, label: np.ndarray) -> None:
     """Figure 5.7: query error beside Mondrian l-diversity, each l with the release whose distortion is nearest to it."""
-    truth, rows = Answering(numbers.astype(float), label), []
+    truth, rows = RangeAnswering(numbers.astype(float), label), []
     curves: dict[str, dict[float, float]] = {"pattern-walk": {}, "mondrian": {}}
     made = {share: walked(numbers, share, 20, 40_000) for share in (*SHARES, 0.25, 0.4, 0.7)}
     moved = {share: distortion(numbers, after) for share, (after, _) in made.items()}
@@ -119,7 +119,7 @@ def queries(numbers: np.ndarray, label: np.ndarray) -> None:
         wanted = distortion(numbers, general.numbers)
         share = min(moved, key=lambda candidate: abs(moved[candidate] - wanted))
         after, mixed = made[share]
-        ours = errors(truth, Answering(after.astype(float), label), NAMES, 300)
+        ours = errors(truth, RangeAnswering(after.astype(float), label), NAMES, 300)
         theirs = errors(truth, general, NAMES, 300)  # type: ignore[arg-type]
         curves["pattern-walk"][diversity] = float(np.mean(list(ours.values())))
         curves["mondrian"][diversity] = float(np.mean(list(theirs.values())))

@@ -31,9 +31,9 @@ from patterns_baselines import perturbed
 from versatile_chart import lines
 
 from patterns import adult
-from sfumato.kernels.localities import WIDE, extract
-from sfumato.methods._patterns.linear import Replaced, Sheet
-from sfumato.methods._patterns.walking import Effort, walk
+from sfumato.methods.replacing.kernels.localities import WIDE, extract
+from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
+from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.metrics.clustering_error import clustering_error
 from sfumato.metrics.distortion import distortion
 from sfumato.policy.rules import parse
@@ -91,9 +91,9 @@ def mixed(numbers: np.ndarray, share: float, seed: int, *, by_value: bool = Fals
     for column in range(numbers.shape[1]):
         order = np.argsort(numbers[:, column], kind="stable") if by_value else np.arange(len(numbers))
         values = numbers[order, column]
-        sheet = Sheet({"v": Replaced(values, int(values.min()), int(values.max()))}, len(values), narrow=True)
+        sheet = RuleSheet({"v": ReplacedColumn(values, int(values.min()), int(values.max()))}, len(values), narrow=True)
         polytope, variable, _ = sheet.polytope([parse(f"localities(v) sample {share} partition {PARTITION}")], Randomness(seed))
-        found = walk(polytope, Randomness(seed), Effort(100_000)).place[polytope.variable_of]
+        found = walk(polytope, Randomness(seed), WalkEffort(100_000)).place[polytope.variable_of]
         after[order, column] = found[variable["v"]]
     return after
 

@@ -24,13 +24,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from census_like import LEVELS, SIZES, intervals, people
 
-from sfumato.audit.exact import decide
+from sfumato.audit.full_match_join import decide
 from sfumato.audit.joins import kernel_join
 from sfumato.audit.levels import linkability, linkage_of, short_of
 from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.methods._sequences.specialize import specialize
-from sfumato.methods._sequences.task import Claim, Task
-from sfumato.methods._sequences.taxonomy import Taxonomy
+from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
+from sfumato.methods.sequences.specialize import specialize
+from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.randomness import Randomness
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -89,7 +89,7 @@ class Run:
             task = self._task(published, columns)
             _ = task.bases
             grouped = time.process_time()
-            made = specialize(task, Claim(k), Randomness(seed))
+            made = specialize(task, Goal(k), Randomness(seed))
             seconds += time.process_time() - grouped
             grouping += grouped - started
             if made.checks and made.cut_loss >= float(row.get("cut_loss", 0.0)):  # type: ignore[arg-type]
@@ -98,15 +98,15 @@ class Run:
             published.append((made.lo, made.hi))
         row |= {"seconds": round(seconds, 2), "grouping": round(grouping, 2)}
         row |= self._proof(published, k)
-        loose = specialize(self._task(published[:-1], self.releases[-1]), Claim(k, join="match"), Randomness(seed))
+        loose = specialize(self._task(published[:-1], self.releases[-1]), Goal(k, join="match"), Randomness(seed))
         row |= {
             "match_loss": round(loose.loss, 3),
             "match_level": self._proof([*published[:-1], (loose.lo, loose.hi)], k)["proven_level"],
         }
         return row
 
-    def _task(self, published: list[tuple[np.ndarray, np.ndarray]], columns: tuple[str, ...]) -> Task:
-        return Task.of_records(self.attributes, published, self.leaves, [self.names.index(c) for c in columns], self.trees)
+    def _task(self, published: list[tuple[np.ndarray, np.ndarray]], columns: tuple[str, ...]) -> SequelProblem:
+        return SequelProblem.of_records(self.attributes, published, self.leaves, [self.names.index(c) for c in columns], self.trees)
 
     def _proof(self, published: list[tuple[np.ndarray, np.ndarray]], k: float) -> dict[str, object]:
         sequence = ReleaseSequence.of_records(self.attributes, published, (self.leaves, self.leaves + 1))

@@ -19,16 +19,16 @@ import numpy as np
 from versatile_chart import lines
 from versatile_data import adult, diabetes, texas
 
-from sfumato.methods._buckets import largest_l
-from sfumato.methods._coloring import guarded_table, utility_aware
-from sfumato.methods._dealing import deal
-from sfumato.methods._divergence import ExpectedDivergence
-from sfumato.methods._guardian import guardian
+from sfumato.decomposition.estimate import JointEstimate
+from sfumato.decomposition.guardian import SubTable, in_normal_form
+from sfumato.decomposition.privacy_rules import Diversity, PrivacyRule, irreducible
+from sfumato.decomposition.utility import kl_divergence, random_queries, relative_errors
+from sfumato.methods.subtables.buckets import largest_l
+from sfumato.methods.subtables.coloring import guarded_table, utility_aware
+from sfumato.methods.subtables.dealing import deal
+from sfumato.methods.subtables.divergence import ExpectedDivergence
+from sfumato.methods.subtables.guardian_search import guardian
 from sfumato.randomness import Randomness
-from sfumato.schema.estimate import Estimate
-from sfumato.schema.guardian import SubTable, in_normal_form
-from sfumato.schema.rules import Diversity, Rule, irreducible
-from sfumato.schema.utility import kl_divergence, random_queries, relative_errors
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 Columns = dict[str, np.ndarray]
@@ -48,21 +48,23 @@ class Setting:
     n: int = 0
 
 
-def random_rules(columns: Columns, setting: Setting, rng: np.random.Generator) -> list[Rule]:
+def random_rules(columns: Columns, setting: Setting, rng: np.random.Generator) -> list[PrivacyRule]:
     """An irreducible set of c rules whose hidden columns are eligible even alone."""
     names = sorted(columns)
     eligible = [name for name in names if largest_l(columns[name]) >= setting.l]
-    rules: list[Rule] = []
+    rules: list[PrivacyRule] = []
     for _ in range(5000):
         hide = str(rng.choice(eligible))
         given = rng.choice([name for name in names if name != hide], size=min(setting.lhs, len(names) - 1), replace=False)
-        rules = list(irreducible([*rules, Rule(frozenset(map(str, given)), frozenset({hide}), Diversity(setting.l))]).kept)
+        rules = list(irreducible([*rules, PrivacyRule(frozenset(map(str, given)), frozenset({hide}), Diversity(setting.l))]).kept)
         if len(rules) == setting.c:
             break
     return rules
 
 
-def schemas(columns: Columns, rules: list[Rule], l: int, wanted: list[str]) -> Iterator[tuple[str, Callable[[], list[SubTable]]]]:
+def schemas(
+    columns: Columns, rules: list[PrivacyRule], l: int, wanted: list[str]
+) -> Iterator[tuple[str, Callable[[], list[SubTable]]]]:
     names = list(columns)
     sizes, members = dict.fromkeys(names, float(l)), {name: [name] for name in names}
     makers: dict[str, Callable[[], list[SubTable]]] = {
@@ -87,7 +89,7 @@ def measure(columns: Columns, setting: Setting, wanted: list[str], run: int, que
         dealt = deal(columns, tables, dict.fromkeys(columns, setting.l), Randomness(seed=run), grids)
         spent = time.process_time() - start
         assert method.startswith("multi-sensitive") or in_normal_form(tables, rules)
-        estimate = Estimate([each.sheet(columns, str(place)) for place, each in enumerate(dealt)])
+        estimate = JointEstimate([each.sheet(columns, str(place)) for place, each in enumerate(dealt)])
         yield {
             "figure": setting.figure, "x": setting.x, "run": run, "method": method, "rules": len(rules), "tables": len(tables),
             "seconds": round(spent, 3), "kl_divergence": round(kl_divergence(columns, estimate), 5),

@@ -36,8 +36,8 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import LedgerError
-from sfumato.history.chapters import Chapter, History, recalled
-from sfumato.policy.domains import keep_domains
+from sfumato.history.past_releases import History, PastRelease, recalled
+from sfumato.policy.generalizations import keep_generalizations
 from sfumato.policy.policy import Policy
 from sfumato.release.folder import MANIFEST, POLICY, REPORT, digest, new_folder, read_folder
 
@@ -98,7 +98,7 @@ class Ledger:
         self.verify()
         return History(tuple(self._chapter(entry) for entry in self.entries()))
 
-    def _chapter(self, entry: Entry) -> Chapter:
+    def _chapter(self, entry: Entry) -> PastRelease:
         files = self.files(entry.number)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -107,10 +107,10 @@ class Ledger:
                     (folder / file).parent.mkdir(parents=True, exist_ok=True)
                     (folder / file).write_bytes(content)
             read = read_folder(folder)
-            policy = keep_domains(Policy.read(folder / POLICY))
+            policy = keep_generalizations(Policy.read(folder / POLICY))
         with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
             memory = recalled(reader.read_all())
-        return Chapter(entry.number, entry.when, read.form, read.parts, policy, read.certificate, *memory, public=read.public)
+        return PastRelease(entry.number, entry.when, read.form, read.parts, policy, read.certificate, *memory, public=read.public)
 
     def history_until(self, folder: Path) -> History:
         """The releases up to the one in `folder`, which must be one of them."""

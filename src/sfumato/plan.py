@@ -65,7 +65,7 @@ def _unfit(method: Method, policy: Policy) -> str:
         return f"it works on {' and '.join(method.kinds)} data, not on {policy.data.name}"
     disturbed = "" if method.keeps_rules else disturbed_rule(policy)
     if disturbed:
-        return f"the rule \"{disturbed}\" speaks about more than single records of columns that it publishes as they are"
+        return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
     if policy.ledger and not method.remembers and any(claim.model.joint for claim in policy.claims):
         return "it does not look at earlier releases, and the claim is about all of them together"
     return method.refusal(policy)

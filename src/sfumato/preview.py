@@ -13,7 +13,7 @@ from sfumato.data.database import Database
 from sfumato.errors import PolicyError
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.plan import plan
-from sfumato.policy.bound import Bound
+from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
 from sfumato.registry import nearest
@@ -65,7 +65,7 @@ def _samples(policy: Policy, dataset: Any, release: Release, rows: int) -> Itera
     if not isinstance(dataset, Database):
         yield _sample("data", list(policy.with_role("replaced")), dataset.frame, release, "data", rows)
         return
-    changed = Bound(policy, dataset.schema).changed
+    changed = BoundPolicy(policy, dataset.schema).changed
     for part, entry in release.public["tables"].items():
         name = entry["table"]
         columns = [column.name for column in changed if column.table == name]

@@ -20,24 +20,24 @@ from sfumato.audit.certify import certify, reading_of
 from sfumato.audit.database_source import require_sound
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.original import in_original
+from sfumato.data.arrays import IntArray
 from sfumato.data.database import Database
-from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
-from sfumato.history.chapters import History, new_chapter
+from sfumato.history.past_releases import History, new_release
 from sfumato.io.database import DatabaseSource, given_url
 from sfumato.ledger import Ledger
 from sfumato.loading import Loading, has_target, load_target, unfinished, verify_target
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.plan import Plan, plan
-from sfumato.policy.bound import Bound
-from sfumato.policy.domains import domain_of
+from sfumato.policy.bound_policy import BoundPolicy
+from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import write_public_policy
 from sfumato.randomness import Randomness
 from sfumato.registry import catalogue, nearest
-from sfumato.release.certificate import LIMITS, Certificate, Finding, Records
+from sfumato.release.certificate import LIMITS_PAGE, Certificate, Finding, Records
 from sfumato.release.folder import (
     CERTIFICATE,
     POLICY,
@@ -168,7 +168,7 @@ def _check_schema(policy: Policy, data: Data) -> None:
     if not isinstance(policy.data, DatabaseSource) or isinstance(data, Database):
         return
     url = given_url(str(data)) if data is not None else policy.data.source_url()
-    Bound(policy, policy.data.read_schema(url)).require_fit()
+    BoundPolicy(policy, policy.data.read_schema(url)).require_fit()
     if has_target(policy):
         policy.data.target_url()
 
@@ -203,7 +203,7 @@ def constraints(policy: Policy, ledger: str | Path | None = None) -> list[str]:
     book = ledger_of(policy, ledger)
     if book is None:
         return []
-    from sfumato.audit.together import foresight
+    from sfumato.audit.sequence_claims import foresight
 
     history = book.history()
     if not history:
@@ -234,7 +234,7 @@ def _continued(earlier: History | None, policy: Policy, release: Release, datase
     if earlier is None and not any(claim.model.joint for claim in policy.claims):
         return None
     so_far = earlier.chapters if earlier is not None else ()
-    return History((*so_far, new_chapter(len(so_far) + 1, policy, release, dataset)))
+    return History((*so_far, new_release(len(so_far) + 1, policy, release, dataset)))
 
 
 def _certified(history: History | None, certificate: Certificate) -> History | None:
@@ -280,7 +280,7 @@ def _certificate(policy: Policy, chosen: Plan, release: Release, original: Any, 
         records,
         utility=measure_release(policy, release.form, release.parts, original, release.public, behind=release.trace.rows or None),
         assumptions=assumptions(policy, release.notes),
-        limits=(LIMITS,),
+        limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
     )
@@ -326,7 +326,7 @@ def compare(
     """The release beside its original, as metrics and reports look at it."""
     recoded = {}
     if isinstance(original, Table) and form in ("recoded table", "anatomy"):
-        recoded = {name: domain_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
+        recoded = {name: generalization_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
     tables = {name: Table(part.table) for name, part in parts.items()}
     return Comparison(form, tables, original, recoded, policy.sensitive, public, parameters or {}, policy.with_role("replaced"))
 
@@ -338,7 +338,7 @@ def _rounded(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Audit:
     """What an independent audit of a release folder found."""
 
     findings: tuple[Finding, ...]
@@ -363,9 +363,7 @@ class Verdict:
         return {"holds": self.holds, "complete": self.complete, "not_judged": not_judged, "findings": findings}
 
 
-def verify(
-    folder: str | Path, *, original: Data = None, ledger: str | Path | None = None, target: str | None = None
-) -> Verdict:
+def verify(folder: str | Path, *, original: Data = None, ledger: str | Path | None = None, target: str | None = None) -> Audit:
     """Audit a release folder from its published files; with the original also truthfulness, boundaries and rules, with the
     ledger also together with all releases before it, with a target also the database that was loaded."""
     read, policy = open_release(folder)
@@ -383,10 +381,10 @@ def verify(
         private=trace.extra,
     )
     if target is None:
-        return Verdict(certify(evidence))
+        return Audit(certify(evidence))
     if read.form != "database":
         raise PolicyError("only a database has a target", hint="verify this release without --target")
-    return Verdict((*certify(evidence), *verify_target(policy, read, target)))
+    return Audit((*certify(evidence), *verify_target(policy, read, target)))
 
 
 def measure(folder: str | Path, *, original: Data, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -405,5 +403,3 @@ def open_release(folder: str | Path) -> tuple[Folder, Policy]:
     """A release folder and the policy in it."""
     read = read_folder(Path(folder))
     return read, Policy.read(Path(folder) / POLICY)
-
-

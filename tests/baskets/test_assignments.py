@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from random_baskets import regular_targets
 
 from sfumato.errors import Infeasible
-from sfumato.methods._nonreciprocal.assignments import assignments, assignments_and_steps
-from sfumato.methods._nonreciprocal.rings import members, targets
+from sfumato.methods.baskets.assignments import assignments, assignments_and_steps
+from sfumato.methods.baskets.rings import members, targets
 from sfumato.randomness import Randomness
 
 WALKS = ("truncated", "closed", "backtracking")

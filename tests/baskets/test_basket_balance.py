@@ -7,11 +7,11 @@ import pytest
 from random_baskets import random_sets
 
 from sfumato.data.sets import Sets
-from sfumato.kernels.votes import cells, plain_vote
-from sfumato.methods._nonreciprocal.balance import turning_rates
-from sfumato.methods._nonreciprocal.gray import gray_order
-from sfumato.methods._nonreciprocal.rings import members
-from sfumato.methods._nonreciprocal.voting import expected_error_rate, vote
+from sfumato.methods.baskets.balance import turning_rates
+from sfumato.methods.baskets.gray import gray_order
+from sfumato.methods.baskets.kernels.votes import cells, plain_vote
+from sfumato.methods.baskets.rings import members
+from sfumato.methods.baskets.voting import expected_error_rate, vote
 
 
 def ring(sets: Sets, k: int) -> np.ndarray:

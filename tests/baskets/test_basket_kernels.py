@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from random_baskets import random_sets
 
-from sfumato.kernels import chacha, greedy, tours, votes, walks, windows
-from sfumato.methods._nonreciprocal.rings import targets
+from sfumato.methods.baskets.kernels import greedy, tours, votes, walks, windows
+from sfumato.methods.baskets.rings import targets
 from sfumato.randomness import Randomness
+from sfumato.randomness.kernels import chacha
 
 
 def test_the_stream_is_chacha20() -> None:

@@ -10,13 +10,13 @@ from random_baskets import random_sets
 
 from sfumato.attacks.re_execution import guesses, turns_that_reproduce
 from sfumato.errors import Infeasible
-from sfumato.methods._nonreciprocal.assignments import assignments
-from sfumato.methods._nonreciprocal.cahd import cahd_groups
-from sfumato.methods._nonreciprocal.gray import gray_order
-from sfumato.methods._nonreciprocal.greedy import greedy_assignments
-from sfumato.methods._nonreciprocal.rings import targets
-from sfumato.methods._nonreciprocal.shifts import arrange, spaced, turn
-from sfumato.methods._nonreciprocal.withholding import distinct_shown, withhold
+from sfumato.methods.baskets.assignments import assignments
+from sfumato.methods.baskets.cahd import cahd_groups
+from sfumato.methods.baskets.gray import gray_order
+from sfumato.methods.baskets.greedy import greedy_assignments
+from sfumato.methods.baskets.rings import targets
+from sfumato.methods.baskets.shifts import arrange, spaced, turn
+from sfumato.methods.baskets.withholding import distinct_shown, withhold
 from sfumato.randomness import Randomness
 
 

@@ -13,9 +13,9 @@ from random_baskets import random_sets
 
 from sfumato.data.sets import Sets
 from sfumato.io.baskets import read_fimi
-from sfumato.methods._nonreciprocal.gray import entropy_columns, gray_order
-from sfumato.methods._nonreciprocal.segments import cut_points, gray_tsp_order
-from sfumato.methods._nonreciprocal.window import Effort, window_error, window_order
+from sfumato.methods.baskets.gray import entropy_columns, gray_order
+from sfumato.methods.baskets.segments import cut_points, gray_tsp_order
+from sfumato.methods.baskets.window import RingEffort, window_error, window_order
 
 
 def gray_rank(bits: list[bool]) -> int:
@@ -103,6 +103,6 @@ def test_window_order_looks_at_items_only_and_repeats_itself() -> None:
 
 def test_chess_reaches_the_figures_of_the_plan(shared: Path) -> None:
     sets = read_fimi(shared / "data" / "set_valued" / "chess.dat.gz").sets
-    order = window_order(sets, 4, Effort(piece=1200))
+    order = window_order(sets, 4, RingEffort(piece=1200))
     tour, gray = (window_error(sets, other, 4) for other in (gray_tsp_order(sets), gray_order(sets)))
     assert window_error(sets, order, 4) < 0.066 < tour < gray

@@ -15,12 +15,12 @@ import sfumato as sf
 from sfumato.audit.compatible import Compatibility, edge_fits
 from sfumato.audit.itemsets import fewest_fits
 from sfumato.data.baskets import Baskets
-from sfumato.data.published import from_table
+from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
-from sfumato.data.worlds import Worlds
-from sfumato.methods._nonreciprocal.assignments import assignments
-from sfumato.methods._nonreciprocal.rings import targets
-from sfumato.methods._nonreciprocal.withholding import withhold
+from sfumato.data.worlds import PublishedBaskets
+from sfumato.methods.baskets.assignments import assignments
+from sfumato.methods.baskets.rings import targets
+from sfumato.methods.baskets.withholding import withhold
 from sfumato.metrics.basket_queries import count, true_count
 from sfumato.randomness import Randomness
 
@@ -35,7 +35,9 @@ def test_compatible_means_being_one_of_the_worlds(
 ) -> None:
     rows = min(len(bases), len(doubts))
     original = Baskets.of([sorted(person) for person in people], names=NAMES)
-    worlds = Worlds.of([sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], [threshold] * rows, names=NAMES)
+    worlds = PublishedBaskets.of(
+        [sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], [threshold] * rows, names=NAMES
+    )
     known = Compatibility.of(original, worlds)
     listed = [[original.set_of(i) in set(worlds.possible(j)) for j in range(rows)] for i in range(len(people))]
     assert known.candidates()[known.person].tolist() == [sum(row) for row in listed]
@@ -50,7 +52,9 @@ def test_few_items_by_listing_all_item_sets(
 ) -> None:
     rows = min(len(bases), len(doubts))
     original = Baskets.of([sorted(person) for person in people], names=NAMES)
-    worlds = Worlds.of([sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], [threshold] * rows, names=NAMES)
+    worlds = PublishedBaskets.of(
+        [sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], [threshold] * rows, names=NAMES
+    )
     least = fewest_fits(original.sets, worlds.base, worlds.doubt, worlds.threshold, m)
     for i, person in enumerate(people):
         fits = [rows]
@@ -70,7 +74,9 @@ def test_bounds_of_counts_by_listing_worlds(
 ) -> None:
     absent = absent - present
     rows = min(len(bases), len(doubts))
-    worlds = Worlds.of([sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], [threshold] * rows, names=NAMES)
+    worlds = PublishedBaskets.of(
+        [sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], [threshold] * rows, names=NAMES
+    )
     answer = count(worlds, present=sorted(present), absent=sorted(absent))
     qualifies = lambda world: present <= world and not absent & world  # noqa: E731
     verdicts = [[qualifies(world) for world in worlds.possible(j)] for j in range(rows)]

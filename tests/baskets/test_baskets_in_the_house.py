@@ -117,7 +117,7 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(protect: list[o
     assert sf.verify(folder, original=people(seed=seed)).holds
     text = (folder / "manifest.json").read_text() + (folder / "policy.yaml").read_text() + (folder / "certificate.json").read_text()
     assert "seed" not in text
-    assert "assignments\":" not in text
+    assert 'assignments":' not in text
 
 
 def test_shift_mode_withholds_nothing(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from random_baskets import random_sets
 import sfumato as sf
 from sfumato.data.baskets import Baskets
 from sfumato.errors import Infeasible
-from sfumato.kernels.guarding import guard, plain_guard
-from sfumato.methods._nonreciprocal.withholding import guarded, withhold
+from sfumato.methods.baskets.kernels.guarding import guard, plain_guard
+from sfumato.methods.baskets.withholding import guarded, withhold
 
 
 def guess(rule: object, share: list[float], count: int, degree: int) -> tuple[float, float]:
@@ -82,13 +82,15 @@ def test_the_scan_may_begin_anywhere() -> None:
 
 
 def policy(level: int) -> sf.Policy:
-    return sf.Policy.parse({
-        "version": 1,
-        "data": {"kind": "baskets"},
-        "columns": {"label": "sensitive"},
-        "protect": [{"l-diversity": {"l": level, "kind": "frequency"}}],
-        "method": {"nonreciprocal": {"labels": "guarded"}},
-    })
+    return sf.Policy.parse(
+        {
+            "version": 1,
+            "data": {"kind": "baskets"},
+            "columns": {"label": "sensitive"},
+            "protect": [{"l-diversity": {"l": level, "kind": "frequency"}}],
+            "method": {"nonreciprocal": {"labels": "guarded"}},
+        }
+    )
 
 
 def test_a_guarded_release() -> None:

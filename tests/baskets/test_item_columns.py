@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from sfumato.data import splitting
 from sfumato.data.baskets import Baskets
-from sfumato.data.published import from_table, to_table
+from sfumato.data.published_baskets import from_table, to_table
 from sfumato.data.splitting import split_columns
 from sfumato.data.table import Table
-from sfumato.data.worlds import Worlds
+from sfumato.data.worlds import PublishedBaskets
 from sfumato.errors import DataError
 
 cells = st.lists(st.text(alphabet="ab1 ,\t", max_size=8), min_size=1, max_size=9)
@@ -48,7 +48,7 @@ def test_two_columns_share_one_universe() -> None:
 
 
 def test_items_with_blanks_survive_a_release() -> None:
-    worlds = Worlds.of([["olive oil", "tea"]], [["sea  salt"]], [1])
+    worlds = PublishedBaskets.of([["olive oil", "tea"]], [["sea  salt"]], [1])
     again = from_table(Table(to_table(worlds, ",")), ",")
     assert set(again.possible(0)) == set(worlds.possible(0))
 

@@ -11,13 +11,13 @@ from random_baskets import table_3_1
 import sfumato as sf
 from sfumato.audit.compatible import Compatibility
 from sfumato.data.baskets import Baskets
-from sfumato.data.published import from_table
+from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
-from sfumato.data.worlds import Worlds
-from sfumato.methods._nonreciprocal.gray import gray_order
-from sfumato.methods._nonreciprocal.rings import members
-from sfumato.methods._nonreciprocal.segments import gray_tsp_order
-from sfumato.methods._nonreciprocal.voting import vote
+from sfumato.data.worlds import PublishedBaskets
+from sfumato.methods.baskets.gray import gray_order
+from sfumato.methods.baskets.rings import members
+from sfumato.methods.baskets.segments import gray_tsp_order
+from sfumato.methods.baskets.voting import vote
 
 TABLE_3_3 = [
     ("1101", "1011", 2), ("1110", "1101", 2), ("0111", "1011", 2), ("0111", "1101", 2), ("1100", "0011", 1), ("1110", "0111", 2),
@@ -63,7 +63,7 @@ def test_what_table_3_3_publishes_fits_23_pairs(sports: Baskets) -> None:
     names = sports.names
     read = lambda text: [name for name, bit in zip(names, text, strict=True) if bit == "1"]  # noqa: E731
     base, doubt = [read(row[0]) for row in TABLE_3_3], [read(row[1]) for row in TABLE_3_3]
-    worlds = Worlds.of(base, doubt, [row[2] for row in TABLE_3_3], names=names)
+    worlds = PublishedBaskets.of(base, doubt, [row[2] for row in TABLE_3_3], names=names)
     known = Compatibility.of(sports, worlds)
     assert int(known.candidates()[known.person].sum()) == 23
     brute = [sum(sports.set_of(i) in set(worlds.possible(j)) for j in range(6)) for i in range(6)]

@@ -19,10 +19,10 @@ from sfumato.audit.evidence import Evidence
 from sfumato.audit.overlap import overlaps
 from sfumato.cli.verify import command, headline
 from sfumato.data.baskets import Baskets
-from sfumato.data.published import from_table, to_table
+from sfumato.data.published_baskets import from_table, to_table
 from sfumato.data.table import Table
-from sfumato.data.worlds import Worlds
-from sfumato.publication import Verdict
+from sfumato.data.worlds import PublishedBaskets
+from sfumato.publication import Audit
 from sfumato.release.certificate import Certificate, Finding, Records
 from sfumato.release.release import Part
 
@@ -31,8 +31,13 @@ few = st.lists(st.sets(st.sampled_from(NAMES), max_size=3), min_size=2, max_size
 
 
 def policy(*protect: dict[str, object]) -> sf.Policy:
-    tree = {"version": 1, "data": {"kind": "baskets"}, "columns": {"label": "sensitive"}, "protect": list(protect),
-            "method": {"nonreciprocal": {}}}
+    tree = {
+        "version": 1,
+        "data": {"kind": "baskets"},
+        "columns": {"label": "sensitive"},
+        "protect": list(protect),
+        "method": {"nonreciprocal": {}},
+    }
     return sf.Policy.parse(tree)
 
 
@@ -46,7 +51,9 @@ def people(count: int) -> Baskets:
 @settings(max_examples=200, deadline=None)
 def test_overlap_by_listing_worlds(bases: list[set[str]], doubts: list[set[str]], thresholds: list[int]) -> None:
     rows = min(len(bases), len(doubts))
-    worlds = Worlds.of([sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], thresholds[:rows], names=NAMES)
+    worlds = PublishedBaskets.of(
+        [sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], thresholds[:rows], names=NAMES
+    )
     listed = [set(worlds.possible(row)) for row in range(rows)]
     found = overlaps(worlds, np.arange(rows)).toarray()
     for i, j in product(range(rows), repeat=2):
@@ -64,13 +71,13 @@ def test_overlap_never_loses_a_candidate() -> None:
         assert all(near[row, j] for j in compatible)
 
 
-def judged(worlds: Worlds, *protect: dict[str, object]) -> Finding:
+def judged(worlds: PublishedBaskets, *protect: dict[str, object]) -> Finding:
     evidence = Evidence("baskets", {"data": Part(to_table(worlds))}, policy(*protect), {"separator": " "})
     return judge_claims(evidence)[0]
 
 
 def test_a_row_on_its_own_refutes_k_anonymity() -> None:
-    lonely = Worlds.of([["a"], ["a"], ["b", "c"]], [["b"], ["b"], []], [1, 1, 0], {"label": ["x", "y", "z"]})
+    lonely = PublishedBaskets.of([["a"], ["a"], ["b", "c"]], [["b"], ["b"], []], [1, 1, 0], {"label": ["x", "y", "z"]})
     finding = judged(lonely, {"k-anonymity": {"k": 2}})
     assert not finding.holds
     assert finding.judged
@@ -79,15 +86,15 @@ def test_a_row_on_its_own_refutes_k_anonymity() -> None:
 
 
 def test_too_few_labels_in_reach_refute_diversity() -> None:
-    alike = Worlds.of([["a"]] * 3, [["b"]] * 3, [1] * 3, {"label": ["x", "x", ""]})
+    alike = PublishedBaskets.of([["a"]] * 3, [["b"]] * 3, [1] * 3, {"label": ["x", "x", ""]})
     assert not judged(alike, {"l-diversity": {"l": 2, "kind": "distinct"}}).holds
-    mixed = Worlds.of([["a"]] * 3, [["b"]] * 3, [1] * 3, {"label": ["x", "y", ""]})
+    mixed = PublishedBaskets.of([["a"]] * 3, [["b"]] * 3, [1] * 3, {"label": ["x", "y", ""]})
     assert not judged(mixed, {"l-diversity": {"l": 2, "kind": "distinct"}}).judged
 
 
 @pytest.mark.parametrize("claim", [{"l-diversity": {"l": 3, "kind": "frequency"}}, {"km-anonymity": {"k": 2, "m": 2}}])
 def test_what_cannot_be_refuted_is_left_open(claim: dict[str, object]) -> None:
-    lonely = Worlds.of([["a"], ["b", "c"]], [[], []], [0, 0], {"label": ["x", "y"]})
+    lonely = PublishedBaskets.of([["a"], ["b", "c"]], [[], []], [0, 0], {"label": ["x", "y"]})
     assert not judged(lonely, claim).judged
 
 
@@ -110,7 +117,7 @@ def test_the_first_line_and_the_document_name_what_is_open(tmp_path: Path) -> No
 
 
 def test_a_violation_is_not_hidden_by_what_is_open() -> None:
-    verdict = Verdict((Finding("a", True, grade="not judged"), Finding("b", False)))
+    verdict = Audit((Finding("a", True, grade="not judged"), Finding("b", False)))
     assert headline(verdict) == "the release is VIOLATED"
     assert not verdict.holds
 

@@ -107,8 +107,10 @@ def greedy_pk_clustering(left, columns, p, k, weights, by_growth):
 
 def disperse(done, group, columns, by_growth):
     for record in group:
+
         def price(other, record=record):
             return loss([*other, record], columns) - (loss(other, columns) if by_growth else 0)
+
         done[first_best(done, lambda other: -price(other))].append(record)
 
 

@@ -1,18 +1,18 @@
-"""Random recoding problems in two forms: as `Problem`, and as plain records for the literal transcription and the judge."""
+"""Random recoding problems in two forms: as `RecodingProblem`, and as plain records for the literal transcription and the judge."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from literal import Line, Tree
 
-from sfumato.data.domain import Ranges
+from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods._recoding import Problem, Sensitive
+from sfumato.methods.recoding.problem import RecodingProblem, Sensitive
 
 
 @dataclass
 class Drawn:
-    problem: Problem
+    problem: RecodingProblem
     columns: list
     """Trees and lines of the transcription, in the problem's order."""
 
@@ -44,7 +44,7 @@ def draw(source, *, rows, columns, sensitive, bounded, requirements=(), values=4
     labels = tuple(map(str, range(values)))
     hidden = tuple(Sensitive(f"s{j}", source.integers(0, values, rows).astype(np.int32), labels) for j in range(sensitive))
     names = tuple(f"q{j}" for j in range(columns))
-    return Drawn(Problem(names, tuple(domains), tuple(codes), hidden, tuple(requirements)), twins)
+    return Drawn(RecodingProblem(names, tuple(domains), tuple(codes), hidden, tuple(requirements)), twins)
 
 
 def line(source):

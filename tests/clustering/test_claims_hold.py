@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_problems import draw
 
-from sfumato.methods._greedy_clustering import cluster
-from sfumato.methods._recoding import Requirement
+from sfumato.methods.recoding.greedy_clustering import cluster
+from sfumato.methods.recoding.problem import Requirement
 from sfumato.models.alpha_k import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity

@@ -8,8 +8,8 @@ from benchmarks_adult import QUASI, TABLE_6, WEIGHTS, adult, ntil, problem
 from random_problems import draw
 
 from sfumato.errors import PolicyError
-from sfumato.methods._greedy_clustering import cluster, implied
-from sfumato.methods._recoding import Requirement
+from sfumato.methods.recoding.greedy_clustering import cluster, implied
+from sfumato.methods.recoding.problem import Requirement
 from sfumato.models.alpha_k import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity

@@ -8,8 +8,8 @@ import pytest
 from literal import greedy_cpka
 from random_problems import draw
 
-from sfumato.methods._greedy_clustering import cluster
-from sfumato.methods._recoding import Requirement
+from sfumato.methods.recoding.greedy_clustering import cluster
+from sfumato.methods.recoding.problem import Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 
@@ -43,9 +43,7 @@ def compare(source, *, rows, columns, sensitive, k, p, bounded, disperse, lines=
     found, row_values = groups_of(problem, grouping)
     records = drawn.records(order, hidden)
     weights = [Fraction(w) / Fraction(total) for w in chosen] if p else []
-    kept, out = greedy_cpka(
-        records, [drawn.columns[j] for j in order], [p] * len(hidden), k, weights, disperse == "growth"
-    )
+    kept, out = greedy_cpka(records, [drawn.columns[j] for j in order], [p] * len(hidden), k, weights, disperse == "growth")
     expected = [sorted(row_values[record[3]] for record in group) for group in kept]
     assert sorted(found) == sorted(expected)  # sorted, because regions may come in another order
     assert problem.suppressed == len(out)

@@ -5,11 +5,11 @@ import pytest
 from random_problems import draw
 
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.kernels.greedy_clustering import gather
-from sfumato.kernels.plain_clustering import gather_plainly
-from sfumato.methods._greedy_clustering import Layout
-from sfumato.methods._pricing import columns_of
-from sfumato.methods._recoding import Problem, Requirement, Sensitive
+from sfumato.methods.recoding.greedy_clustering import Layout
+from sfumato.methods.recoding.kernels.greedy_clustering import gather
+from sfumato.methods.recoding.kernels.plain_clustering import gather_plainly
+from sfumato.methods.recoding.pricing import columns_of
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 
@@ -17,9 +17,7 @@ from sfumato.models.p_sensitivity import PSensitivity
 def agree(problem, by_growth, price="height"):
     layout, columns = Layout.of(problem, None, None), columns_of(problem, price)
     work = layout.work(problem, columns)
-    plain = gather_plainly(
-        work.table, work.columns, layout.root_start, layout.k, layout.distinct, layout.weight, by_growth
-    )
+    plain = gather_plainly(work.table, work.columns, layout.root_start, layout.k, layout.distinct, layout.weight, by_growth)
     expected = np.zeros((len(layout.cells), max(group for _, group, _ in plain) + 1), dtype=np.int64)
     for cell, group, count in plain:
         expected[cell, group] += count
@@ -58,7 +56,7 @@ def test_a_hierarchy_of_thousands_of_leaves():
     codes = tuple(source.integers(0, size, 700).astype(np.int32) for size in (12_000, 3))
     sex = Hierarchy.flat(["a", "b", "c"])
     ill = Sensitive("ill", source.integers(0, 5, 700).astype(np.int32), tuple("vwxyz"))
-    agree(Problem(("place", "sex"), (places, sex), codes, (ill,), claims(4, 2, "ill")), True)
+    agree(RecodingProblem(("place", "sex"), (places, sex), codes, (ill,), claims(4, 2, "ill")), True)
 
 
 def test_adult(shared):

@@ -16,7 +16,7 @@ from sfumato.discover.proposal import OFTEN, SURE
 from sfumato.discover.rules import proposals, rules_of_database, rules_that_hold
 from sfumato.discover.templates.base import Template
 from sfumato.discover.templates.linear import written
-from sfumato.discover.view import View
+from sfumato.discover.view import DataView
 from sfumato.discover.writing import policy_text
 from sfumato.policy.policy import Policy
 from sfumato.policy.read import parse_yaml
@@ -66,7 +66,7 @@ WANTED = {
 @pytest.mark.parametrize("seed", range(5))
 def test_planted_rules_are_found_and_all_that_is_proposed_holds(seed):
     columns = planted(1500, seed)
-    found = list(proposals(View.of({None: table(columns)})))
+    found = list(proposals(DataView.of({None: table(columns)})))
     plain = {None: {name: ["" if v is None else str(v) for v in values] for name, values in columns.items()}}
     assert [each.rule for each in found if not holds(each.rule, plain)] == []
     on = {each.rule for each in found if each.active}
@@ -87,7 +87,7 @@ def test_planted_rules_break_with_one_record(seed):
     columns["plate"][last] = "K-12-3"
     columns["state"][last] = "odd"
     columns["block"][last], columns["spot"][last] = columns["block"][0], columns["spot"][0]
-    view = View.of({None: table(columns)})
+    view = DataView.of({None: table(columns)})
     templates = catalogue("discover.templates", Template).values()
     found = {each.rule for template in templates for each in template().propose(view)}  # before the audit's evaluator has its say
     assert not found & WANTED
@@ -96,7 +96,7 @@ def test_planted_rules_break_with_one_record(seed):
 
 
 def test_the_audit_has_the_last_word():
-    view = View.of({None: table({"a": [1, 2, 3], "b": [2, 2, 4], "c": ["x", "y", "z"]})})
+    view = DataView.of({None: table({"a": [1, 2, 3], "b": [2, 2, 4], "c": ["x", "y", "z"]})})
     assert [rule for rule in ("a <= b", "a < b", "unique(a)", "unique(b)", "a < c") if view.holds(rule)] == ["a <= b", "unique(a)"]
 
 
@@ -183,7 +183,7 @@ def test_wide_keys_need_no_telling_name(spelt):
 
 def test_odd_names_are_quoted_and_hopeless_ones_left_out():
     odd = {"a.b c": ["x", "y"] * 100, "by": ["u", "v"] * 100, "no`way": ["p", "q"] * 100, "original": ["r", "s"] * 100}
-    on = {each.rule for each in proposals(View.of({"or der": table(odd)})) if each.active and each.template == "value lists"}
+    on = {each.rule for each in proposals(DataView.of({"or der": table(odd)})) if each.active and each.template == "value lists"}
     assert on == {'`or der`.`a.b c` in {"x", "y"}', '`or der`.`by` in {"u", "v"}'}
 
 
@@ -213,7 +213,7 @@ def test_constants_of_aggregates_are_never_on():
     rng = np.random.default_rng(0)
     scores = rng.permutation(np.repeat(np.arange(80, 101), 20))
     columns = {"team": list("abcd") * 105, "score": scores.tolist(), "fixed": [str(10 + i // 4 % 35) for i in range(420)]}
-    found = [each for each in proposals(View.of({None: table(columns)})) if each.template == "aggregates"]
+    found = [each for each in proposals(DataView.of({None: table(columns)})) if each.template == "aggregates"]
     assert {"mean(score) = 90", "count(by team) = 105", "sum(fixed by team) = 2835"} <= {each.rule for each in found}
     assert not any(each.active for each in found)
     assert all("statistic" in each.doubt for each in found)
@@ -223,15 +223,17 @@ def test_a_value_of_few_people_is_not_spelled_out():
     """Six rows of one patient are one person's value, not a frequent one."""
     wards = ["north"] * 60 + ["south"] * 60 + ["isolation"] * 6
     patients = [str(i) for i in range(120)] + ["120"] * 6
-    assert not any("isolation" in each.rule for each in proposals(View.of({None: table({"patient_id": patients, "ward": wards})})))
-    assert any("isolation" in each.rule for each in proposals(View.of({None: table({"bed": patients, "ward": wards})})))
+    assert not any(
+        "isolation" in each.rule for each in proposals(DataView.of({None: table({"patient_id": patients, "ward": wards})}))
+    )
+    assert any("isolation" in each.rule for each in proposals(DataView.of({None: table({"bed": patients, "ward": wards})})))
 
 
 @pytest.mark.parametrize("rows", [30, 300])
 def test_patterns_spell_out_no_rare_sign_and_no_rare_length(rows):
     codes = [f"A{i:04}" for i in range(rows)] + ["Z9999"]
     names = [f"x{i % 9}-{'ab' * (1 + i % 3)}{i}" for i in range(rows)] + ["x1-" + "abcdefghij" * 3 + "1"]
-    text = " ".join(each.rule for each in proposals(View.of({None: table({"code": codes, "name": names})})))
+    text = " ".join(each.rule for each in proposals(DataView.of({None: table({"code": codes, "name": names})})))
     assert "Z" not in text.replace("[A-Z]", "")
     assert "30" not in text
 
@@ -247,7 +249,7 @@ def test_single_tables_carry_their_rules_as_lines_to_switch_on(tmp_path):
 
 
 def test_scores_say_what_is_on():
-    for each in proposals(View.of({None: table(planted(400, 2))})):
+    for each in proposals(DataView.of({None: table(planted(400, 2))})):
         assert each.active == (each.score <= SURE and not each.off)
         assert each.chance <= 0
     assert OFTEN >= 5

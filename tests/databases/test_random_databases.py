@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.data.database import ColumnFacts, Condition, Database, ForeignKey, Schema, TableFacts
+from sfumato.data.database import CheckConstraint, ColumnFacts, Database, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
 
 Row = dict[str, str | None]
@@ -77,11 +77,11 @@ def random_case(seed: int) -> Case:
         TableFacts(
             "beta", (integer("id"), integer("ax", True), integer("ay", True), integer("boss", True), text("mail"), date("begun"),
                      date("ended"), integer("total")), ("id",), (("mail",),), keys[1:3],
-            (Condition("order", "begun IS NULL OR begun <= ended"),)
+            (CheckConstraint("order", "begun IS NULL OR begun <= ended"),)
         ),
         TableFacts(
             "gamma", (integer("n"), integer("b"), integer("amount", True), text("mail")), ("b", "n"), foreign_keys=keys[3:],
-            checks=(Condition("positive", "((amount > (0)::numeric) AND (amount < 12))"),)
+            checks=(CheckConstraint("positive", "((amount > (0)::numeric) AND (amount < 12))"),)
         ),
     ))  # fmt: skip
     return Case(schema, {"alpha": alpha, "beta": beta, "gamma": gamma}, random_policy(rng, bool(c)))

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.graph import Graph
-from sfumato.methods._degrees.additions import additions, mixed
-from sfumato.methods._degrees.realisation import Growth
-from sfumato.methods._degrees.sequence import raised
+from sfumato.methods.graphs.degrees.additions import additions, mixed
+from sfumato.methods.graphs.degrees.realisation import Growth
+from sfumato.methods.graphs.degrees.sequence import raised
 from sfumato.randomness import Randomness
 
 SMALL = [graph for graph in nx.graph_atlas_g() if 2 <= graph.number_of_nodes() <= 6]

@@ -17,7 +17,7 @@ from sfumato.audit.certify import certify
 from sfumato.audit.evidence import Evidence
 from sfumato.data.graph import Graph
 from sfumato.errors import AuditRefused, Infeasible, PolicyError
-from sfumato.methods._degrees import additions, sequence
+from sfumato.methods.graphs.degrees import additions, sequence
 from sfumato.plan import plan
 from sfumato.policy.policy import Policy
 from sfumato.release.release import Part

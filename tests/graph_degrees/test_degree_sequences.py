@@ -11,11 +11,11 @@ from degree_cases import anonymous, fewest_by_brute_force, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.audit.rising import fewest_new_edges, total_rise
+from sfumato.audit.fewest_edges import fewest_new_edges, total_rise
 from sfumato.data.graph import Graph
-from sfumato.methods._degrees import sequence
-from sfumato.methods._degrees.bound import fewest_edges, most_touched
-from sfumato.methods._degrees.sequence import least_rise, prefix_rises, raised
+from sfumato.methods.graphs.degrees import sequence
+from sfumato.methods.graphs.degrees.bound import fewest_edges, most_touched
+from sfumato.methods.graphs.degrees.sequence import least_rise, prefix_rises, raised
 
 sequences = st.lists(st.integers(0, 4), min_size=4, max_size=6).map(lambda values: np.sort(np.array(values, dtype=np.int64))[::-1])
 

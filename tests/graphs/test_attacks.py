@@ -10,20 +10,20 @@ from sfumato.attacks._planting import backbone_ties, plant_and_publish, victim_l
 from sfumato.attacks._trials import wilson
 from sfumato.attacks._walking import degree_intervals, interval_walk_attack, walk_attack
 from sfumato.attacks.interval_walk import IntervalWalk
+from sfumato.attacks.kernels.beam_growth import grow, grow_plain
+from sfumato.attacks.kernels.walk_search import walk_search, walk_search_plain
 from sfumato.attacks.structural import growth_order, structural_attack
 from sfumato.attacks.walk import Walk
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible
-from sfumato.kernels.beam_growth import grow, grow_plain
-from sfumato.kernels.walk_search import walk_search, walk_search_plain
 from sfumato.randomness import Randomness
 
 CROWD = Graph.from_networkx(nx.powerlaw_cluster_graph(1500, 4, 0.4, seed=1))
 
 
 def planted(mu, seed, accounts=14, victims=30):
-    return plant_and_publish(CROWD, Flip.symmetric(mu), Randomness(seed=seed), accounts=accounts, victims=victims)
+    return plant_and_publish(CROWD, EdgeChannel.symmetric(mu), Randomness(seed=seed), accounts=accounts, victims=victims)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 2])
@@ -100,7 +100,7 @@ def test_a_little_noise_ends_the_walk_but_not_the_interval_walk():
 
 def test_narrow_intervals_fail_where_exact_ones_succeed():
     """Table 4.2 mislabelled: widths of 3 look sufficient and are not."""
-    flip, nodes = Flip.symmetric(1e-3), 21_000
+    flip, nodes = EdgeChannel.symmetric(1e-3), 21_000
     low, high = degree_intervals(np.full(20, 30), nodes, flip, None, 0.9)
     assert 10 <= (high - low).max() / 2 <= 16
     narrow = degree_intervals(np.full(20, 30), nodes, flip, 3, 0.9)

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.data.flip import Flip, binomial_law
+from sfumato.data.edge_channel import EdgeChannel, binomial_law
 from sfumato.errors import PolicyError
 from sfumato.models._planted import path_bound
 
@@ -18,7 +18,7 @@ from sfumato.models._planted import path_bound
     [(1e-4, (0.9991, 0.9981, 0.9971)), (1e-3, (0.9910, 0.9812, 0.9714)), (1e-2, (0.9135, 0.8262, 0.7472))],
 )
 def test_table_4_1_the_path_survives(mu, cells):
-    assert [round(path_bound(Flip.symmetric(mu), k), 4) for k in (10, 20, 30)] == list(cells)
+    assert [round(path_bound(EdgeChannel.symmetric(mu), k), 4) for k in (10, 20, 30)] == list(cells)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_table_4_1_the_path_survives(mu, cells):
     ],
 )
 def test_table_4_2_at_the_flip_it_was_made_with(mu, width, inside, all_twelve):
-    first, law = Flip.symmetric(mu).degree_law(50, 10_000)
+    first, law = EdgeChannel.symmetric(mu).degree_law(50, 10_000)
     centre = 50 - round(50 * mu) + round(9949 * mu)
     chance = law[max(centre - width - first, 0) : centre + width - first + 1].sum()
     assert chance == pytest.approx(inside, abs=1.5e-4)
@@ -41,13 +41,13 @@ def test_table_4_2_at_the_flip_it_was_made_with(mu, width, inside, all_twelve):
 
 
 def test_table_4_2_at_the_printed_flip_is_something_else():
-    first, law = Flip.symmetric(0.01).degree_law(50, 10_000)
+    first, law = EdgeChannel.symmetric(0.01).degree_law(50, 10_000)
     assert law[149 - 4 - first : 149 + 5 - first].sum() == pytest.approx(0.3487, abs=0.01)
 
 
 def test_the_degree_law_is_the_printed_sum():
     nodes, degree, mu = 12, 4, 0.2
-    first, law = Flip.symmetric(mu).degree_law(degree, nodes)
+    first, law = EdgeChannel.symmetric(mu).degree_law(degree, nodes)
     for published in range(nodes):
         total = sum(
             math.comb(degree, r)
@@ -61,13 +61,13 @@ def test_the_degree_law_is_the_printed_sum():
 
 
 def test_the_corrected_error_and_interval_of_the_papers_example():
-    error = Flip.symmetric(0.01).edges_error(499_500, 99_900)
+    error = EdgeChannel.symmetric(0.01).edges_error(499_500, 99_900)
     assert error == pytest.approx(71.76, abs=0.005)
     assert (round(99_900 - 1.96 * error), round(99_900 + 1.96 * error)) == (99_759, 100_041)
 
 
 def test_flips_compose():
-    one, two = Flip(0.1, 0.02), Flip(0.3, 0.05)
+    one, two = EdgeChannel(0.1, 0.02), EdgeChannel(0.3, 0.05)
     both = one.then(two)
     kept = sum((0.9 if a else 0.1) * ((0.7 if b else 0.3) if a else (0.05 if b else 0.95)) for a, b in product((0, 1), (1,)))
     assert 1 - both.delete == pytest.approx(kept)
@@ -75,15 +75,15 @@ def test_flips_compose():
 
 
 def test_epsilon_is_that_of_randomized_response():
-    assert Flip.symmetric(1e-3).epsilon == pytest.approx(math.log(999))
-    assert Flip(0.05, 2e-5).epsilon == pytest.approx(math.log(0.95 / 2e-5))
-    assert math.isinf(Flip(0.5, 0.0).epsilon)
+    assert EdgeChannel.symmetric(1e-3).epsilon == pytest.approx(math.log(999))
+    assert EdgeChannel(0.05, 2e-5).epsilon == pytest.approx(math.log(0.95 / 2e-5))
+    assert math.isinf(EdgeChannel(0.5, 0.0).epsilon)
 
 
 @pytest.mark.parametrize(("delete", "add"), [(0.5, 0.5), (-0.1, 0.1), (1.0, 0.0)])
 def test_a_flip_that_cannot_be_undone_is_refused(delete, add):
     with pytest.raises(PolicyError):
-        Flip(delete, add)
+        EdgeChannel(delete, add)
 
 
 def test_the_binomial_law_has_the_right_moments():

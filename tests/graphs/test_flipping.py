@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import chosen, flipped, merged, pair_codes, reflipped
 from sfumato.data.graph import Graph
 from sfumato.randomness import Randomness
@@ -16,7 +16,7 @@ from sfumato.randomness import Randomness
 PATH = Graph.from_pairs([0, 1], [1, 2], 4)
 
 
-@pytest.mark.parametrize("flip", [Flip.symmetric(0.2), Flip(0.4, 0.05)])
+@pytest.mark.parametrize("flip", [EdgeChannel.symmetric(0.2), EdgeChannel(0.4, 0.05)])
 def test_all_outcomes_come_with_their_probability(flip):
     pairs = list(combinations(range(4), 2))
     edges = {(0, 1), (1, 2)}
@@ -62,15 +62,15 @@ def test_merging_keeps_order():
 
 def test_the_output_size_is_as_predicted_and_work_is_not_quadratic():
     graph = Graph.from_pairs(np.arange(199_999), np.arange(1, 200_000))
-    published = flipped(graph, Flip.symmetric(1e-6), Randomness(seed=1))
-    expected = Flip.symmetric(1e-6).expected_edges(graph.pairs, graph.size)
+    published = flipped(graph, EdgeChannel.symmetric(1e-6), Randomness(seed=1))
+    expected = EdgeChannel.symmetric(1e-6).expected_edges(graph.pairs, graph.size)
     assert abs(published.size - expected) < 6 * np.sqrt(graph.pairs * 1e-6)
 
 
 def test_names_are_new_and_seeds_repeat():
     graph = Graph.from_pairs([0] * 30, range(1, 31), 40)
-    one, again, other = (flipped(graph, Flip.symmetric(0.0), Randomness(seed=seed)) for seed in (1, 1, 2))
+    one, again, other = (flipped(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)) for seed in (1, 1, 2))
     assert (one.codes == again.codes).all()
-    hubs = {int(np.argmax(flipped(graph, Flip.symmetric(0.0), Randomness(seed=seed)).degrees)) for seed in range(20)}
+    hubs = {int(np.argmax(flipped(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)).degrees)) for seed in range(20)}
     assert len(hubs) > 8
     assert other.size == one.size

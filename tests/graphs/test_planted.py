@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.models._planted import _power, any_bound, log_odds, log_places, needed_flip, path_bound, posterior, same_victims
 from sfumato.models.structural_attack import StructuralAttack
@@ -38,7 +38,7 @@ def published_law(place, planted, nodes, flip, density):
 @pytest.mark.parametrize("planted", PLANTED)
 @pytest.mark.parametrize(("mu", "density"), [(0.05, 0.3), (0.2, 0.1)])
 def test_the_posterior_is_bayes_by_enumeration_and_the_printed_one_is_not(planted, mu, density):
-    nodes, flip = 4, Flip.symmetric(mu)
+    nodes, flip = 4, EdgeChannel.symmetric(mu)
     places = list(permutations(range(nodes), planted.nodes))
     laws = {place: [chance for _, chance in published_law(place, planted, nodes, flip, density)] for place in places}
     worst_printed = 0.0
@@ -69,7 +69,7 @@ def _printed(drawn, planted, flip, place):
 @pytest.mark.parametrize("mu", [0.02, 0.1, 0.25, 0.4])
 @pytest.mark.parametrize("density", [0.05, 0.5])
 def test_no_guess_beats_the_bound(planted, mu, density):
-    nodes, flip = 4, Flip.symmetric(mu)
+    nodes, flip = 4, EdgeChannel.symmetric(mu)
     places = list(permutations(range(nodes), planted.nodes))
     laws = np.array([[chance for _, chance in published_law(p, planted, nodes, flip, density)] for p in places])
     best_guess = laws.max(axis=0).sum() / len(places)
@@ -91,7 +91,7 @@ def test_the_power_is_that_of_the_best_test(size, chance, background):
 @given(st.integers(2, 25), st.floats(0.01, 0.45), st.integers(30, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_bounds_fall_with_the_flip_and_with_the_crowd(planted, mu, nodes):
-    less, more = Flip.symmetric(mu), Flip.symmetric(min(mu + 0.04, 0.49))
+    less, more = EdgeChannel.symmetric(mu), EdgeChannel.symmetric(min(mu + 0.04, 0.49))
     assert any_bound(more, planted, nodes) <= any_bound(less, planted, nodes) + 1e-9
     assert any_bound(less, planted, 2 * nodes) <= any_bound(less, planted, nodes) + 1e-9
     assert path_bound(more, planted) <= path_bound(less, planted)
@@ -101,7 +101,7 @@ def test_equation_4_20_and_what_the_ties_ask_for():
     assert needed_flip(20, 0.05, 7115, against="paths") == pytest.approx(0.1459)
     both = needed_flip(20, 0.05, 7115)
     assert both > 0.1459
-    assert any_bound(Flip.symmetric(both), 20, 7115) <= 0.05 < any_bound(Flip.symmetric(both - 2e-4), 20, 7115)
+    assert any_bound(EdgeChannel.symmetric(both), 20, 7115) <= 0.05 < any_bound(EdgeChannel.symmetric(both - 2e-4), 20, 7115)
     assert needed_flip(5, 0.05, 7115) == 0.5
     assert needed_flip(5, 0.05, 7115, against="ties") < 0.05
 
@@ -110,7 +110,7 @@ def test_log_odds_of_the_notes():
     figures = {9: (-11.6, -14.8, -22.3, -28.5), 22: (29.4, 21.5, 3.4, -12.0)}
     for ties, expected in figures.items():
         for mu, value in zip((1e-4, 1e-3, 1e-2, 5e-2), expected, strict=True):
-            odds = log_odds(Flip.symmetric(mu), 10, ties, 10_000, 6e-4) / math.log(10)
+            odds = log_odds(EdgeChannel.symmetric(mu), 10, ties, 10_000, 6e-4) / math.log(10)
             assert odds == pytest.approx(value, abs=0.06)
 
 
@@ -119,7 +119,7 @@ def test_places_are_counted():
 
 
 def test_claim_3_put_right_by_enumeration():
-    flip, accounts, differing = Flip.symmetric(0.2), 3, 1
+    flip, accounts, differing = EdgeChannel.symmetric(0.2), 3, 1
     one, other = (1, 1, 0), (1, 0, 0)
     same = 0.0
     for flips in product((0, 1), repeat=6):
@@ -129,6 +129,6 @@ def test_claim_3_put_right_by_enumeration():
 
 
 def test_keeping_edges_bounds_paths_only():
-    flip = Flip.keeping_edges(0.2, 100_000, 25_000_000)
+    flip = EdgeChannel.keeping_edges(0.2, 100_000, 25_000_000)
     assert StructuralAttack(planted=20, success_at_most=0.05, against="paths").holds(flip, 7115)
     assert not StructuralAttack(planted=20, success_at_most=0.05).holds(flip, 7115)

@@ -12,10 +12,10 @@ import pytest
 import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.audit.evidence import Evidence
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.methods._prediction import predicted
+from sfumato.methods.graphs.prediction import predicted
 from sfumato.plan import plan
 from sfumato.policy.policy import Policy
 from sfumato.release.release import Part
@@ -54,7 +54,7 @@ def test_the_certificate_states_what_was_withstood_and_what_it_took(publication)
     assert finding.grade.startswith("bound")
     public = publication.release.public
     assert public["mu"] == public["delete"] > 1 - 0.2 ** (1 / 11)
-    assert public["edge_epsilon"] == pytest.approx(Flip.symmetric(public["mu"]).epsilon, abs=1e-3)
+    assert public["edge_epsilon"] == pytest.approx(EdgeChannel.symmetric(public["mu"]).epsilon, abs=1e-3)
     said = " ".join(publication.certificate.assumptions)
     assert "path" in said
     assert "ties among" in said
@@ -160,7 +160,7 @@ def test_neither_mu_nor_a_claim_is_refused():
 
 
 def test_predictions_are_what_happens():
-    flip = Flip.symmetric(0.02)
+    flip = EdgeChannel.symmetric(0.02)
     runs = [sf.publish(policy({"mu": 0.02}), data=CLUB, seed=s).certificate.utility["recovered"] for s in range(25)]
     for name in ("edges", "triangles", "transitivity"):
         spread = np.std([run[name]["estimate"] for run in runs], ddof=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import flipped
 from sfumato.io.graph import read_graph
 from sfumato.metrics.degree_law import DegreeLaw
@@ -22,7 +22,7 @@ def test_recovered_figures_lie_within_their_errors(name, shared):
     graph = read_graph(shared / "data" / "graphs" / f"{name}.tsv.gz")
     true = sf.recover(graph, 0.0, distribution=False)
     off = []
-    for seed, flip in enumerate((Flip.symmetric(1e-4), Flip.symmetric(5e-4), Flip(0.1, 1e-5))):
+    for seed, flip in enumerate((EdgeChannel.symmetric(1e-4), EdgeChannel.symmetric(5e-4), EdgeChannel(0.1, 1e-5))):
         found = sf.recover(flipped(graph, flip, Randomness(seed=seed)), flip, distribution=False)
         off += [(found[figure].estimate - true[figure].estimate) / found[figure].standard_error for figure in FIGURES]
     assert np.abs(off).max() < 4.5
@@ -30,8 +30,8 @@ def test_recovered_figures_lie_within_their_errors(name, shared):
 
 def test_the_degree_distribution_of_co_authors(shared):
     graph = read_graph(shared / "data" / "graphs" / "ca_condmat.tsv.gz")
-    published = flipped(graph, Flip.symmetric(1e-3), Randomness(seed=3))
-    fitted = DegreeLaw.fit(published.degrees, Flip.symmetric(1e-3), replicates=0).distance(graph.degrees)
+    published = flipped(graph, EdgeChannel.symmetric(1e-3), Randomness(seed=3))
+    fitted = DegreeLaw.fit(published.degrees, EdgeChannel.symmetric(1e-3), replicates=0).distance(graph.degrees)
     rounded = np.clip(np.rint((published.degrees - (graph.nodes - 1) * 1e-3) / 0.998), 0, None).astype(np.int64)
     naive = DegreeLaw(np.bincount(rounded) / graph.nodes, np.zeros(1)).distance(graph.degrees)
     assert fitted < 0.07 < 0.15 < naive

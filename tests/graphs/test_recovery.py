@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import flipped, reflipped
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import Pattern
+from sfumato.data.pattern import TiePattern
 from sfumato.metrics.communities import found_modularity, halves
 from sfumato.metrics.degree_law import DegreeLaw
 from sfumato.metrics.modularity import modularity
@@ -24,7 +24,7 @@ from sfumato.randomness import Randomness
 NODES = 5
 PAIRS = list(combinations(range(NODES), 2))
 ORIGINAL = Graph.from_pairs([0, 0, 1, 2, 3], [1, 2, 2, 3, 4], NODES)
-FLIPS = [Flip.symmetric(0.2), Flip(0.3, 0.1)]
+FLIPS = [EdgeChannel.symmetric(0.2), EdgeChannel(0.3, 0.1)]
 
 
 def every_publication(flip):
@@ -47,7 +47,7 @@ def publications(request):
 def test_every_pattern_is_recovered_without_bias(publications):
     flip, outcomes = publications
     true = PatternCounts(ORIGINAL)
-    named = [Pattern.named(name) for name in Pattern.names()]
+    named = [TiePattern.named(name) for name in TiePattern.names()]
     mean = np.zeros(len(named))
     for chance, graph in outcomes:
         before = Unflipped(PatternCounts(graph), flip)
@@ -57,7 +57,7 @@ def test_every_pattern_is_recovered_without_bias(publications):
 
 def test_open_triads_are_recovered_without_bias(publications):
     flip, outcomes = publications
-    wedge = Pattern.named("wedge")
+    wedge = TiePattern.named("wedge")
     open_triads = sum(nx.subgraph(ORIGINAL.to_networkx(), three).size() == 2 for three in combinations(range(NODES), 3))
     mean = sum(chance * float(Unflipped(PatternCounts(g), flip).copies(wedge, exactly=True)) for chance, g in outcomes)
     assert mean == pytest.approx(open_triads)
@@ -65,7 +65,7 @@ def test_open_triads_are_recovered_without_bias(publications):
 
 def test_closed_form_covariances_are_the_true_ones_and_are_estimated_without_bias(publications):
     flip, outcomes = publications
-    patterns = [Pattern.named(name) for name in ("edge", "wedge", "triangle")]
+    patterns = [TiePattern.named(name) for name in ("edge", "wedge", "triangle")]
     values = np.array([[float(Unflipped(PatternCounts(g), flip).copies(p)) for p in patterns] for _, g in outcomes])
     weights = np.array([chance for chance, _ in outcomes])
     truth = np.cov(values.T, aweights=weights, ddof=0)
@@ -100,11 +100,11 @@ def test_the_papers_triangle_and_triad_equations_are_the_same_estimates():
 
 def test_the_symmetric_triangle_error_is_the_closed_form_of_the_notes():
     graph = Graph.from_networkx(nx.gnp_random_graph(30, 0.2, seed=5))
-    flip, n, h = Flip.symmetric(0.05), 30, graph.size
+    flip, n, h = EdgeChannel.symmetric(0.05), 30, graph.size
     v = flip.variance_with_edge
     matrix = nx.to_numpy_array(graph.to_networkx())
     shared = np.triu(matrix @ matrix, 1)
-    triangle = Pattern.named("triangle")
+    triangle = TiePattern.named("triangle")
     closed = math.comb(n, 3) * v**3 + h * (n - 2) * v**2 + v * (shared**2).sum()
     assert float(covariance(triangle, triangle, PatternCounts(graph).maps, flip)) == pytest.approx(closed)
 
@@ -127,7 +127,7 @@ def test_without_a_flip_everything_is_what_networkx_says():
 
 def test_modularity_errs_as_it_says_and_the_printed_equations_do_not():
     drawn = nx.planted_partition_graph(4, 40, 0.3, 0.03, seed=7)
-    graph, parts, flip = Graph.from_networkx(drawn), np.repeat(np.arange(4), 40), Flip.symmetric(0.05)
+    graph, parts, flip = Graph.from_networkx(drawn), np.repeat(np.arange(4), 40), EdgeChannel.symmetric(0.05)
     true = nx.community.modularity(drawn, [set(np.flatnonzero(parts == p).tolist()) for p in range(4)])
     runs = [modularity(reflipped(graph, flip, Randomness(seed=s)), flip, parts) for s in range(300)]
     values, errors = np.array(runs).T
@@ -141,7 +141,7 @@ def test_modularity_errs_as_it_says_and_the_printed_equations_do_not():
 
 def test_modularity_under_an_asymmetric_flip_errs_as_it_says():
     drawn = nx.planted_partition_graph(3, 40, 0.3, 0.05, seed=8)
-    graph, parts, flip = Graph.from_networkx(drawn), np.repeat(np.arange(3), 40), Flip(0.3, 0.02)
+    graph, parts, flip = Graph.from_networkx(drawn), np.repeat(np.arange(3), 40), EdgeChannel(0.3, 0.02)
     runs = [modularity(reflipped(graph, flip, Randomness(seed=s)), flip, parts) for s in range(300)]
     values, errors = np.array(runs).T
     assert errors.mean() == pytest.approx(values.std(), rel=0.15)
@@ -150,7 +150,7 @@ def test_modularity_under_an_asymmetric_flip_errs_as_it_says():
 def test_communities_of_pure_noise_are_not_found():
     """Without held-out judging a split of noise scores far above zero."""
     graph = Graph.from_networkx(nx.gnp_random_graph(400, 0.03, seed=9))
-    flip = Flip.symmetric(0.1)
+    flip = EdgeChannel.symmetric(0.1)
     scores = []
     for seed in range(6):
         value, error = found_modularity(reflipped(graph, flip, Randomness(seed=seed)), flip)
@@ -163,7 +163,7 @@ def test_communities_of_pure_noise_are_not_found():
 
 def test_four_person_errors_cover_the_truth():
     graph = Graph.from_networkx(nx.powerlaw_cluster_graph(300, 4, 0.5, seed=3))
-    flip, names = Flip.symmetric(0.01), ["square", "diamond", "star", "path"]
+    flip, names = EdgeChannel.symmetric(0.01), ["square", "diamond", "star", "path"]
     true = sf.recover(graph, 0.0, patterns=names, distribution=False)
     off = []
     for seed in range(12):
@@ -176,8 +176,8 @@ def test_four_person_errors_cover_the_truth():
 def test_the_degree_distribution_beats_the_histogram_of_estimates():
     graph = Graph.from_networkx(nx.barabasi_albert_graph(4000, 3, seed=1))
     mu = 2e-3
-    published = flipped(graph, Flip.symmetric(mu), Randomness(seed=1))
-    law = DegreeLaw.fit(published.degrees, Flip.symmetric(mu))
+    published = flipped(graph, EdgeChannel.symmetric(mu), Randomness(seed=1))
+    law = DegreeLaw.fit(published.degrees, EdgeChannel.symmetric(mu))
     rounded = np.clip(np.rint((published.degrees - 3999 * mu) / (1 - 2 * mu)), 0, None).astype(np.int64)
     naive = DegreeLaw(np.bincount(rounded) / 4000, np.zeros(1))
     assert law.share.sum() == pytest.approx(1)
@@ -188,7 +188,7 @@ def test_the_degree_distribution_beats_the_histogram_of_estimates():
 def test_rational_algebra_does_not_cancel_away():
     """A graph of nearly four million people: floats would lose the triangles among C(N, 3)."""
     graph = Graph.from_pairs([0, 1, 2], [1, 2, 0], 3_800_000)
-    before = Unflipped(PatternCounts(graph), Flip.symmetric(1e-9))
-    flat = before.copies(Pattern.named("triangle"))
+    before = Unflipped(PatternCounts(graph), EdgeChannel.symmetric(1e-9))
+    flat = before.copies(TiePattern.named("triangle"))
     assert isinstance(flat, Fraction)
     assert float(flat) == pytest.approx(1.0, abs=0.1)

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.data.domain import Ranges
+from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.io.hierarchies import build_domain, load_hierarchy
+from sfumato.io.hierarchies import build_generalization, load_hierarchy
 from sfumato.release.folder import read_folder
 
 
@@ -100,15 +100,15 @@ def test_boundaries_at_mixed_depths_and_levels() -> None:
 
 
 def test_rules_build_trees() -> None:
-    dates = build_domain({"dates": ["month", "year"]}, ["2024-01-05", "2024-02-01"], column="d")
+    dates = build_generalization({"dates": ["month", "year"]}, ["2024-01-05", "2024-02-01"], column="d")
     assert dates.label(0, 2) == "2024"
-    income = build_domain({"intervals": ["1000", "5000"]}, ["300", "4700.5"], column="i")
+    income = build_generalization({"intervals": ["1000", "5000"]}, ["300", "4700.5"], column="i")
     assert income.label(0, 2) == "[0, 5000)"
-    codes = build_domain({"prefix": "3"}, ["ab", "abc", "abd"], column="c")
+    codes = build_generalization({"prefix": "3"}, ["ab", "abc", "abd"], column="c")
     assert codes.label(1, 3) == "ab*"
-    missing = build_domain(None, ["x", ""], column="m")
+    missing = build_generalization(None, ["x", ""], column="m")
     assert set(missing.leaves) == {"x", ""}
-    ranges = build_domain("ranges", ["-5", "3", "10"], column="r")
+    ranges = build_generalization("ranges", ["-5", "3", "10"], column="r")
     assert isinstance(ranges, Ranges)
     assert ranges.interval("-5-3") == (0, 2)
     assert ranges.label(0, 3) == "-5-10"

@@ -20,11 +20,11 @@ def python(code, **environment):
 
 
 def test_the_compiler_is_not_loaded_with_the_package():
-    assert python("import sys, sfumato, sfumato.kernels; print('numba' in sys.modules)").strip() == "False"
+    assert python("import sys, sfumato, sfumato.compiled; print('numba' in sys.modules)").strip() == "False"
 
 
 def test_a_kernel_computes_what_its_source_says():
-    from sfumato.kernels import jit
+    from sfumato.compiled import jit
 
     def double(x):
         return x + x

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.methods._sampling.characteristic import Characteristic
-from sfumato.methods._sampling.totals import Totals
+from sfumato.methods.replacing.sampling.characteristic import Characteristic
+from sfumato.methods.replacing.sampling.totals import TotalSampler
 from sfumato.randomness import Randomness
 
 
@@ -36,5 +36,5 @@ def test_other_laws_are_added_term_by_term() -> None:
 
 
 def test_amounts_to_the_cent_reach_their_total() -> None:
-    sampler = Totals([np.arange(40_000)[:, None]], [np.ones(40_000)], np.zeros(300, dtype=np.int64))
+    sampler = TotalSampler([np.arange(40_000)[:, None]], [np.ones(40_000)], np.zeros(300, dtype=np.int64))
     assert int(sampler.draw(np.array([1_000_003]), Randomness(seed=3)).sum()) == 1_000_003

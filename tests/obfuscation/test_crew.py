@@ -16,11 +16,11 @@ from obfuscation_speed import RULES, toy
 from worlds import broken, problem, texts
 
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
-from sfumato.methods._sampling import blocks as solver_blocks
-from sfumato.methods._sampling import crew as crews
-from sfumato.methods._sampling.blocks import fallback
-from sfumato.methods._sampling.crew import Crew, Divided
-from sfumato.methods._sampling.router import Route, routes, run
+from sfumato.methods.replacing.sampling import blocks as solver_blocks
+from sfumato.methods.replacing.sampling import solver_pool as crews
+from sfumato.methods.replacing.sampling.blocks import fallback
+from sfumato.methods.replacing.sampling.router import Route, routes, run
+from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
 from sfumato.randomness import Randomness
 
 
@@ -131,7 +131,7 @@ def test_which_blocks_are_independent(rules, apart):
 
 def test_keys_drawn_side_by_side_that_clash_are_drawn_again(monkeypatch):
     """Blocks of three values each out of seven, as if that were plenty: the law must be that of one block after the other."""
-    monkeypatch.setattr("sfumato.methods._sampling.posting._ROOM", 0)
+    monkeypatch.setattr("sfumato.methods.replacing.sampling.constraint_posting._ROOM", 0)
     asked = problem({"a": {"integers": [0, 6]}}, ["unique(a)"], 6)
     found = blocked(asked, "IG", 3)
     assert found[0].engine.splits

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from worlds import all_tables, broken, draw, p_value, problem, texts
 
-from sfumato.audit.reverse import linked, linked_at_random
+from sfumato.audit.reverse_engineering import linked, linked_at_random
 from sfumato.audit.worlds import confidence, diversity, posterior, repetitions
-from sfumato.methods._sampling.blocks import Blocks, blocks, fallback
-from sfumato.methods._sampling.router import Route, routes, run
+from sfumato.methods.replacing.sampling.blocks import Blocks, blocks, fallback
+from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.policy.rules import classify, parse
-from sfumato.policy.rules.tree import Column
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
 
 TOY = {
@@ -101,10 +101,10 @@ def test_toy_rule_graph_has_three_parts():
     ]
     assert [[str(rule) for rule in part.rules] for part in asked.parts] == [RULES[:2], RULES[2:3], RULES[3:]]
     assert set(asked.edges()) == {
-        (Column("registration_date"), Column("graduation_date")),
-        (Column("final_grade"), Column("courses_grade")),
-        (Column("final_grade"), Column("thesis_grade")),
-        (Column("courses_grade"), Column("thesis_grade")),
+        (ColumnValue("registration_date"), ColumnValue("graduation_date")),
+        (ColumnValue("final_grade"), ColumnValue("courses_grade")),
+        (ColumnValue("final_grade"), ColumnValue("thesis_grade")),
+        (ColumnValue("courses_grade"), ColumnValue("thesis_grade")),
     }
     assert [bool(part.whole) for part in asked.parts] == [True, False, True]  # which parts become dependent sub-problems
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from worlds import all_tables, broken, problem, texts
 
 from sfumato.errors import Infeasible
-from sfumato.methods._sampling.blocks import fallback
-from sfumato.methods._sampling.router import routes, run
+from sfumato.methods.replacing.sampling.blocks import fallback
+from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.randomness import Randomness
 
 NAMES = ("a", "b", "c")

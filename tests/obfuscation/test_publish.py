@@ -162,7 +162,7 @@ def test_verify_catches_changes(tmp_path, what):
 
 
 def test_a_repeated_key_is_caught(tmp_path):
-    from sfumato.audit.checks.rules import Rules
+    from sfumato.audit.checks.rules import RulesKept
     from sfumato.audit.evidence import Evidence
     from sfumato.release.release import Part
 
@@ -170,7 +170,7 @@ def test_a_repeated_key_is_caught(tmp_path):
     table = publication.release.parts["data"].table
     phones = table["phone"].to_pylist()
     forged = table.set_column(0, "phone", [[phones[1], *phones[1:]]])
-    found = Rules().examine(Evidence("replaced table", {"data": Part(forged)}, policy()))
+    found = RulesKept().examine(Evidence("replaced table", {"data": Part(forged)}, policy()))
     assert not found.holds
     assert '"unique(phone)" is broken 1 time(s)' in found.reason
 

@@ -5,13 +5,13 @@ import pytest
 from worlds import broken, draw, problem, texts
 
 from sfumato.errors import Infeasible
-from sfumato.methods._sampling.blocks import Blocks, fallback
-from sfumato.methods._sampling.levels import levels
-from sfumato.methods._sampling.problem import Problem, Source
-from sfumato.methods._sampling.router import routes, run
+from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
+from sfumato.methods.replacing.sampling.levels import levels
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse
-from sfumato.policy.rules.tree import Column
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
 
 NINE = {"integers": [0, 9]}
@@ -137,21 +137,21 @@ def two_tables(total, orders=40):
     rules = ["items.order_id references orders.id", "sum(items.price by items.order_id) = orders.total"]
     kinds = {"items.price": "number", "items.order_id": None, "orders.id": None, "orders.total": "number"}
     sources = {
-        "orders": Source(orders, total, {"id": [f"o{i}" for i in range(orders)], "total": [str(s) for s in sums]}),
-        "items": Source(
+        "orders": TableSource(orders, total, {"id": [f"o{i}" for i in range(orders)], "total": [str(s) for s in sums]}),
+        "items": TableSource(
             len(items),
             {"price": levels(replacements.read({"integers": [1, 9]}))},
             {"order_id": [f"o{i}" for i in items], "price": [str(p) for p in price]},
         ),
     }
-    return Problem(sources, [bind(parse(text), kinds) for text in rules]), items, sums
+    return SamplingProblem(sources, [bind(parse(text), kinds) for text in rules]), items, sums
 
 
 def test_children_add_up_to_given_totals_of_their_parents():
     asked, items, sums = two_tables({})
     (route,) = routes(asked, None)
     assert (route.engine.name, route.engine.uniform) == ("totals per group", True)
-    prices = run(asked, [route], Randomness(seed=2))[Column("price", "items")].codes + 1
+    prices = run(asked, [route], Randomness(seed=2))[ColumnValue("price", "items")].codes + 1
     assert (np.bincount(items, weights=prices, minlength=40) == sums).all()
 
 
@@ -160,8 +160,8 @@ def test_a_replaced_total_follows_its_children():
     (route,) = routes(asked, None)
     assert route.engine.name == "parents from children"
     made = run(asked, [route], Randomness(seed=2))
-    sums = np.bincount(items, weights=made[Column("price", "items")].codes + 1, minlength=40)
-    totals = made[Column("total", "orders")].codes + 3
+    sums = np.bincount(items, weights=made[ColumnValue("price", "items")].codes + 1, minlength=40)
+    totals = made[ColumnValue("total", "orders")].codes + 3
     childless = np.bincount(items, minlength=40) == 0
     assert (totals[~childless] == sums[~childless]).all()
     assert totals.min() >= 3
@@ -170,13 +170,13 @@ def test_a_replaced_total_follows_its_children():
 def test_referring_columns_take_the_new_value_of_their_parent():
     keys = levels(replacements.read({"integers": [1000, 9999]}))
     sources = {
-        "p": Source(3, {"id": keys}, {"id": ["1", "2", "3"]}),
-        "c": Source(4, {"pid": keys}, {"pid": ["2", "2", "3", "1"]}),
+        "p": TableSource(3, {"id": keys}, {"id": ["1", "2", "3"]}),
+        "c": TableSource(4, {"pid": keys}, {"pid": ["2", "2", "3", "1"]}),
     }
     kinds = {"p.id": "number", "c.pid": "number"}
-    asked = Problem(sources, [bind(parse(text), kinds) for text in ("c.pid references p.id", "unique(p.id)")])
+    asked = SamplingProblem(sources, [bind(parse(text), kinds) for text in ("c.pid references p.id", "unique(p.id)")])
     made = run(asked, routes(asked, None), Randomness(seed=1))
-    parent, child = made[Column("id", "p")].codes, made[Column("pid", "c")].codes
+    parent, child = made[ColumnValue("id", "p")].codes, made[ColumnValue("pid", "c")].codes
     assert (child == parent[[1, 1, 2, 0]]).all()
     assert len(set(parent.tolist())) == 3
 

@@ -10,7 +10,7 @@ from sfumato.policy.rules.tree import (
     Arithmetic,
     AtLeast,
     Cell,
-    Column,
+    ColumnValue,
     Compare,
     Date,
     Determines,
@@ -22,11 +22,11 @@ from sfumato.policy.rules.tree import (
     Number,
     References,
     SameMultiset,
-    Text,
+    TextConstant,
     Unique,
 )
 
-a, b, c = Column("a"), Column("b"), Column("c")
+a, b, c = ColumnValue("a"), ColumnValue("b"), ColumnValue("c")
 
 
 def number(value):
@@ -43,7 +43,7 @@ def number(value):
         ("a - b - c > 0", Compare(">", Arithmetic("-", Arithmetic("-", a, b), c), number(0))),
         ("not a = 1 and b = 2", All((Not(Compare("=", a, number(1))), Compare("=", b, number(2))))),
         ("if a = 1 then b in {1, 2}", Implies(Compare("=", a, number(1)), Membership(b, (number(1), number(2))))),
-        ('a not in {"x", "y"}', Not(Membership(a, (Text("x"), Text("y"))))),
+        ('a not in {"x", "y"}', Not(Membership(a, (TextConstant("x"), TextConstant("y"))))),
         ('match(a, "05[0-9]{2}")', Match(a, "05[0-9]{2}")),
         ("a >= 2001-02-03", Compare(">=", a, Date(date(2001, 2, 3)))),
         ("unique(a, b)", Unique((a, b))),
@@ -54,24 +54,24 @@ def number(value):
         ("mean(a) within 0.5 of 90", Compare("=", Aggregate("mean", a), number(90), Fraction(1, 2))),
         ("count(a > 3) <= 7", Compare("<=", Aggregate("count", None, Compare(">", a, number(3))), number(7))),
         ("sum(a where b = 1) = 4", Compare("=", Aggregate("sum", a, Compare("=", b, number(1))), number(4))),
-        ("a <= original.a", Compare("<=", a, Column("a", None, True))),
-        ("o.k references p.id", References((Column("k", "o"),), (Column("id", "p"),))),
+        ("a <= original.a", Compare("<=", a, ColumnValue("a", None, True))),
+        ("o.k references p.id", References((ColumnValue("k", "o"),), (ColumnValue("id", "p"),))),
         (
             "2 * a[3] - a[1] <= 4",
             Compare("<=", Arithmetic("-", Arithmetic("*", number(2), Cell(a, 3)), Cell(a, 1)), number(4)),
         ),
-        ("`a b` = 1", Compare("=", Column("a b"), number(1))),
+        ("`a b` = 1", Compare("=", ColumnValue("a b"), number(1))),
         (
             "sum(items.price by items.order) = orders.total",
             Compare(
                 "=",
-                Aggregate("sum", Column("price", "items"), None, (Column("order", "items"),)),
-                Column("total", "orders"),
+                Aggregate("sum", ColumnValue("price", "items"), None, (ColumnValue("order", "items"),)),
+                ColumnValue("total", "orders"),
             ),
         ),
         (
             "localities(age, fnlwgt, education-num) sample 0.08 partition 20",
-            Localities((Column("age"), Column("fnlwgt"), Column("education-num")), Fraction(2, 25), 20),
+            Localities((ColumnValue("age"), ColumnValue("fnlwgt"), ColumnValue("education-num")), Fraction(2, 25), 20),
         ),
         (
             "localities(a) sample 0.08 partition 20 across 50",
@@ -91,7 +91,7 @@ def test_chain_is_the_conjunction_of_its_links():
 def test_hyphen_belongs_to_a_known_column_only():
     known = {"education-num", "age"}
     assert parse("education-num-age > 0", known).body == Compare(
-        ">", Arithmetic("-", Column("education-num"), Column("age")), number(0)
+        ">", Arithmetic("-", ColumnValue("education-num"), ColumnValue("age")), number(0)
     )
 
 

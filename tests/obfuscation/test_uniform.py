@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from worlds import p_value, problem, uniformity
 
-from sfumato.methods._sampling import totals
-from sfumato.methods._sampling.groups import group_totals
-from sfumato.methods._sampling.keyed import Permutation, ranks
-from sfumato.methods._sampling.router import exact
-from sfumato.methods._sampling.totals import Totals
+from sfumato.methods.replacing.sampling import totals
+from sfumato.methods.replacing.sampling.groups import group_totals
+from sfumato.methods.replacing.sampling.keyed import Permutation, ranks
+from sfumato.methods.replacing.sampling.router import exact
+from sfumato.methods.replacing.sampling.totals import TotalSampler
 from sfumato.randomness import Randomness
 
 SMALL = {"integers": [0, 3]}
@@ -77,7 +77,7 @@ TOTALS = [
 @pytest.mark.parametrize(("values", "weights", "classes", "total"), TOTALS)
 def test_totals_by_tables_and_by_halving(monkeypatch, cost, values, weights, classes, total):
     monkeypatch.setattr(totals, "_BASE_COST", cost)
-    sampler = Totals(values, weights, np.array(classes))
+    sampler = TotalSampler(values, weights, np.array(classes))
     random = Randomness(seed=5)
     wanted = sequences(values, weights, classes, lambda found: (found == np.array(total)).all())
     draws = 600
@@ -89,7 +89,7 @@ def test_totals_by_tables_and_by_halving(monkeypatch, cost, values, weights, cla
 def test_the_sum_of_a_million_terms_has_the_right_law():
     from math import comb, log
 
-    coin = Totals([np.array([[0], [1]])], [np.ones(2)], np.zeros(4, dtype=np.int64)).law(np.zeros(1))
+    coin = TotalSampler([np.array([[0], [1]])], [np.ones(2)], np.zeros(4, dtype=np.int64)).law(np.zeros(1))
     for terms in (50, 3000):
         law = coin.sum(np.array([terms]))
         for total in (terms // 2, terms // 2 + int(terms**0.5)):
@@ -99,7 +99,7 @@ def test_the_sum_of_a_million_terms_has_the_right_law():
 
 
 def test_sparse_and_dense_laws_agree(monkeypatch):
-    from sfumato.methods._sampling import lattice
+    from sfumato.methods.replacing.sampling import lattice
 
     marks = np.arange(80, 85)
     pairs = np.array([(c, t) for c in marks for t in marks if (c + t) % 2 == 0])
@@ -114,7 +114,7 @@ def test_sparse_and_dense_laws_agree(monkeypatch):
 
 @pytest.mark.parametrize("exactly", [True, False])
 def test_groups(monkeypatch, exactly):
-    from sfumato.methods._sampling import groups
+    from sfumato.methods.replacing.sampling import groups
 
     values, weights, size, total, draws = np.array([0, 1, 3, 4]), np.array([1.0, 2, 1, 5]), 4, 8, 6000
     if not exactly:  # as if counts did not fit into 62 bits
@@ -159,7 +159,7 @@ def test_ranks_are_functions_of_key_and_record():
 
 @pytest.mark.parametrize("values", [np.array([(a, b) for a in range(6) for b in range(5)]), np.array([[0, 0], [7, 1], [3, 9]])])
 def test_characteristic_functions_on_a_grid_and_listed_agree_with_the_definition(values):
-    from sfumato.methods._sampling.characteristic import Characteristic
+    from sfumato.methods.replacing.sampling.characteristic import Characteristic
 
     weights = np.arange(1, len(values) + 1) / np.arange(1, len(values) + 1).sum()
     points = np.random.default_rng(1).uniform(-3, 3, (700, 2))
@@ -182,7 +182,7 @@ def test_many_records_with_few_or_many_values():
     """Counts that are cut off far out (I2 of `occupancy`): the number of used values has the law of the exact count."""
     from math import comb
 
-    from sfumato.methods._sampling.occupancy import Occupancy
+    from sfumato.methods.replacing.sampling.occupancy import Occupancy
 
     assert Occupancy.made(10_000, 3, 3_000, 1) is None  # large classes of few values: declined, not guessed
     for records, values, least, rights in [(3000, 40, 1, 5), (3000, 2000, 4, 1), (3000, 5, 2, 3)]:

@@ -8,9 +8,9 @@ import pytest
 from worlds import all_tables, broken, p_value, problem, texts
 
 import sfumato as sf
-from sfumato.methods._sampling.blocks import fallback
-from sfumato.methods._sampling.router import Route, run
-from sfumato.methods._solver import Model
+from sfumato.methods.replacing.sampling.blocks import fallback
+from sfumato.methods.replacing.sampling.router import Route, run
+from sfumato.methods.solver import SolverModel
 from sfumato.randomness import Randomness
 
 FIVE = {"a": {"integers": [0, 3]}}, ["sum(a) = 7"], 5  # 155 tables
@@ -53,7 +53,7 @@ def test_a_search_in_random_order_is_nearer_to_uniform_than_hints():
 
 
 def test_cells_of_a_model_hold_every_solution_once():
-    model = Model()
+    model = SolverModel()
     variables = [model.integer(0, 3) for _ in range(4)]
     model.within(dict.fromkeys(variables, 1), 6, 6)
     random = Randomness(seed=4)
@@ -66,7 +66,7 @@ def test_cells_of_a_model_hold_every_solution_once():
 
 
 def test_a_cell_that_is_too_large_is_not_listed():
-    model = Model()
+    model = SolverModel()
     variables = [model.integer(0, 9) for _ in range(3)]
     assert model.cell(variables, [10] * 3, 1, Randomness(seed=1), 10.0) is None
 

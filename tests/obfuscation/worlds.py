@@ -7,9 +7,9 @@ import numpy as np
 from scipy.special import gammaincc
 
 from sfumato.audit.rules import Judge
-from sfumato.methods._sampling.levels import levels
-from sfumato.methods._sampling.problem import Problem, Source
-from sfumato.methods._sampling.router import routes, run
+from sfumato.methods.replacing.sampling.levels import levels
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse
 from sfumato.policy.rules.tree import References
@@ -22,13 +22,11 @@ def problem(domains, rules, count, original=None):
     kinds = dict.fromkeys(original or {})
     kinds |= {name: None if isinstance(d, replacements.Values) else d.kind for name, d in read.items()}
     bound = [bind(parse(text), kinds) for text in rules]
-    return Problem({None: Source(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound)
+    return SamplingProblem({None: TableSource(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound)
 
 
 def texts(made):
-    return {
-        column.name: [t.decode() if isinstance(t, bytes) else str(t) for t in one.texts()] for column, one in made.items()
-    }
+    return {column.name: [t.decode() if isinstance(t, bytes) else str(t) for t in one.texts()] for column, one in made.items()}
 
 
 def draw(asked, seed, fallback=None):

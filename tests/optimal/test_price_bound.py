@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.kernels.node_prices import NOTHING, node_gains, node_gains_plainly
-from sfumato.methods._optimal.prices import PriceBound
-from sfumato.methods._optimal.space import Space
-from sfumato.methods._recoding import Problem
-from sfumato.methods._table import problem_of
+from sfumato.methods.recoding.base import problem_of
+from sfumato.methods.recoding.bound.prices import PriceBound
+from sfumato.methods.recoding.bound.space import RecodingSpace
+from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, node_gains_plainly
+from sfumato.methods.recoding.problem import RecodingProblem
 from tests.optimal.small_worlds import least_loss, random_policy
 
 
-def problem(seed: int, **kind: bool) -> tuple[Problem, str, float | None]:
+def problem(seed: int, **kind: bool) -> tuple[RecodingProblem, str, float | None]:
     tree, records = random_policy(seed, **kind)
     policy = sf.Policy.parse({**tree, "method": "optimal"})
     table = policy.data.read({name: [row[name] for row in records] for name in records[0]})
@@ -48,7 +48,7 @@ def test_gains_equal_those_of_the_plain_twin() -> None:
 def test_what_is_taken_is_the_slope_of_the_bound() -> None:
     """Raising one price by a little changes the bound by the records that no node takes."""
     case, objective, _ = problem(7)
-    space = Space(case, objective)
+    space = RecodingSpace(case, objective)
     bound = PriceBound(space, space.nodes(seconds=5), may_suppress=False)
     draw = np.random.default_rng(1)
     for _ in range(50):
@@ -68,7 +68,7 @@ def test_any_prices_give_a_bound(budget: bool) -> None:
         case, objective, best = problem(seed, budget=budget)
         if best is None:
             continue
-        space = Space(case, objective)
+        space = RecodingSpace(case, objective)
         bound = PriceBound(space, space.nodes(seconds=5), may_suppress=budget)
         for scale in (0.1, 0.5, 1.5):
             u = np.minimum((draw.random(len(space.count)) * scale * space.scale).astype(np.int64), bound.top)
@@ -86,7 +86,7 @@ def test_a_list_that_was_cut_short_still_bounds() -> None:
     for seed in range(3000, 3100):
         case, objective, best = problem(seed)
         if best is not None:
-            space = Space(case, objective)
+            space = RecodingSpace(case, objective)
             nodes = space.nodes(seconds=5, pairs=3)
             bound = PriceBound(space, nodes, may_suppress=False)
             cut += nodes.cap < space.highest
@@ -99,7 +99,7 @@ def test_every_closed_node_is_listed_once() -> None:
     """Against the closures of all sets of units."""
     for seed in range(40):
         case, objective, _ = problem(seed)
-        space = Space(case, objective)
+        space = RecodingSpace(case, objective)
         units = np.flatnonzero(space.count > 0)
         if not 0 < len(units) <= 7:
             continue
@@ -115,7 +115,7 @@ def test_every_closed_node_is_listed_once() -> None:
         assert set(listed) == expected, f"seed {seed}"
 
 
-def closure(space: Space, some: tuple[int, ...]) -> frozenset[int]:
+def closure(space: RecodingSpace, some: tuple[int, ...]) -> frozenset[int]:
     """The units of the region below the smallest tuple around some units; empty when they are not of one region."""
     region, codes = space.units.region, space.units.codes
     if len(set(region[list(some)].tolist())) > 1:

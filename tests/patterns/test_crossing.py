@@ -13,11 +13,11 @@ import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.audit.evidence import Evidence
 from sfumato.errors import DataError
-from sfumato.kernels.localities import NARROW, WIDE
-from sfumato.methods._patterns.crossing import crossing
-from sfumato.methods._patterns.linear import Replaced, Sheet
-from sfumato.methods._patterns.localities import localities
-from sfumato.methods._patterns.walking import Effort, walk
+from sfumato.methods.replacing.kernels.localities import NARROW, WIDE
+from sfumato.methods.replacing.patterns.crossing import crossing
+from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
+from sfumato.methods.replacing.patterns.localities import localities
+from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import parse
 from sfumato.randomness import Randomness
@@ -66,9 +66,9 @@ def test_sample_is_uniform():
 @given(st.integers(0, 999), st.sampled_from([0.1, 1.0]), st.booleans())
 def test_every_locality_across_survives_inside_its_box(seed, share, narrow):
     values = np.random.default_rng(seed).permutation(60)[:30]
-    table = Sheet({"v": Replaced(values, 0, 60)}, 30, narrow=narrow)
+    table = RuleSheet({"v": ReplacedColumn(values, 0, 60)}, 30, narrow=narrow)
     polytope, variable, patterns = table.polytope([parse(f"localities(v) sample {share} partition 6 across 6")], Randomness(seed))
-    place = walk(polytope, Randomness(seed), Effort(steps=1500)).place[polytope.variable_of]
+    place = walk(polytope, Randomness(seed), WalkEffort(steps=1500)).place[polytope.variable_of]
     assert polytope.part_count < 30
     for i, j, k, wide in patterns["v"].triples:
         near, far = abs(place[j] - place[i]), abs(place[k] - place[j])
@@ -80,7 +80,7 @@ def test_every_locality_across_survives_inside_its_box(seed, share, narrow):
 
 def test_partitions_that_share_a_locality_are_one_part():
     values = np.random.default_rng(1).permutation(60)[:30]
-    table = Sheet({"v": Replaced(values, 0, 60)}, 30)
+    table = RuleSheet({"v": ReplacedColumn(values, 0, 60)}, 30)
     apart = table.polytope([parse("localities(v) partition 6")], Randomness(1))[0]
     joined = table.polytope([parse("localities(v) partition 6 across 1")], Randomness(1))[0]
     assert (apart.part_count, joined.part_count) == (5, 3)
@@ -88,7 +88,7 @@ def test_partitions_that_share_a_locality_are_one_part():
 
 def test_localities_inside_partitions_do_not_depend_on_those_across():
     values = np.random.default_rng(1).permutation(60)[:30]
-    table = Sheet({"v": Replaced(values, 0, 60)}, 30)
+    table = RuleSheet({"v": ReplacedColumn(values, 0, 60)}, 30)
     rule = "localities(v) sample 0.2 partition 6"
     alone, both = (table.polytope([parse(text)], Randomness(1))[2]["v"].triples for text in (rule, rule + " across 4"))
     assert (both[:-4] == alone).all()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.localities import NARROW, WIDE, extract, plain_extract
-from sfumato.methods._patterns.localities import localities, points_of, sampled
+from sfumato.methods.replacing.kernels.localities import NARROW, WIDE, extract, plain_extract
+from sfumato.methods.replacing.patterns.localities import localities, points_of, sampled
 from sfumato.randomness import Randomness
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.metrics.clustering_error import clustering_error, kmeans, mismatch, spread_starts
 from sfumato.metrics.distortion import distortion
-from sfumato.metrics.range_query_error import Answering, errors
+from sfumato.metrics.range_query_error import RangeAnswering, errors
 
 
 def test_distortion_is_the_mean_relative_change():
@@ -46,7 +46,7 @@ def test_clustering_error_grows_with_noise():
 
 def test_queries_against_plain_loops():
     rng = np.random.default_rng(5)
-    table = Answering(rng.integers(0, 20, (50, 2)).astype(float), rng.integers(0, 3, 50))
+    table = RangeAnswering(rng.integers(0, 20, (50, 2)).astype(float), rng.integers(0, 3, 50))
     at, accepted = np.array([7.0, -np.inf]), np.array([0, 2])
     rows = [i for i in range(50) if table.numbers[i, 0] > 7 and table.label[i] in (0, 2)]
     assert table.answer(1, at, accepted) == pytest.approx(np.mean([table.numbers[i, 1] for i in rows]))
@@ -56,7 +56,7 @@ def test_queries_against_plain_loops():
 
 def test_query_error_is_zero_for_the_original_and_covers_every_form():
     rng = np.random.default_rng(6)
-    table = Answering(rng.integers(0, 20, (200, 3)).astype(float), rng.integers(0, 4, 200))
+    table = RangeAnswering(rng.integers(0, 20, (200, 3)).astype(float), rng.integers(0, 4, 200))
     assert errors(table, table, ("a", "b", "c"), 40) == {"count": 0, "average a": 0, "average b": 0, "average c": 0}
-    moved = Answering(table.numbers + 3, table.label)
+    moved = RangeAnswering(table.numbers + 3, table.label)
     assert all(value > 0 for value in errors(table, moved, ("a", "b", "c"), 40).values())

@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.methods._patterns import walking as _walking
-from sfumato.methods._patterns.faces import another_point, implied_equalities, lattice_kernel
-from sfumato.methods._patterns.linear import Replaced, Sheet, obstacle
-from sfumato.methods._patterns.moves import all_moves
-from sfumato.methods._patterns.walking import Effort, walk
+from sfumato.methods.replacing.patterns import walking as _walking
+from sfumato.methods.replacing.patterns.faces import another_point, implied_equalities, lattice_kernel
+from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet, obstacle
+from sfumato.methods.replacing.patterns.moves import all_moves
+from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.policy.rules import parse
 from sfumato.randomness import Randomness
 
 EXAMPLE = np.array([3, 5, 11, 27, 33, 45])
 PROPERTIES = ["v[1] + v[2] <= v[3]", "v[3] + v[5] < 2 * v[4]", "v[4] + v[5] > v[6]"]
-QUICK = Effort(steps=4000)
+QUICK = WalkEffort(steps=4000)
 
 
 def sheet(values, low=0, high=60):
-    return Sheet({"v": Replaced(np.array(values), low, high)}, len(values))
+    return RuleSheet({"v": ReplacedColumn(np.array(values), low, high)}, len(values))
 
 
 def published(table, rules, seed, effort=QUICK):
@@ -64,7 +64,9 @@ def test_rules_the_walk_cannot_keep_are_refused(rule):
 
 
 def test_rules_across_columns_records_and_the_original():
-    table = Sheet({"a": Replaced(np.array([10, 20, 30]), 0, 99), "b": Replaced(np.array([150, 250, 350]), 0, 990, 10)}, 3)
+    table = RuleSheet(
+        {"a": ReplacedColumn(np.array([10, 20, 30]), 0, 99), "b": ReplacedColumn(np.array([150, 250, 350]), 0, 990, 10)}, 3
+    )
     rules = ["a < b", "b - a within 3 of 5", "a >= original.a - 5 and a <= original.a + 5", "sum(a) = 60", "mean(b) <= 26"]
     for seed in range(20):
         found = published(table, rules, seed)
@@ -77,7 +79,7 @@ def test_rules_across_columns_records_and_the_original():
 
 
 def test_columns_that_stay_are_constants():
-    table = Sheet({"a": Replaced(np.array([5, 9]), 0, 20)}, 2, lambda name: [4, 8])
+    table = RuleSheet({"a": ReplacedColumn(np.array([5, 9]), 0, 20)}, 2, lambda name: [4, 8])
     found = [published(table, ["a >= w"], seed)["a"] for seed in range(40)]
     assert min(row[0] for row in found) == 4
     assert min(row[1] for row in found) == 8
@@ -85,7 +87,7 @@ def test_columns_that_stay_are_constants():
 
 def test_days_are_linear_too():
     day = np.array([737000, 737100])
-    table = Sheet({"d": Replaced(day, 736000, 738000)}, 2)
+    table = RuleSheet({"d": ReplacedColumn(day, 736000, 738000)}, 2)
     assert published(table, ["d >= 2018-11-01"], 3)["d"].min() >= 736999
     assert published(table, ['d >= "2018-11-01"'], 3)["d"].min() >= 736999
 
@@ -166,7 +168,7 @@ def _reached(start, points, moves):
 def test_every_sampled_locality_survives(values, size, share, seed):
     table, rules = sheet(values, high=40), [parse(f"localities(v) sample {share} partition {size}")]
     polytope, variable, patterns = table.polytope(rules, Randomness(seed))
-    place = walk(polytope, Randomness(seed), Effort(steps=1500)).place[polytope.variable_of]
+    place = walk(polytope, Randomness(seed), WalkEffort(steps=1500)).place[polytope.variable_of]
     assert place.min() >= 0
     assert place.max() <= 40
     for i, j, k, wide in patterns["v"].triples:
@@ -193,7 +195,7 @@ def test_without_the_order_constraint_sampled_localities_break():
 
 
 def _bare(pattern, values):
-    from sfumato.methods._patterns.polytope import Gathering
+    from sfumato.methods.replacing.patterns.polytope import Gathering
 
     start = np.empty(pattern.points.max() + 1, np.int64)
     start[pattern.points] = values
@@ -208,16 +210,16 @@ def test_the_number_of_jobs_does_not_change_the_answer(monkeypatch):
     monkeypatch.setattr(_walking, "BATCH", 30)
     values = np.random.default_rng(1).integers(0, 80, 200)
     rule = ["localities(v) sample 0.2 partition 10"]
-    one = published(sheet(values, high=80), rule, 5, Effort(steps=3000, jobs=1))["v"]
-    two = published(sheet(values, high=80), rule, 5, Effort(steps=3000, jobs=2))["v"]
+    one = published(sheet(values, high=80), rule, 5, WalkEffort(steps=3000, jobs=1))["v"]
+    two = published(sheet(values, high=80), rule, 5, WalkEffort(steps=3000, jobs=2))["v"]
     assert (one == two).all()
-    assert (one != published(sheet(values, high=80), rule, 6, Effort(steps=3000))["v"]).any()
+    assert (one != published(sheet(values, high=80), rule, 6, WalkEffort(steps=3000))["v"]).any()
 
 
 def test_walk_says_when_it_has_not_mixed():
     values = np.random.default_rng(1).permutation(100_000)[:60]
     table = sheet(values, high=100_000)
     polytope, _, _ = table.polytope([parse("localities(v) sample 0.05")], Randomness(1))
-    short, long = Effort(steps=100), Effort()
+    short, long = WalkEffort(steps=100), WalkEffort()
     assert not walk(polytope, Randomness(1), short).mixed(short).all()
     assert walk(polytope, Randomness(1), long).mixed(long).all()

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.audit.checks.neighbours import judged, majority, nearest
 from sfumato.audit.evidence import Evidence
-from sfumato.audit.space import Space
+from sfumato.audit.space import KeptSpace
 from sfumato.data.table import Table
 from sfumato.errors import DataError, PolicyError
 from sfumato.policy.policy import Policy
@@ -210,7 +210,7 @@ def test_pinned_values_against_enumeration():
         rules = [f"{sum_} >= {bound}" for sum_, row, bound in zip(left, factors, bounds, strict=True) if row.any()]
         made = sf.publish(policy_of([rule.replace("+ -", "- ") for rule in rules], high=5), seed=1,
                           data={"v": [str(v) for v in data], "s": ["a", "b", "c"]})  # fmt: skip
-        space = Space(evidence_of(made))
+        space = KeptSpace(evidence_of(made))
         legal = np.array([p for p in product(range(6), repeat=3) if (factors @ np.array(p) >= bounds).all()])
         for cell in range(3):
             said = space.is_pinned(int(space.of["v"][cell]), int(data[cell]))

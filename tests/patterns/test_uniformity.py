@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.kernels.chacha import next_uniform, open_stream
-from sfumato.kernels.walk import Moves, sweep
-from sfumato.methods._patterns.polytope import Gathering
-from sfumato.methods._patterns.walking import Effort, walk
+from sfumato.methods.replacing.kernels.walk import Directions, sweep
+from sfumato.methods.replacing.patterns.polytope import Gathering
+from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.randomness import Randomness
+from sfumato.randomness.kernels.chacha import next_uniform, open_stream
 
 KEY = np.arange(8, dtype=np.uint32)
 COPIES = 4000
@@ -38,7 +38,7 @@ def lattice_points(size, low, high, rows, equal=()):
 
 def test_moves_of_one_point():
     polytope = copies([2], 0, 6, [])
-    found = walk(polytope, Randomness(1), Effort()).place
+    found = walk(polytope, Randomness(1), WalkEffort()).place
     assert stats.chisquare(np.bincount(found, minlength=7)).pvalue > 1e-4
 
 
@@ -57,7 +57,7 @@ def test_lattice_law_is_uniform(name):
     data, low, high, rows, equal = CASES[name]
     points = {point: index for index, point in enumerate(lattice_points(len(data), low, high, rows, equal))}
     polytope = copies(data, low, high, rows, equal)
-    walked = walk(polytope, Randomness(7), Effort())
+    walked = walk(polytope, Randomness(7), WalkEffort())
     found = walked.place[polytope.variable_of].reshape(COPIES, -1)
     counts = np.bincount([points[tuple(row)] for row in found.tolist()], minlength=len(points))
     assert stats.chisquare(counts).pvalue > 1e-4, counts
@@ -67,7 +67,7 @@ def draws(rows, bounds, start, moves, count, thin=12):
     """Points of one long real walk, `thin` sweeps apart."""
     place, slack = np.array(start, dtype=float), rows @ start - bounds
     touched, stream = rows @ moves, open_stream(KEY, 3)
-    packed = Moves(*_signed(touched), *_columns(moves))
+    packed = Directions(*_signed(touched), *_columns(moves))
     found = np.empty((count, place.size))
     for index in range(count):
         for _ in range(thin):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.kernels.chacha import next_block, next_uniform, open_stream, plain_block
-from sfumato.kernels.mixing import coordinate_mixing, diagnose, plain_coordinate_mixing
-from sfumato.kernels.walk import Moves, plain_sweep, sweep
+from sfumato.methods.replacing.kernels.mixing import coordinate_mixing, diagnose, plain_coordinate_mixing
+from sfumato.methods.replacing.kernels.walk import Directions, plain_sweep, sweep
+from sfumato.randomness.kernels.chacha import next_block, next_uniform, open_stream, plain_block
 
 KEY = np.arange(3, 11, dtype=np.uint32)
 
@@ -76,7 +76,7 @@ def test_sweep_equals_its_twin(lattice):
     slack[4:8] = 10 - place
     moves = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 1, 2, 3]], dtype=float).T
     touched = rows @ moves
-    packed = Moves(*_signed(touched), *_columns(moves))
+    packed = Directions(*_signed(touched), *_columns(moves))
     stream, twin = open_stream(KEY, 9), open_stream(KEY, 9)
     expected = plain_sweep(place, slack, [next_uniform(twin) for _ in range(4)], rows, moves, lattice)
     sweep(place, slack, stream, packed, 0, 4, lattice, False)

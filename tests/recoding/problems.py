@@ -9,9 +9,9 @@ from math import log
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.data.domain import Ranges
+from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods._recoding import Grouping, Problem, Requirement, Sensitive
+from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.models.alpha_k import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
@@ -106,11 +106,11 @@ def problems(draw, models=tuple(MODELS)):
     hides = [draw(st.sampled_from([("s",), ("t",), ("s", "t")])) if model.needs_sensitive else () for model, _ in pairs]
     requirements = tuple(Requirement(model, hide) for (model, _), hide in zip(pairs, hides, strict=True))
     names = tuple(f"q{column}" for column in range(len(columns)))
-    problem = Problem(names, tuple(columns), codes, sensitive, requirements)
+    problem = RecodingProblem(names, tuple(columns), codes, sensitive, requirements)
     return problem, [(test, hide) for (_, test), hide in zip(pairs, hides, strict=True)]
 
 
-def flaws(problem: Problem, tests, grouping: Grouping) -> list[str]:
+def flaws(problem: RecodingProblem, tests, grouping: Grouping) -> list[str]:
     """Everything that is wrong with a grouping, by the definitions, record by record."""
     of = problem.group_of_record(grouping)
     out = problem.out[problem.row_point.of]
@@ -148,5 +148,5 @@ def _broken(problem, tests, of, kept, boxes):
     return found
 
 
-def without_claims(problem: Problem) -> Problem:
+def without_claims(problem: RecodingProblem) -> RecodingProblem:
     return replace(problem, requirements=())

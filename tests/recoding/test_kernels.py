@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.classes import group
-from sfumato.kernels.cell_costs import CLIMB, LOG, SPAN, TABLE, cell_costs_of
-from sfumato.kernels.coarse_classes import coarse_classes, coarse_classes_plainly
-from sfumato.methods import _cell_costs
-from sfumato.methods._claims import Claims
-from sfumato.methods._costs import OBJECTIVES, Costs
-from sfumato.methods._mondrian import mondrian
-from sfumato.methods._units import Entries, Units
+from sfumato.methods.recoding import cell_costs as _cell_costs
+from sfumato.methods.recoding.claims import Claims
+from sfumato.methods.recoding.costs import OBJECTIVES, Costs
+from sfumato.methods.recoding.kernels.cell_costs import CLIMB, LOG, SPAN, TABLE, cell_costs_of
+from sfumato.methods.recoding.kernels.coarse_classes import coarse_classes, coarse_classes_plainly
+from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.methods.recoding.units import Entries, Units
 
 from .problems import problems
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.methods._costs import OBJECTIVES, Costs
-from sfumato.methods._lattice import lattice_sweep
-from sfumato.methods._local_search import refine
-from sfumato.methods._mondrian import mondrian
+from sfumato.methods.recoding.costs import OBJECTIVES, Costs
+from sfumato.methods.recoding.lattice import lattice_sweep
+from sfumato.methods.recoding.local_search import refine
+from sfumato.methods.recoding.partitioning import mondrian
 
 from .problems import MODELS, flaws, problems
 

@@ -6,9 +6,9 @@ import pytest
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import diversity, linkability, linkage_of
 from sfumato.data.sequence import ReleaseSequence
-from sfumato.methods._sequences.board import Board, Moves
-from sfumato.methods._sequences.task import Claim, Task
-from sfumato.methods._sequences.taxonomy import Taxonomy
+from sfumato.methods.sequences.partial_release import Board, StepsDown
+from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
+from sfumato.methods.sequences.taxonomy import Taxonomy
 
 from .instances import TREES, random_instance
 
@@ -20,7 +20,7 @@ def random_task(rng, **kwargs):
     if not told and len(columns) - 1 not in publish:
         publish.append(len(columns) - 1)
     trees = {m: Taxonomy.of_intervals(TREES[a.size]) for m, a in enumerate(columns) if a.role != "sensitive"}
-    return columns, published[:-1], leaves, Task.of_records(columns, published[:-1], leaves, publish, trees)
+    return columns, published[:-1], leaves, SequelProblem.of_records(columns, published[:-1], leaves, publish, trees)
 
 
 def boxes_of(board, columns, task):
@@ -50,7 +50,7 @@ def test_levels_equal_the_audit_after_random_moves(seed, join):
     rng = np.random.default_rng(500 + seed)
     for _ in range(12):
         columns, published, leaves, task = random_task(rng)
-        boards = {goal: Board(task, Claim(2, goal, join)) for goal in ("linkability", "diversity")}
+        boards = {goal: Board(task, Goal(2, goal, join)) for goal in ("linkability", "diversity")}
         for _ in range(3):
             move(rng, boards)
             lo, hi = boxes_of(boards["linkability"], columns, task)
@@ -70,16 +70,16 @@ def move(rng, boards):
         units = movable[rng.random(len(movable)) < 0.6]
         amount = rng.integers(1, board.records.data[units] + 1) if len(units) else units
         for b in boards.values():
-            b.make(Moves(units, np.full(len(units), column), amount))
+            b.make(StepsDown(units, np.full(len(units), column), amount))
 
 
 def test_a_move_can_be_taken_back():
     rng = np.random.default_rng(9)
     _, _, _, task = random_task(rng, R=3)
-    board = Board(task, Claim(2))
+    board = Board(task, Goal(2))
     before = board.levels()
     units = np.flatnonzero(board.steps(0) >= 0)
-    moves = Moves(units, np.zeros_like(units), board.records.data[units].copy())
+    moves = StepsDown(units, np.zeros_like(units), board.records.data[units].copy())
     went = board.make(moves)
     board.undo(moves, went)
     assert np.array_equal(board.levels(), before)

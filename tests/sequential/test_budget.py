@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from sfumato.audit.exact import decide
+from sfumato.audit.full_match_join import decide
 from sfumato.audit.joins import kernel_join
 from sfumato.audit.levels import linkability, linkage_of, short_of
 from sfumato.data.sequence import Attribute, ReleaseSequence
 from sfumato.errors import Infeasible
-from sfumato.methods._sequences.specialize import specialize
-from sfumato.methods._sequences.task import Claim, Task
-from sfumato.methods._sequences.taxonomy import Taxonomy
+from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
+from sfumato.methods.sequences.specialize import specialize
+from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.randomness import Randomness
 
 from .brute import Records, known_tuples
@@ -30,7 +30,7 @@ def publish(names, leaves, trees, schema, claim, budget):
     """All releases and what is known of the last one."""
     published = []
     for columns in schema:
-        made = specialize(Task.of_records(names, published, leaves, columns, trees), claim, Randomness(1), budget=budget)
+        made = specialize(SequelProblem.of_records(names, published, leaves, columns, trees), claim, Randomness(1), budget=budget)
         published.append((made.lo, made.hi))
     return published, made
 
@@ -39,7 +39,7 @@ def publish(names, leaves, trees, schema, claim, budget):
 @pytest.mark.parametrize("schema", [TRIANGLE, [*TRIANGLE, (0, 1)]], ids=["three", "four"])
 def test_sparse_cycles_end_whatever_the_budget_and_are_proven_by_the_audit(budget, schema):
     names, leaves, trees = sparse(120)
-    published, made = publish(names, leaves, trees, schema, Claim(3), budget)
+    published, made = publish(names, leaves, trees, schema, Goal(3), budget)
     sequence = ReleaseSequence.of_records(names, published, (leaves, leaves + 1))
     cliques = kernel_join(sequence)
     verdict = decide(sequence, cliques, wanted=short_of(sequence, cliques, 3), budget=20.0)
@@ -56,7 +56,7 @@ def test_whatever_the_budget_small_sequences_are_safe_by_enumeration(goal, budge
         names, leaves, trees = sparse(5, (4, 3, 3), seed)
         schema = [TRIANGLE, [(0, 2), (0, 1), (1, 2)], [(0, 1), (0, 2), (0, 1, 2)]][seed % 3]
         try:
-            published, made = publish(names, leaves, trees, schema, Claim(level, goal), budget)
+            published, made = publish(names, leaves, trees, schema, Goal(level, goal), budget)
         except Infeasible:
             rungs.add("refused")
             continue
@@ -75,6 +75,6 @@ def test_when_nothing_can_be_proven_in_time_the_release_is_refused():
         lo, hi = np.zeros_like(leaves), np.broadcast_to([12, 6, 8], leaves.shape).copy()
         lo[:, columns], hi[:, columns] = leaves[:, columns], leaves[:, columns] + 1
         whole.append((lo, hi))
-    task = Task.of_records(names, whole, leaves, (0, 1), trees)
+    task = SequelProblem.of_records(names, whole, leaves, (0, 1), trees)
     with pytest.raises(Infeasible, match="could not be proven"):
-        specialize(task, Claim(1.0, "diversity"), Randomness(1), budget=1e-6)
+        specialize(task, Goal(1.0, "diversity"), Randomness(1), budget=1e-6)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.audit.exact import decide, reducible
+from sfumato.audit.full_match_join import decide, reducible
 from sfumato.audit.joins import kernel_of, match_join, true_cliques
-from sfumato.methods._sequences.witness import collapses
+from sfumato.methods.sequences.witness import collapses
 
 from .brute import Records
 from .instances import random_instance, record_cliques, sequence_of

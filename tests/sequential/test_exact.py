@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.audit.exact import acyclic, decide, decomposable
+from sfumato.audit.full_match_join import acyclic, decide, decomposable
 from sfumato.audit.joins import kernel_join, match_join
-from sfumato.audit.together import _worst, judge_sequence
+from sfumato.audit.sequence_claims import _worst, judge_sequence
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 from sfumato.policy.claims import Claim

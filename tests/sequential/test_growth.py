@@ -58,7 +58,7 @@ def test_stand_ins_carry_a_sensitive_value_only_where_the_column_was_published(t
     release(tmp_path, ["a", "b"], table)
     grown = joined(table, people(rng, 2, first=50))
     release(tmp_path, ["a", "s"], grown)
-    from sfumato.history.weave import Population, Weave
+    from sfumato.history.aligned import Population, Weave
 
     history = Ledger(tmp_path / "book.ledger").history()
     weave = Weave(history.chapters[:1], Population.of_chapter(history.chapters[1]), history.chapters[1].policy, "s", True)

@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.audit.exact import decide
+from sfumato.audit.full_match_join import decide
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import diversity, linkability, linkage_of
 from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.methods._sequences.specialize import specialize
-from sfumato.methods._sequences.task import Claim, Task
-from sfumato.methods._sequences.taxonomy import Taxonomy
+from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
+from sfumato.methods.sequences.specialize import specialize
+from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.randomness import Randomness
 
 from .brute import Records
@@ -58,7 +58,7 @@ def test_example_1_1_two_safe_releases_together_give_everybody_away():
         link = linkage_of(seq, kernel_join(seq), tuple("mhfa"))
         assert (linkability(link), diversity(link)) == (level, level)
     trees = {m: Taxonomy.of_intervals([(0, 1), (1, 2), (0, 2)]) for m in (0, 1)}
-    made = specialize(Task.of_records(attributes, [first], leaves, [1, 2], trees), Claim(2), Randomness(1))
+    made = specialize(SequelProblem.of_records(attributes, [first], leaves, [1, 2], trees), Goal(2), Randomness(1))
     seq = sequence(attributes, [first, (made.lo, made.hi)], leaves)
     assert linkability(linkage_of(seq, kernel_join(seq), tuple("mhfa"))) >= 2
     assert made.loss > 0  # the second release had to be generalized

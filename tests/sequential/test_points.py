@@ -5,16 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.audit.exact import decide
+from sfumato.audit.full_match_join import decide
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import diverse_enough, diversity, linkability, linkage_of
 from sfumato.data.sequence import Attribute, Boxes, ReleaseSequence
 from sfumato.errors import DataError, Infeasible
-from sfumato.methods._sequences.board import Board, Moves
-from sfumato.methods._sequences.search import Search, holds
-from sfumato.methods._sequences.specialize import specialize
-from sfumato.methods._sequences.task import Claim, Task
-from sfumato.methods._sequences.taxonomy import Taxonomy
+from sfumato.methods.sequences.partial_release import Board, StepsDown
+from sfumato.methods.sequences.search import Specialization, holds
+from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
+from sfumato.methods.sequences.specialize import specialize
+from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.randomness import Randomness
 
 from .brute import Records, known_tuples
@@ -26,7 +26,7 @@ QUASI = "quasi-identifier"
 
 def task(leaves, sizes, earlier, publish, other=False):
     trees = {m: Taxonomy.of_intervals(TREES[size]) for m, size in enumerate(sizes[:-1])}
-    return Task.of_records(attributes(list(sizes), other), earlier, leaves, publish, trees)
+    return SequelProblem.of_records(attributes(list(sizes), other), earlier, leaves, publish, trees)
 
 
 def whole(leaves, sizes, told):
@@ -44,10 +44,10 @@ def random_leaves(seed, count, sizes):
 def test_1_without_the_sensitive_column_leaves_are_published_and_once_it_was_told_the_next_release_is_checked():
     sizes = (4, 3, 3)
     leaves = random_leaves(1, 12, sizes)
-    silent = specialize(task(leaves, sizes, [], [0, 1]), Claim(3), Randomness(1))
+    silent = specialize(task(leaves, sizes, [], [0, 1]), Goal(3), Randomness(1))
     assert silent.loss == 0
-    told = specialize(task(leaves, sizes, [], [0, 2]), Claim(2), Randomness(1))
-    later = specialize(task(leaves, sizes, [(told.lo, told.hi)], [0, 1]), Claim(2), Randomness(1))  # no sensitive column in it
+    told = specialize(task(leaves, sizes, [], [0, 2]), Goal(2), Randomness(1))
+    later = specialize(task(leaves, sizes, [(told.lo, told.hi)], [0, 1]), Goal(2), Randomness(1))  # no sensitive column in it
     assert later.checks > 0
     published = [(told.lo, told.hi), (later.lo, later.hi)]
     gamma, _ = Records(published[:2]).levels(_small_full(published), known_tuples(leaves), [0, 1], 2)
@@ -76,7 +76,7 @@ def test_3_non_identifiers_take_part_in_joins_but_nobody_is_looked_up_by_them():
     sequence = sequence_of(columns, published, leaves)
     assert sequence.quasi.tolist() == [0]
     assert 1 in sequence.shared.tolist()
-    made = specialize(task(leaves, sizes, [published[0]], [1, 2], other=True), Claim(2), Randomness(2))
+    made = specialize(task(leaves, sizes, [published[0]], [1, 2], other=True), Goal(2), Randomness(2))
     assert (made.hi - made.lo)[:, 1].max() >= 1  # generalized like any other column
     assert made.cut_loss >= made.loss
 
@@ -101,9 +101,9 @@ def test_5_a_fully_suppressed_release_lowers_clique_diversity_and_that_is_said_w
         levels.append(diversity(linkage_of(sequence, kernel_join(sequence), tuple("abcd"))))
     assert levels[0] > levels[1] > levels[2]
     trees = {0: Taxonomy.of_intervals(TREES[2])}
-    again = Task.of_records(columns, [flat, flat], leaves, [0, 1], trees)
+    again = SequelProblem.of_records(columns, [flat, flat], leaves, [0, 1], trees)
     with pytest.raises(Infeasible, match=f"diversity of {levels[2]:.4g}"):
-        specialize(again, Claim(2.5, "diversity"), Randomness(1))
+        specialize(again, Goal(2.5, "diversity"), Randomness(1))
 
 
 def test_6_linkability_is_monotone_and_diversity_is_not():
@@ -114,13 +114,13 @@ def test_6_linkability_is_monotone_and_diversity_is_not():
         leaves = random_leaves(int(rng.integers(1 << 30)), 8, sizes)
         asked = task(leaves, sizes, [whole(leaves, sizes, [0, 1])], [0, 2])
         for goal in ("linkability", "diversity"):
-            board = Board(asked, Claim(1, goal))
+            board = Board(asked, Goal(1, goal))
             for _ in range(4):
                 open_units = np.flatnonzero((board.steps(0) >= 0) & (board.records.data[: board.unit_count] > 0))
                 if not len(open_units):
                     break
                 before = board.levels().min()
-                board.make(Moves(rng.choice(open_units, 1), np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)))
+                board.make(StepsDown(rng.choice(open_units, 1), np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)))
                 after = board.levels().min()
                 if goal == "linkability":
                     assert after <= before
@@ -132,8 +132,8 @@ def test_6_linkability_is_monotone_and_diversity_is_not():
 def test_7_a_step_that_costs_no_privacy_comes_first_and_the_largest_gain_among_them():
     sizes = (4, 2, 4)
     leaves = np.array([[a, b, s] for a in range(4) for b in range(2) for s in range(4)])
-    board = Board(task(leaves, sizes, [], [0, 1, 2]), Claim(4))
-    search = Search(board, "loss", Randomness(1))
+    board = Board(task(leaves, sizes, [], [0, 1, 2]), Goal(4))
+    search = Specialization(board, "loss", Randomness(1))
     made = []
     original = board.make
     board.make = lambda moves: made.append(int(moves.column[0])) or original(moves)
@@ -154,8 +154,8 @@ def test_8_weights_are_exact_beyond_64_bits_and_for_fractional_k():
     assert spread.weight.tolist() == [count**4, count**4]
     assert diverse_enough(link, 2).all()
     assert not diverse_enough(link, 2.0000001).any()
-    assert holds(Claim(2.5, "diversity"), np.array([[2.0, 2.0, 1.0]])).all()
-    assert not holds(Claim(2.5, "diversity"), np.array([[2e20, 2e20, 1e20]])).all()  # too large to be sure: refused
+    assert holds(Goal(2.5, "diversity"), np.array([[2.0, 2.0, 1.0]])).all()
+    assert not holds(Goal(2.5, "diversity"), np.array([[2e20, 2e20, 1e20]])).all()  # too large to be sure: refused
 
 
 def test_9_nodes_that_cover_the_same_leaves_are_one_step():
@@ -179,7 +179,7 @@ def test_11_the_search_draws_its_order_at_random_and_the_seed_stays_private(tmp_
     sizes = (4, 4, 3)
     leaves = random_leaves(11, 14, sizes)
     asked = task(leaves, sizes, [whole(leaves, sizes, [0, 1])], [0, 2])
-    runs = {specialize(asked, Claim(2), Randomness(seed)).lo.tobytes() for seed in range(8)}
+    runs = {specialize(asked, Goal(2), Randomness(seed)).lo.tobytes() for seed in range(8)}
     assert len(runs) > 1
     publication = release(tmp_path, ["a", "s"], people(random_generator(2), 12), seed=770077007700)
     assert publication.release.trace.seed == 770077007700
@@ -210,14 +210,14 @@ def test_17_cell_specialization_ends_at_the_level_and_cannot_go_on():
     sizes = (4, 4, 4)
     leaves = random_leaves(5, 40, sizes)
     asked = task(leaves, sizes, [whole(leaves, sizes, [0, 1])], [0, 2])
-    board = Board(asked, Claim(3))
-    search = Search(board, "loss", Randomness(5))
+    board = Board(asked, Goal(3))
+    search = Specialization(board, "loss", Randomness(5))
     search.specialize_cuts()
     search.specialize_cells()
     assert board.levels().min() >= 3
     for column in range(len(board.trees)):
         for unit in np.flatnonzero((board.steps(column) >= 0) & (board.records.data[: board.unit_count] > 0)):
-            moves = Moves(np.array([unit]), np.array([column]), np.array([1]))
+            moves = StepsDown(np.array([unit]), np.array([column]), np.array([1]))
             went = board.make(moves)
             assert board.levels().min() < 3  # maximal: no single cell can be specialized
             board.undo(moves, went)
@@ -243,7 +243,7 @@ def test_what_is_published_after_the_exact_guard_holds_by_enumeration():
         published = []
         try:
             for publish in ([0, 1], [1, 2], [0, 2]):
-                made = specialize(task(leaves, sizes, published, publish), Claim(2), Randomness(seed))
+                made = specialize(task(leaves, sizes, published, publish), Goal(2), Randomness(seed))
                 published.append((made.lo, made.hi))
                 lifted += made.lifted
         except Infeasible:
@@ -257,7 +257,7 @@ def test_entropy_is_a_loss_too():
     sizes = (4, 3, 3)
     leaves = random_leaves(30, 30, sizes)
     asked = task(leaves, sizes, [whole(leaves, sizes, [0, 1])], [0, 2])
-    made = specialize(asked, Claim(2), Randomness(1), measure="entropy")
+    made = specialize(asked, Goal(2), Randomness(1), measure="entropy")
     sequence = ReleaseSequence.of_records(
         attributes(list(sizes)), [whole(leaves, sizes, [0, 1]), (made.lo, made.hi)], (leaves, leaves + 1)
     )

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.audit.exact import decide
+from sfumato.audit.full_match_join import decide
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import linkability, linkage_of
 from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.methods._sequences.specialize import specialize
-from sfumato.methods._sequences.task import Claim, Task
-from sfumato.methods._sequences.taxonomy import Taxonomy
+from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
+from sfumato.methods.sequences.specialize import specialize
+from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.randomness import Randomness
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -45,7 +45,7 @@ def level(attributes, leaves, published, join):
 def test_a_cells_lose_far_less_than_the_cut_and_the_cut_overshoots(table, first, second, factor):
     attributes, leaves, trees = table
     earlier = told(leaves, attributes, first)
-    made = specialize(Task.of_records(attributes, [earlier], leaves, second, trees), Claim(5), Randomness(1))
+    made = specialize(SequelProblem.of_records(attributes, [earlier], leaves, second, trees), Goal(5), Randomness(1))
     assert made.loss * factor < made.cut_loss
     assert made.cut_level > 5
     assert level(attributes, leaves, [earlier, (made.lo, made.hi)], kernel_join) == 5
@@ -54,7 +54,7 @@ def test_a_cells_lose_far_less_than_the_cut_and_the_cut_overshoots(table, first,
 def test_b_a_release_tuned_to_the_match_join_breaks_the_level(table):
     attributes, leaves, trees = table
     earlier = told(leaves, attributes, [0, 1])
-    loose = specialize(Task.of_records(attributes, [earlier], leaves, [0, 6], trees), Claim(5, join="match"), Randomness(1))
+    loose = specialize(SequelProblem.of_records(attributes, [earlier], leaves, [0, 6], trees), Goal(5, join="match"), Randomness(1))
     both = [earlier, (loose.lo, loose.hi)]
     assert level(attributes, leaves, both, match_join) >= 5
     assert level(attributes, leaves, both, kernel_join) < 5  # for two releases this is the truth
@@ -66,7 +66,7 @@ def test_b_the_kernel_guard_alone_is_not_enough_on_a_cyclic_schema(table):
     few = leaves[:60]
     published = []
     for columns in ([0, 1], [1, 6], [0, 6]):
-        made = specialize(Task.of_records(attributes, published, few, columns, trees), Claim(2), Randomness(3))
+        made = specialize(SequelProblem.of_records(attributes, published, few, columns, trees), Goal(2), Randomness(3))
         published.append((made.lo, made.hi))
     sequence = ReleaseSequence.of_records(attributes, published, (few, few + 1))
     kernel = kernel_join(sequence)

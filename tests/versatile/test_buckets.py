@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import Infeasible
-from sfumato.methods._buckets import bucket_counts, bucketize, largest_l, largest_share, spread
+from sfumato.methods.subtables.buckets import bucket_counts, bucketize, largest_l, largest_share, spread
 from sfumato.randomness import Randomness
 
 columns = st.lists(st.integers(0, 9), min_size=1, max_size=60).map(lambda values: np.array(values, dtype=np.int64))

@@ -3,10 +3,10 @@
 from versatile_paper import CODES, labelled, table_2
 
 from sfumato.attacks._intersecting import intersect
-from sfumato.methods._coloring import utility_aware
-from sfumato.methods._dealing import deal
+from sfumato.decomposition.privacy_rules import rule
+from sfumato.methods.subtables.coloring import utility_aware
+from sfumato.methods.subtables.dealing import deal
 from sfumato.randomness import Randomness
-from sfumato.schema.rules import rule
 
 RULES = [(("age", "icd9"), "race"), (("gender", "icd9"), "zipcode"), (("hospital", "race"), "zipcode")]
 
@@ -44,7 +44,7 @@ def test_a_release_in_normal_form_gives_away_nobody():
 def test_large_tables_are_attacked_by_joining_them():
     import numpy as np
 
-    from sfumato.schema.estimate import Sheet
+    from sfumato.decomposition.estimate import SubTableSheet
 
     rng = np.random.default_rng(3)
     size = 6_000
@@ -52,7 +52,7 @@ def test_large_tables_are_attacked_by_joining_them():
     zips = icd * 7 % 11
     zips[icd == 499] = rng.integers(0, 11, (icd == 499).sum())
     age = rng.integers(0, 90, size)
-    sheets = [Sheet.of_rows({"age": age, "icd9": icd}), Sheet.of_rows({"icd9": icd, "zipcode": zips})]
+    sheets = [SubTableSheet.of_rows({"age": age, "icd9": icd}), SubTableSheet.of_rows({"icd9": icd, "zipcode": zips})]
     taken = intersect(sheets, ["icd9"], "zipcode")
     assert taken.exact  # the first table says nothing about the question that the second does not
     assert len(taken.tuples) == 499

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.classes import group
-from sfumato.methods._joint_buckets import Lattice, joint_buckets
+from sfumato.methods.subtables.joint_buckets import Lattice, joint_buckets
 from sfumato.randomness import Randomness
 
 
@@ -54,10 +54,10 @@ def test_a_product_table_is_cut_into_the_smallest_buckets():
 
 def test_withheld_values_are_estimated_as_anything():
     """Rows outside every bucket keep their visible columns; their hidden values count evenly over the domain."""
-    from sfumato.schema.estimate import Estimate, Sheet
+    from sfumato.decomposition.estimate import JointEstimate, SubTableSheet
 
     visible = {"a": np.array([0, 0, 1])}
-    sheet = Sheet.of_rows(visible, np.array([0, 0, -1]), {"s": np.array([0, 1, 1])}, name="t")
-    answer = Estimate([sheet])
+    sheet = SubTableSheet.of_rows(visible, np.array([0, 0, -1]), {"s": np.array([0, 1, 1])}, name="t")
+    answer = JointEstimate([sheet])
     assert answer.count({"s": np.array([True, False])}) == 1.5
     assert answer.count({"a": np.array([False, True]), "s": np.array([True, False])}) == 0.5

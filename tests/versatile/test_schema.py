@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.decomposition.dependencies import closure, dependency, expand, on_units, units
+from sfumato.decomposition.guardian import SubTable, explain, in_normal_form, reach
+from sfumato.decomposition.privacy_rules import Diversity, PrivacyRule, irreducible, rule, split_rule
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.schema.dependencies import closure, dependency, expand, on_units, units
-from sfumato.schema.guardian import SubTable, explain, in_normal_form, reach
-from sfumato.schema.rules import Diversity, Rule, irreducible, rule, split_rule
 
 RULES = [
     rule("age, icd9 -> race : 2-diversity"),
@@ -27,7 +27,7 @@ TABLE_4 = [
 
 names = st.sampled_from("abcde")
 rules = st.builds(
-    lambda given, hide, level: Rule(frozenset(given) - {hide}, frozenset({hide}), Diversity(level)),
+    lambda given, hide, level: PrivacyRule(frozenset(given) - {hide}, frozenset({hide}), Diversity(level)),
     st.sets(names, min_size=1, max_size=3),
     names,
     st.integers(2, 4),
@@ -139,7 +139,7 @@ def test_taking_a_column_out_everywhere_never_breaks_a_rule_about_others(sets, s
     some = [each for each in some if each.given]
     guards = {min(columns): columns for columns in sets}
     built = [
-        SubTable(columns, (Rule(columns - {hidden}, frozenset({hidden}), Diversity(4)),) if columns - {hidden} else ())
+        SubTable(columns, (PrivacyRule(columns - {hidden}, frozenset({hidden}), Diversity(4)),) if columns - {hidden} else ())
         for hidden, columns in guards.items()
     ]
     for gone in "abcde":

@@ -8,16 +8,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from versatile_worlds import largest_posterior, people
 
-from sfumato.methods._buckets import largest_l
-from sfumato.methods._coloring import utility_aware
-from sfumato.methods._dealing import deal
-from sfumato.methods._divergence import ExpectedDivergence
-from sfumato.methods._guardian import guardian
+from sfumato.decomposition.estimate import JointEstimate
+from sfumato.decomposition.guardian import SubTable, in_normal_form
+from sfumato.decomposition.jointree import decomposable
+from sfumato.decomposition.privacy_rules import Diversity, PrivacyRule, irreducible
+from sfumato.methods.subtables.buckets import largest_l
+from sfumato.methods.subtables.coloring import utility_aware
+from sfumato.methods.subtables.dealing import deal
+from sfumato.methods.subtables.divergence import ExpectedDivergence
+from sfumato.methods.subtables.guardian_search import guardian
 from sfumato.randomness import Randomness
-from sfumato.schema.estimate import Estimate
-from sfumato.schema.guardian import SubTable, in_normal_form
-from sfumato.schema.jointree import decomposable
-from sfumato.schema.rules import Diversity, Rule, irreducible
 
 NAMES = "abcd"
 
@@ -33,7 +33,7 @@ def problems(draw, rows=5, most_rules=4):
         hide = draw(st.sampled_from(hidden))
         known = draw(st.sets(st.sampled_from(NAMES), min_size=1, max_size=3)) - {hide}
         if known:
-            rules.append(Rule(frozenset(known), frozenset({hide}), Diversity(2)))
+            rules.append(PrivacyRule(frozenset(known), frozenset({hide}), Diversity(2)))
     assume(rules)
     return columns, list(irreducible(rules).kept)
 
@@ -77,7 +77,7 @@ def test_decompositions_end_in_normal_form_and_keep_every_column(problem):
 
 def test_rules_in_a_circle_end():
     columns = {name: np.array([0, 0, 1, 1, 2, 2]) for name in "abc"}
-    circle = [Rule(frozenset(one), frozenset(other), Diversity(2)) for one, other in ("ab", "ba", "bc", "cb", "ac", "ca")]
+    circle = [PrivacyRule(frozenset(one), frozenset(other), Diversity(2)) for one, other in ("ab", "ba", "bc", "cb", "ac", "ca")]
     tables = guardian("abc", circle, score(columns))
     assert in_normal_form(tables, circle)
     assert sorted(sorted(table.columns) for table in tables) == [["a"], ["b"], ["c"]]
@@ -90,7 +90,7 @@ def test_the_estimate_is_the_mean_over_all_worlds(problem, seed):
     columns, rules = problem
     for _, tables in decompositions(columns, rules):
         dealt = deal(columns, tables, dict.fromkeys(NAMES, 2), Randomness(seed=seed))
-        estimate = Estimate([each.sheet(columns, str(i)) for i, each in enumerate(dealt)])
+        estimate = JointEstimate([each.sheet(columns, str(i)) for i, each in enumerate(dealt)])
         worlds = people([published(columns, each) for each in dealt])
         for one, other in (("a", "b"), ("c", "d")):
             where = {one: np.array([True, False, False]), other: np.array([False, True, False])}
@@ -104,7 +104,7 @@ def test_probabilities_agree_with_counts(problem):
     columns, rules = problem
     for _, tables in decompositions(columns, rules):
         dealt = deal(columns, tables, dict.fromkeys(NAMES, 2), Randomness(seed=1))
-        estimate = Estimate([each.sheet(columns, str(i)) for i, each in enumerate(dealt)])
+        estimate = JointEstimate([each.sheet(columns, str(i)) for i, each in enumerate(dealt)])
         grid = np.unravel_index(np.arange(3 ** len(NAMES)), [3] * len(NAMES))
         records = {name: codes.astype(np.int64) for name, codes in zip(NAMES, grid, strict=True)}
         shares = np.exp(estimate.log_probability(records))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.schema.estimate import Sheet
+from sfumato.decomposition.estimate import SubTableSheet
 
 NAMES = ("hospital", "age", "gender", "zipcode", "race", "icd9")
 TABLE_1 = [
@@ -22,15 +22,15 @@ PAIRS = {
 """Buckets of Tables 2(a) and 2(b): HIV; diabetes; flu with alcoholism."""
 
 
-def table_2() -> list[Sheet]:
+def table_2() -> list[SubTableSheet]:
     """Buckets of two; 2(c) pairs 111111 asian with 222222 black, both other whites, and both of 333333."""
     buckets = {name: np.array(found) for name, (_, found) in PAIRS.items()}
     sheets = [
-        Sheet.of_rows({name: CODES[name] for name in visible}, buckets[hidden], {hidden: CODES[hidden]}, name=hidden)
+        SubTableSheet.of_rows({name: CODES[name] for name in visible}, buckets[hidden], {hidden: CODES[hidden]}, name=hidden)
         for hidden, (visible, _) in PAIRS.items()
     ]
     visible = {name: CODES[name] for name in ("hospital", "race")}
-    last = Sheet.of_rows(visible, np.array([0, 1, 0, 1, 2, 2]), {"zipcode": CODES["zipcode"]}, name="c")
+    last = SubTableSheet.of_rows(visible, np.array([0, 1, 0, 1, 2, 2]), {"zipcode": CODES["zipcode"]}, name="c")
     return [*sheets, last]
 
 

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.decomposition.estimate import Counted, SubTableSheet
+from sfumato.decomposition.guardian import reach
 from sfumato.errors import ReleaseError
-from sfumato.schema.estimate import Counted, Sheet
-from sfumato.schema.guardian import reach
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,7 +52,7 @@ class Compromised:
     """How many different given tuples were attacked."""
 
 
-def intersect(sheets: Sequence[Sheet], given: Sequence[str], hidden: str) -> Compromised:
+def intersect(sheets: Sequence[SubTableSheet], given: Sequence[str], hidden: str) -> Compromised:
     """Attack the rule given → hidden through all sheets."""
     everything = [sheet.columns for sheet in sheets]
     connected = [sheet for sheet in sheets if sheet.columns & reach({hidden}, everything)]
@@ -68,7 +68,7 @@ def intersect(sheets: Sequence[Sheet], given: Sequence[str], hidden: str) -> Com
     return _certain(_projected(connected, known, hidden), known, hidden, exact=False)
 
 
-def _telling(sheets: list[Sheet], wanted: set[str]) -> list[Sheet]:
+def _telling(sheets: list[SubTableSheet], wanted: set[str]) -> list[SubTableSheet]:
     """Without sheets whose part in the question another sheet shows as exactly: they exclude nothing."""
     kept = list(sheets)
     for sheet in sorted(sheets, key=lambda each: len(each.columns)):
@@ -79,7 +79,7 @@ def _telling(sheets: list[Sheet], wanted: set[str]) -> list[Sheet]:
     return kept
 
 
-def _candidates(sheet: Sheet, place: int) -> pl.DataFrame:
+def _candidates(sheet: SubTableSheet, place: int) -> pl.DataFrame:
     """Rows of a sheet with every hidden value their bucket allows; `row·i` and `entry·i` number rows and entries."""
     import polars as pl
 
@@ -99,7 +99,7 @@ def _certain(cells: pl.DataFrame, known: list[str], hidden: str, *, exact: bool)
     return Compromised(tuple(known), hidden, alone.select([*known, "#value"]).rows(), exact, len(groups))
 
 
-def _ordered(sheets: Sequence[Sheet], first: int = 0) -> list[int]:
+def _ordered(sheets: Sequence[SubTableSheet], first: int = 0) -> list[int]:
     """An order in which every sheet shares a column with an earlier one."""
     order, seen = [first], sheets[first].columns
     while len(order) < len(sheets):
@@ -109,7 +109,7 @@ def _ordered(sheets: Sequence[Sheet], first: int = 0) -> list[int]:
     return order
 
 
-def _joined(sheets: Sequence[Sheet]) -> pl.DataFrame | None:
+def _joined(sheets: Sequence[SubTableSheet]) -> pl.DataFrame | None:
     """All cells, or None when there are too many for integer programs."""
     cells: pl.DataFrame | None = None
     if any(len(marginal.weight) > _EXACT for sheet in sheets for marginal in sheet.marginals()):
@@ -133,7 +133,7 @@ def _join_size(left: pl.DataFrame, right: pl.DataFrame, shared: list[str]) -> in
     return int((counted["len"].cast(int) * counted["len_right"].cast(int)).sum())
 
 
-def _projected(sheets: Sequence[Sheet], known: list[str], hidden: str) -> pl.DataFrame:
+def _projected(sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> pl.DataFrame:
     """Possible combinations of known and hidden columns, for a sample of people: the join of all sheets, keeping what is needed.
 
     The sample is a few values of every known column and keeps all that is possible for people with these values.
@@ -152,14 +152,14 @@ def _projected(sheets: Sequence[Sheet], known: list[str], hidden: str) -> pl.Dat
     return table
 
 
-def _some_values(sheets: Sequence[Sheet], name: str) -> list[int]:
+def _some_values(sheets: Sequence[SubTableSheet], name: str) -> list[int]:
     source = next(part for sheet in sheets for part in sheet.marginals() if name in part.columns)
     values = np.unique(source.columns[name])
     return [int(value) for value in np.random.default_rng(0).permutation(values)[:_VALUES]]
 
 
 def _needed(
-    sheets: Sequence[Sheet], order: list[int], step: int, wanted: set[str], sample: Mapping[str, list[int]]
+    sheets: Sequence[SubTableSheet], order: list[int], step: int, wanted: set[str], sample: Mapping[str, list[int]]
 ) -> pl.DataFrame:
     """A sheet's possibilities, for the sample, in the columns that are wanted or that a later sheet shares."""
     import polars as pl
@@ -179,7 +179,7 @@ def _needed(
     return rows.join(entries, on=sheet.bucket, how="inner").drop(sheet.bucket).unique()
 
 
-def _by_programs(cells: pl.DataFrame, sheets: Sequence[Sheet], known: list[str], hidden: str) -> Compromised:
+def _by_programs(cells: pl.DataFrame, sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> Compromised:
     """Keep the pairs (given, hidden) that occur in some world, then look for given tuples with one value left."""
     pairs = cells.select([*known, hidden]).unique(maintain_order=True).with_row_index("#pair")
     pair = cells.join(pairs, on=[*known, hidden], how="left", maintain_order="left")["#pair"].to_numpy()
@@ -194,7 +194,7 @@ def _by_programs(cells: pl.DataFrame, sheets: Sequence[Sheet], known: list[str],
 class _Worlds:
     """The worlds behind the published tables as integer points of a polytope over the cells."""
 
-    def __init__(self, cells: pl.DataFrame, sheets: Sequence[Sheet], pair: Any, pairs: int) -> None:
+    def __init__(self, cells: pl.DataFrame, sheets: Sequence[SubTableSheet], pair: Any, pairs: int) -> None:
         from scipy import sparse
 
         blocks, totals = [], []

@@ -20,13 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.flip import Flip
+from sfumato.data.arrays import IntArray
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible
 from sfumato.randomness import Randomness
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +33,12 @@ class Planted:
     """A published graph, what the adversary knows, and the truth the experiment keeps to judge by."""
 
     published: Graph
-    flip: Flip
+    flip: EdgeChannel
     ties: NDArray[np.bool_]
-    degrees: Integers
+    degrees: IntArray
     victims: NDArray[np.bool_]
-    true_accounts: Integers
-    true_victims: Integers
+    true_accounts: IntArray
+    true_victims: IntArray
 
     @property
     def accounts(self) -> int:
@@ -47,7 +46,7 @@ class Planted:
 
 
 def plant_and_publish(
-    graph: Graph, flip: Flip, randomness: Randomness, *, accounts: int, victims: int, rho1: int = 3, rho2: int = 1
+    graph: Graph, flip: EdgeChannel, randomness: Randomness, *, accounts: int, victims: int, rho1: int = 3, rho2: int = 1
 ) -> Planted:
     """Plant, rename, flip: what an adversary faces, with the truth beside it."""
     choice = randomness.child("adversary").generator()

@@ -11,7 +11,7 @@ from pydantic import Field
 from sfumato.attacks._planting import Planted, plant_and_publish
 from sfumato.attacks._walking import Found
 from sfumato.attacks.base import Attack
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.io.graph import read_graph
 from sfumato.models._planted import any_bound, path_bound
 from sfumato.randomness import Randomness
@@ -36,17 +36,17 @@ class PlantedAttack(Attack):
 
     def run(self) -> dict[str, Any]:
         graph = read_graph(self.target)
-        flip = Flip(self.mu, self.mu if self.add is None else self.add)
+        flip = EdgeChannel(self.mu, self.mu if self.add is None else self.add)
         found = [self._trial(graph, flip, Randomness(self.seed).child(number)) for number in range(self.trials)]
         return self._figures(found, flip, graph.nodes + self.planted)
 
-    def _trial(self, graph: Any, flip: Flip, randomness: Randomness) -> Found:
+    def _trial(self, graph: Any, flip: EdgeChannel, randomness: Randomness) -> Found:
         world = plant_and_publish(
             graph, flip, randomness, accounts=self.planted, victims=self.victims, rho1=self.rho1, rho2=self.rho2
         )
         return self.search(world)
 
-    def _figures(self, found: list[Found], flip: Flip, nodes: int) -> dict[str, Any]:
+    def _figures(self, found: list[Found], flip: EdgeChannel, nodes: int) -> dict[str, Any]:
         hits = sum(one.accounts for one in found)
         low, high = wilson(hits, len(found))
         return {

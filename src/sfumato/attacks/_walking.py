@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks._planting import Planted
-from sfumato.data.flip import Flip
-
-Integers = NDArray[np.int64]
+from sfumato.data.arrays import IntArray
+from sfumato.data.edge_channel import EdgeChannel
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ def interval_walk_attack(
 
 
 def degree_intervals(
-    degrees: Integers, nodes: int, flip: Flip, width: int | None, confidence: float
-) -> tuple[Integers, Integers]:
+    degrees: IntArray, nodes: int, flip: EdgeChannel, width: int | None, confidence: float
+) -> tuple[IntArray, IntArray]:
     """For each account the published degrees to accept."""
     if width is not None:
         centre = np.rint(degrees * (1 - flip.delete) + (nodes - 1 - degrees) * flip.add).astype(np.int64)
@@ -78,8 +77,8 @@ def _quantiles(first: int, law: NDArray[np.float64], tail: float) -> tuple[int, 
     return first + low, first + min(high, len(law) - 1)
 
 
-def _walk(planted: Planted, low: Integers, high: Integers, errors: int, limit: int) -> Found:
-    from sfumato.kernels.walk_search import walk_search
+def _walk(planted: Planted, low: IntArray, high: IntArray, errors: int, limit: int) -> Found:
+    from sfumato.attacks.kernels.walk_search import walk_search
 
     graph, ties = planted.published, planted.ties
     backwards = _fitting(graph.degrees, low[-1], high[-1]) < _fitting(graph.degrees, low[0], high[0])
@@ -92,18 +91,18 @@ def _walk(planted: Planted, low: Integers, high: Integers, errors: int, limit: i
     return Found(right, victims_found(planted, best) if best is not None else 0.0, len(paths), int(steps), steps >= limit)
 
 
-def _fitting(degrees: Integers, low: int, high: int) -> int:
+def _fitting(degrees: IntArray, low: int, high: int) -> int:
     return int(((degrees >= low) & (degrees <= high)).sum())
 
 
-def likeliest(planted: Planted, paths: Integers) -> Integers | None:
+def likeliest(planted: Planted, paths: IntArray) -> IntArray | None:
     """The path that explains ties and degrees best."""
     if not len(paths):
         return None
     return np.asarray(paths[int(np.argmax([_log_likelihood(planted, path) for path in paths]))])
 
 
-def _log_likelihood(planted: Planted, path: Integers) -> float:
+def _log_likelihood(planted: Planted, path: IntArray) -> float:
     flip, graph = planted.flip, planted.published
     i, j = np.triu_indices(len(path), 1)
     seen, tied = graph.has_edges(path[i], path[j]), planted.ties[i, j]
@@ -115,7 +114,7 @@ def _log_likelihood(planted: Planted, path: Integers) -> float:
     return float(np.log(np.maximum(chance, tiny)).sum() - (off**2).sum() / 2)
 
 
-def victims_found(planted: Planted, accounts: Integers) -> float:
+def victims_found(planted: Planted, accounts: IntArray) -> float:
     """The share of victims for whom the node tied most like them to `accounts` is unique and right."""
     graph = planted.published
     rows = np.zeros((graph.nodes, len(accounts)), dtype=bool)

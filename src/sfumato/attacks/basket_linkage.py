@@ -19,9 +19,9 @@ from sfumato.attacks.base import Attack
 from sfumato.audit.compatible import Compatibility
 from sfumato.audit.readings.baskets import label_codes
 from sfumato.data.baskets import Baskets
-from sfumato.data.published import from_table
+from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
-from sfumato.data.worlds import Worlds
+from sfumato.data.worlds import PublishedBaskets
 from sfumato.errors import PolicyError
 from sfumato.policy.policy import Policy
 from sfumato.release.folder import POLICY, Folder, read_folder
@@ -41,7 +41,7 @@ class BasketLinkage(Attack):
         return play(policy.data.read(self.original), published)
 
 
-def open_baskets(target: str) -> tuple[Folder, Policy, Worlds]:
+def open_baskets(target: str) -> tuple[Folder, Policy, PublishedBaskets]:
     """A release folder of the form baskets, its policy and its records."""
     folder = read_folder(Path(target))
     if folder.form != "baskets":
@@ -50,7 +50,7 @@ def open_baskets(target: str) -> tuple[Folder, Policy, Worlds]:
     return folder, Policy.read(Path(target) / POLICY), from_table(Table(folder.parts["data"].table), separator)
 
 
-def play(original: Baskets, published: Worlds) -> dict[str, Any]:
+def play(original: Baskets, published: PublishedBaskets) -> dict[str, Any]:
     """What the outsider gets."""
     known = Compatibility.of(original, published)
     candidates = known.candidates()[known.person]

@@ -17,13 +17,13 @@ from pydantic import Field
 from sfumato.attacks._intersecting import Compromised, intersect
 from sfumato.attacks.base import Attack
 from sfumato.data.table import Table
+from sfumato.decomposition.privacy_rules import listed, split_arrow
+from sfumato.decomposition.published_subtables import PublishedSubTables, read_tables
 from sfumato.errors import PolicyError
 from sfumato.io.files import read_file
 from sfumato.policy.policy import Policy
-from sfumato.policy.privacy_rules import rules_of_claim
+from sfumato.policy.privacy import rules_of_claim
 from sfumato.release.folder import MANIFEST, POLICY, read_folder
-from sfumato.schema.published import Tables, read_tables
-from sfumato.schema.rules import listed, split_arrow
 
 
 class IntersectionAttack(Attack):
@@ -60,7 +60,7 @@ class IntersectionAttack(Attack):
         rules = [each for claim in policy.claims for each in rules_of_claim(claim)]
         return [(sorted(each.given), hidden) for each in rules for hidden in sorted(each.hide)]
 
-    def _figures(self, found: Compromised, tables: Tables) -> dict[str, Any]:
+    def _figures(self, found: Compromised, tables: PublishedSubTables) -> dict[str, Any]:
         figures: dict[str, Any] = {"attacked": found.attacked, "compromised": len(found.tuples)}
         if self.show:
             names = (*found.given, found.hidden)

@@ -26,6 +26,4 @@ class IntervalWalk(PlantedAttack):
     limit: int = Field(default=400_000_000, ge=1, description="nodes to look at before giving up")
 
     def search(self, planted: Planted) -> Found:
-        return interval_walk_attack(
-            planted, width=self.width, confidence=self.confidence, errors=self.errors, limit=self.limit
-        )
+        return interval_walk_attack(planted, width=self.width, confidence=self.confidence, errors=self.errors, limit=self.limit)

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.base import Attack
-from sfumato.audit.together import Step, timeline
+from sfumato.audit.sequence_claims import Step, timeline
 from sfumato.data.linkage import Linkage
 from sfumato.errors import LedgerError
 from sfumato.ledger import Ledger

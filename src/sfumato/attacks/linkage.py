@@ -17,12 +17,11 @@ from pydantic import Field
 
 from sfumato.attacks.base import Attack
 from sfumato.audit.cover import allowed
+from sfumato.data.arrays import BoolArray, FloatArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import FloatArray
 from sfumato.data.table import Table
 from sfumato.errors import PolicyError
-from sfumato.models.base import BoolArray
-from sfumato.policy.domains import domain_of
+from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.release.folder import POLICY, read_folder
 
@@ -55,7 +54,9 @@ def play(published: Table, original: Table, policy: Policy) -> dict[str, Any]:
     people = group([original.text(name).codes for name in names], rows=original.rows)
     rows = group([published.text(name).codes for name in names], rows=published.rows)
     may = [
-        allowed(published.text(name), original.text(name), domain_of(policy, name, original.text(name).labels), bounded=False)
+        allowed(
+            published.text(name), original.text(name), generalization_of(policy, name, original.text(name).labels), bounded=False
+        )
         for name in names
     ]
     spread = {name: _per_class(published, rows, name) for name in policy.sensitive}

@@ -22,14 +22,14 @@ from sfumato.attacks.basket_linkage import open_baskets
 from sfumato.audit.compatible import on_one_universe
 from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
-from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import PolicyError
-from sfumato.methods._nonreciprocal.needs import Needs
-from sfumato.methods._nonreciprocal.orders import ORDERS
-from sfumato.methods._nonreciprocal.rings import members
-from sfumato.methods._nonreciprocal.shifts import spaced
-from sfumato.methods._nonreciprocal.voting import vote
-from sfumato.methods.nonreciprocal import Nonreciprocal
+from sfumato.methods.baskets.needs import Needs
+from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
+from sfumato.methods.baskets.orders import ORDERS
+from sfumato.methods.baskets.rings import members
+from sfumato.methods.baskets.shifts import spaced
+from sfumato.methods.baskets.voting import vote
 
 
 class ReExecution(Attack):
@@ -53,7 +53,7 @@ class ReExecution(Attack):
         return play(policy.data.read(self.original), published, method.order, int(folder.public["degree"]), balance)
 
 
-def play(original: Baskets, published: Worlds, order_name: str, degree: int, balance: float = 0.0) -> dict[str, Any]:
+def play(original: Baskets, published: PublishedBaskets, order_name: str, degree: int, balance: float = 0.0) -> dict[str, Any]:
     """What the outsider gets from a label-blind ring."""
     sets, worlds = on_one_universe(original, published)
     order = ORDERS[order_name](original.sets, degree)
@@ -73,7 +73,7 @@ def play(original: Baskets, published: Worlds, order_name: str, degree: int, bal
 
 
 def places(
-    sets: Sets, published: Worlds, order: NDArray[np.int64], degree: int, balance: float = 0.0
+    sets: Sets, published: PublishedBaskets, order: NDArray[np.int64], degree: int, balance: float = 0.0
 ) -> NDArray[np.int64]:
     """For each place of the ring a published row with the content that belongs there; −1 where there is none."""
     votes = vote(sets, order[members(len(sets), degree)].astype(np.int32), balance)
@@ -115,9 +115,7 @@ def _suspects(shown: NDArray[np.object_], place: int, degree: int) -> list[str]:
     return sorted(around)
 
 
-def turns_that_reproduce(
-    pool: NDArray[np.int64], ring: NDArray[np.int64], shown: NDArray[np.int64], different: int
-) -> list[int]:
+def turns_that_reproduce(pool: NDArray[np.int64], ring: NDArray[np.int64], shown: NDArray[np.int64], different: int) -> list[int]:
     """Turns r for which re-running the arrangement with the labels that r implies gives the same ring.
 
     `pool` are the ring's records in the label-blind order, `ring` their places as arranged, `shown` the labels by place.

@@ -29,12 +29,10 @@ from pydantic import Field
 from sfumato.attacks._planting import Planted
 from sfumato.attacks._trials import PlantedAttack
 from sfumato.attacks._walking import Found, victims_found
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import Pattern
+from sfumato.data.pattern import TiePattern
 from sfumato.metrics.pattern_counts import PatternCounts
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _TINY = 1e-12
 
@@ -53,7 +51,7 @@ class Structural(PlantedAttack):
 
 def structural_attack(planted: Planted, *, beam: int = 50_000, anchors: int = 3) -> Found:
     """The likeliest placement a beam of `beam` guesses finds."""
-    from sfumato.kernels.beam_growth import grow
+    from sfumato.attacks.kernels.beam_growth import grow
 
     graph = planted.published
     order = growth_order(planted.ties)
@@ -73,7 +71,7 @@ def structural_attack(planted: Planted, *, beam: int = 50_000, anchors: int = 3)
     return _judged(planted, order, guesses[int(np.argmax(scores))], len(guesses), steps)
 
 
-def growth_order(ties: NDArray[np.bool_]) -> Integers:
+def growth_order(ties: NDArray[np.bool_]) -> IntArray:
     """Start with the most tied account; then always the one with most ties to those before it."""
     order = [int(np.argmax(ties.sum(axis=1)))]
     while len(order) < len(ties):
@@ -83,7 +81,7 @@ def growth_order(ties: NDArray[np.bool_]) -> Integers:
     return np.array(order)
 
 
-def _pair_ratios(planted: Planted) -> Floats:
+def _pair_ratios(planted: Planted) -> FloatArray:
     flip, density = planted.flip, _background(planted.published)
     ratios = np.array(
         [[(1 - flip.add) / (1 - density), flip.add / density], [flip.delete / (1 - density), (1 - flip.delete) / density]]
@@ -94,11 +92,11 @@ def _pair_ratios(planted: Planted) -> Floats:
 def _background(graph: Graph) -> float:
     """The chance that two nodes with a common neighbour are joined: people cluster, so density alone would favour any clique."""
     counts = PatternCounts(graph)
-    wedges, triangles = (counts.copies(Pattern.named(name)) for name in ("wedge", "triangle"))
+    wedges, triangles = (counts.copies(TiePattern.named(name)) for name in ("wedge", "triangle"))
     return max(float(3 * triangles / wedges) if wedges else 0.0, graph.density, _TINY)
 
 
-def _degree_ratios(planted: Planted) -> Floats:
+def _degree_ratios(planted: Planted) -> FloatArray:
     """For each account and each degree: ln Pr(degree | account) − ln share of nodes with about that degree."""
     graph = planted.published
     top = int(graph.degrees.max(initial=0)) + 1
@@ -114,7 +112,7 @@ def _degree_ratios(planted: Planted) -> Floats:
     return ratios - np.log(background)
 
 
-def _pairs(planted: Planted, order: Integers, by_degree: Floats, beam: int) -> tuple[NDArray[np.int32], Floats]:
+def _pairs(planted: Planted, order: IntArray, by_degree: FloatArray, beam: int) -> tuple[NDArray[np.int32], FloatArray]:
     """Every joined pair, both ways round, scored by its degrees."""
     low, high = planted.published.edges()
     first, second = np.concatenate([low, high]), np.concatenate([high, low])
@@ -124,13 +122,13 @@ def _pairs(planted: Planted, order: Integers, by_degree: Floats, beam: int) -> t
     return np.column_stack([first[best], second[best]]).astype(np.int32), scores[best]
 
 
-def _largest(scores: Floats, count: int) -> Integers:
+def _largest(scores: FloatArray, count: int) -> IntArray:
     if len(scores) <= count:
         return np.arange(len(scores))
     return np.argpartition(scores, len(scores) - count)[len(scores) - count :]
 
 
-def _judged(planted: Planted, order: Integers, guess: NDArray[np.int32], kept: int, steps: int) -> Found:
+def _judged(planted: Planted, order: IntArray, guess: NDArray[np.int32], kept: int, steps: int) -> Found:
     accounts = np.empty(planted.accounts, dtype=np.int64)
     accounts[order] = guess
     right = bool((accounts == planted.true_accounts).all())

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
 
 _SLICE = 2_000_000
 

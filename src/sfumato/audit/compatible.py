@@ -13,7 +13,7 @@ Cost
 
 >>> from sfumato.data.baskets import Baskets
 >>> people = Baskets.of([["jogging", "swimming"], ["jogging", "soccer", "swimming"], ["tennis"]])
->>> Compatibility.of(people, Worlds.of([["jogging", "swimming"]], [["tennis", "soccer"]], [1])).candidates().tolist()
+>>> Compatibility.of(people, PublishedBaskets.of([["jogging", "swimming"]], [["tennis", "soccer"]], [1])).candidates().tolist()
 [1, 1, 0]
 """
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
-from sfumato.data.worlds import Worlds
+from sfumato.data.worlds import PublishedBaskets
 
 _BITS = 20
 _ENTRIES = 20_000_000
@@ -48,7 +48,7 @@ class Compatibility:
     """The kind of each published row."""
 
     @classmethod
-    def of(cls, original: Baskets, published: Worlds) -> Compatibility:
+    def of(cls, original: Baskets, published: PublishedBaskets) -> Compatibility:
         """Every compatible pair."""
         sets, worlds = on_one_universe(original, published)
         first_person, person = sets.classes()
@@ -77,7 +77,7 @@ class Compatibility:
         return mixed
 
 
-def on_one_universe(original: Baskets, published: Worlds) -> tuple[Sets, Worlds]:
+def on_one_universe(original: Baskets, published: PublishedBaskets) -> tuple[Sets, PublishedBaskets]:
     """Both sides over the union of their items."""
     names = tuple(dict.fromkeys([*original.names, *published.names]))
     place = {name: index for index, name in enumerate(names)}
@@ -86,11 +86,11 @@ def on_one_universe(original: Baskets, published: Worlds) -> tuple[Sets, Worlds]
     def recoded(sets: Sets) -> Sets:
         return sets.renamed(moved, len(names)) if len(moved) else sets
 
-    worlds = Worlds(recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels)
+    worlds = PublishedBaskets(recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels)
     return Sets(original.sets.starts, original.sets.items, len(names)), worlds
 
 
-def _row_kinds(worlds: Worlds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _row_kinds(worlds: PublishedBaskets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     base, doubt = worlds.base.classes()[1], worlds.doubt.classes()[1]
     keys = np.stack([base, doubt, worlds.threshold], axis=1)
     _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -107,7 +107,7 @@ class _Rows:
     threshold: NDArray[np.int64]
 
 
-def _weighed(worlds: Worlds) -> _Rows:
+def _weighed(worlds: PublishedBaskets) -> _Rows:
     """Items of sure weigh 1, of base and doubt K, of doubt alone K²."""
     from scipy.sparse import csr_matrix
 
@@ -119,15 +119,20 @@ def _weighed(worlds: Worlds) -> _Rows:
     return _Rows(csr_matrix(weights, shape=shape), worlds.base.sizes - kept, kept, worlds.threshold)
 
 
-def fits(total: NDArray[np.int64], size: NDArray[np.int64], sure: NDArray[np.int64], kept: NDArray[np.int64],
-         threshold: NDArray[np.int64]) -> NDArray[np.bool_]:
+def fits(
+    total: NDArray[np.int64],
+    size: NDArray[np.int64],
+    sure: NDArray[np.int64],
+    kept: NDArray[np.int64],
+    threshold: NDArray[np.int64],
+) -> NDArray[np.bool_]:
     """The test itself, on A + K·E + K²·F."""
     mask = (1 << _BITS) - 1
     a, e, f = total & mask, total >> _BITS & mask, total >> 2 * _BITS
     return np.asarray((a == sure) & (a + e + f == size) & (f + kept - e <= threshold))
 
 
-def _pairs(sets: Sets, worlds: Worlds) -> Any:
+def _pairs(sets: Sets, worlds: PublishedBaskets) -> Any:
     """First the rows that may hold a person's rarest items, then the test itself on those only."""
     from scipy.sparse import csr_matrix, vstack
 
@@ -189,7 +194,9 @@ def _blocks(sets: Sets, support: NDArray[np.int64]) -> Iterator[tuple[int, int]]
         first = last
 
 
-def edge_fits(original: Baskets, published: Worlds, people: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def edge_fits(
+    original: Baskets, published: PublishedBaskets, people: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """For given pairs of a record and a published row: compatible or not; without looking at any other pair."""
     sets, worlds = on_one_universe(original, published)
     verdict, by_row = np.empty(len(people), dtype=bool), np.argsort(rows, kind="stable")

@@ -14,26 +14,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.data.arrays import BoolArray, CodeArray, IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import Domain, IntArray
-from sfumato.data.table import Table, Text
-from sfumato.models.base import BoolArray
+from sfumato.data.generalization import Generalization
+from sfumato.data.table import Table, TextColumn
 
 PAIRS = 400_000_000
 _CHUNK = 8_000_000
 _LARGE = 50_000
 _NONE = np.zeros(0, dtype=np.int64)
 
-Codes = NDArray[np.int32]
-
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of the matching: rows as codes per recoded column, and as one number over the exact columns."""
 
-    recoded: tuple[Codes, ...]
+    recoded: tuple[CodeArray, ...]
     exact: IntArray
 
 
@@ -61,7 +58,7 @@ def sides(published: Table, original: Table, recoded: Sequence[str], same: Seque
     )
 
 
-def allowed(label: Text, value: Text, domain: Domain, *, bounded: bool) -> BoolArray:
+def allowed(label: TextColumn, value: TextColumn, domain: Generalization, *, bounded: bool) -> BoolArray:
     """Matrix label × value: may this label stand for this value (within its ceiling, when `bounded`)?"""
     spans = [domain.interval(text) or (0, 0) for text in label.labels]
     lo, hi = np.array([span[0] for span in spans]), np.array([span[1] for span in spans])
@@ -138,7 +135,7 @@ def _pairs(
 
 
 def _block(
-    component: _Components, i: int, mine: list[Codes], theirs: list[Codes], may: Sequence[BoolArray]
+    component: _Components, i: int, mine: list[CodeArray], theirs: list[CodeArray], may: Sequence[BoolArray]
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Pairs inside one large component, from boolean matrices of bounded size."""
     a, b = component.members(i)

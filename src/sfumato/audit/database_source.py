@@ -26,10 +26,10 @@ from sfumato.audit.databases import Seen
 from sfumato.audit.evidence import Evidence
 from sfumato.data.database import Database, Schema
 from sfumato.errors import DataError
-from sfumato.policy.bound import Bound
+from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import columns_of
-from sfumato.policy.rules.tree import Column, Localities
+from sfumato.policy.rules.tree import ColumnValue, Localities
 from sfumato.release.release import Part
 
 _PERSONAL = re.compile(
@@ -88,7 +88,7 @@ def require_sound(policy: Policy, database: Database) -> None:
     seen = source_seen(policy, database)
     free = set(seen.bound.free)
     for constraint in seen.bound.constraints:
-        if constraint.rule is None or any(Column(name, constraint.table) in free for name in constraint.columns):
+        if constraint.rule is None or any(ColumnValue(name, constraint.table) in free for name in constraint.columns):
             continue
         count = breaks(seen, constraint)
         if count:
@@ -141,23 +141,23 @@ def looks_personal(name: str) -> bool:
     return bool(_PERSONAL.search(plain)) and not re.search(r"_?(id|count|type|flag)$", plain, re.IGNORECASE)
 
 
-def _plain_columns(bound: Bound) -> Iterator[Warning]:
+def _plain_columns(bound: BoundPolicy) -> Iterator[Warning]:
     spoken = {*bound.declared, *bound.changed}
     for name, column in bound.columns.items():
         if column not in spoken and looks_personal(column.name):
             yield Warning(f"plain-column:{name}", f"'{name}' looks personal and is published as it is")
 
 
-def _unread(bound: Bound) -> Iterator[Warning]:
+def _unread(bound: BoundPolicy) -> Iterator[Warning]:
     new = set(bound.changed)
     for constraint in bound.constraints:
         unread = constraint.kind == "check" and constraint.rule is None
-        if unread and any(Column(name, constraint.table) in new for name in constraint.columns):
+        if unread and any(ColumnValue(name, constraint.table) in new for name in constraint.columns):
             text = f"{constraint.identifier} mentions replaced columns but cannot be read; the target may refuse the rows"
             yield Warning(f"unread-check:{constraint.identifier.removeprefix('check:')}", text)
 
 
-def _tied(bound: Bound) -> Iterator[Warning]:
+def _tied(bound: BoundPolicy) -> Iterator[Warning]:
     for column in sorted(bound_by_rules(bound), key=str):
         yield Warning(f"bound-column:{column}", f"rules tie '{column}' to original or kept values; some may stay the same")
 

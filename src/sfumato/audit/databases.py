@@ -12,20 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.rules import Judge
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.database import Database, Schema
 from sfumato.data.schema_json import schema_from
-from sfumato.data.table import Table, Text
+from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
-from sfumato.policy.bound import Bound
-from sfumato.policy.rules import Rule
-from sfumato.policy.rules.tree import Aggregate, Column, References, Unique
-
-Labels = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from sfumato.policy.bound_policy import BoundPolicy
+from sfumato.policy.rules import IntegrityRule
+from sfumato.policy.rules.tree import Aggregate, ColumnValue, References, Unique
 
 
 class Seen:
@@ -43,10 +40,10 @@ class Seen:
         return schema_from(self.evidence.public.get("schema"))
 
     @cached_property
-    def bound(self) -> Bound:
-        return Bound(self.evidence.policy, self.schema)
+    def bound(self) -> BoundPolicy:
+        return BoundPolicy(self.evidence.policy, self.schema)
 
-    def column(self, column: Column) -> pa.ChunkedArray:
+    def column(self, column: ColumnValue) -> pa.ChunkedArray:
         if column.table not in self.tables:
             raise DataError(f"table '{column.table}' is missing")
         return self.tables[column.table].column(column.name)
@@ -58,14 +55,14 @@ class Seen:
         """Whether the original row behind every published row is known."""
         return isinstance(self.evidence.original, Database) and self.evidence.behind is not None
 
-    def original(self, column: Column) -> pa.ChunkedArray:
+    def original(self, column: ColumnValue) -> pa.ChunkedArray:
         """The original values behind the published rows, in their order."""
         assert self.evidence.behind is not None
         part = next(part for part, table in self.names.items() if table == column.table)
         table: Table = self.evidence.original.tables[column.table]
         return table.column(column.name).take(pa.array(self.evidence.behind[part]))
 
-    def judge(self, rule: Rule) -> int:
+    def judge(self, rule: IntegrityRule) -> int:
         """How often a rule is broken; keys and references leave nulls out, as a database does."""
         if isinstance(rule.body, References):
             return dangling([self.column(c) for c in rule.body.child], [self.column(c) for c in rule.body.parent])
@@ -80,21 +77,21 @@ class Seen:
             before = {name: _Columns(table.names, partial(self._old_text, name, moved)) for name, table in self.tables.items()}
         return Judge(now, before, _ordered(self.bound, rule)).broken(rule)
 
-    def _old_text(self, table: str, moved: Set[Column], name: str) -> Text:
+    def _old_text(self, table: str, moved: Set[ColumnValue], name: str) -> TextColumn:
         """An original column; groups by a linked column are met under their new names: one map renames them all."""
-        column = Column(name, table)
+        column = ColumnValue(name, table)
         if column in moved:
             return self.tables[table].text(name)
         return Table(pa.table({name: self.original(column)})).text(name)
 
 
-class _Columns(Mapping[str, Text]):
+class _Columns(Mapping[str, TextColumn]):
     """The columns of a table, read when a rule asks for one."""
 
-    def __init__(self, names: list[str], read: Callable[[str], Text]) -> None:
+    def __init__(self, names: list[str], read: Callable[[str], TextColumn]) -> None:
         self.names, self.read = names, read
 
-    def __getitem__(self, name: str) -> Text:
+    def __getitem__(self, name: str) -> TextColumn:
         if name not in self.names:
             raise KeyError(name)
         return self.read(name)
@@ -106,13 +103,13 @@ class _Columns(Mapping[str, Text]):
         return len(self.names)
 
 
-def _ordered(bound: Bound, rule: Rule) -> list[Any]:
+def _ordered(bound: BoundPolicy, rule: IntegrityRule) -> list[Any]:
     """References first whose key the rule groups by: two tables may refer to each other more than once."""
     groups = {node.by for node in rule.body.walk() if isinstance(node, Aggregate)}
     return sorted(bound.references, key=lambda reference: reference.child not in groups)
 
 
-def labels(*sides: Sequence[pa.ChunkedArray]) -> tuple[list[Labels], list[Mask]]:
+def labels(*sides: Sequence[pa.ChunkedArray]) -> tuple[list[IntArray], list[BoolArray]]:
     """Equal combinations get equal numbers across all sides; and where a part of a combination is null."""
     counts = [len(side[0]) for side in sides]
     number = np.zeros(sum(counts), dtype=np.int64)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table
-from sfumato.history.chapters import History
+from sfumato.decomposition.published_subtables import PublishedSubTables, read_tables
+from sfumato.history.past_releases import History
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Records
 from sfumato.release.release import Part
-from sfumato.schema.published import Tables, read_tables
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Evidence:
         return {name: Table(part.table) for name, part in self.parts.items()}
 
     @cached_property
-    def sub_tables(self) -> Tables:
+    def sub_tables(self) -> PublishedSubTables:
         """The parts of a release of several tables, in common codes."""
         return read_tables(self.tables)
 

@@ -28,7 +28,7 @@ _MOST_SETS = 2_000_000
 
 
 @dataclass(slots=True, eq=False)
-class _Search:
+class _CoverSearch:
     """Everything the recursion shares: people's sets, what each published row may contain, and the least found so far."""
 
     people: Sets
@@ -42,17 +42,15 @@ class _Search:
 def fewest_fits(people: Sets, base: Sets, doubt: Sets, threshold: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     """For each person: the fewest published rows that fit some of their item sets of size at most m."""
     width = people.width
-    may = Sets.from_flat(
-        np.concatenate([base.owners, doubt.owners]), np.concatenate([base.items, doubt.items]), len(base), width
-    )
+    may = Sets.from_flat(np.concatenate([base.owners, doubt.owners]), np.concatenate([base.items, doubt.items]), len(base), width)
     inside = np.isin(may.owners * width + may.items, base.owners * width + base.items, assume_unique=True)
-    search = _Search(people, may, (~inside).astype(np.int64), np.full(len(people), len(base), dtype=np.int64))
+    search = _CoverSearch(people, may, (~inside).astype(np.int64), np.full(len(people), len(base), dtype=np.int64))
     _extend(search, np.arange(len(people)), np.arange(len(base)), threshold.copy(), -1, m)
     return search.least
 
 
 def _extend(
-    search: _Search, who: NDArray[np.int64], rows: NDArray[np.int64], slack: NDArray[np.int64], last: int, left: int
+    search: _CoverSearch, who: NDArray[np.int64], rows: NDArray[np.int64], slack: NDArray[np.int64], last: int, left: int
 ) -> None:
     """Try every further item beyond `last` that some of `who` have; `slack` is how many additions each row still allows."""
     owner, item = _entries(search.people, who)

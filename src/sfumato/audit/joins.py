@@ -1,7 +1,7 @@
 """The joins of a sequence of releases: which rows of different releases may belong to one person.
 
 Guarantee
-    full ⊆ kernel ⊆ match. For two releases the kernel *is* the full join. For three and more only `sfumato.audit.exact` decides
+    full ⊆ kernel ⊆ match. For two releases the kernel *is* the full join. For three and more only `full_match_join` decides
     the full join; a level measured on the kernel or the match join flatters.
 
 Paper: [sequential Def. 3.3, 3.4, 3.7, 3.8, Alg. 1, 2]
@@ -27,9 +27,9 @@ from itertools import combinations
 import numpy as np
 
 from sfumato.audit.boxes import meeting
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
-from sfumato.data.sequence import BoolArray, ReleaseSequence
+from sfumato.data.sequence import ReleaseSequence
 from sfumato.errors import DataError
 
 

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.rules import Judge, coded
-from sfumato.data.table import Text
-from sfumato.policy.replacements import Domain, Ordered, Values
-from sfumato.policy.rules import Rule, columns_of, conjuncts, linear_comparison
+from sfumato.data.arrays import FloatArray
+from sfumato.data.table import TextColumn
+from sfumato.policy.replacements import Ordered, ValueDomain, Values
+from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts, linear_comparison
 from sfumato.policy.rules.tree import Aggregate, Cell, Compare, Condition, Localities, Statement
 
 _MOST = 2_000_000
 _LONGEST = 1 << 25
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Joined:
         return patterns or any(c.original for node in (*self.conditions, *self.whole) for c in columns_of(node))
 
 
-def part_of(column: str, replaced: tuple[str, ...], rules: list[Rule]) -> Joined:
+def part_of(column: str, replaced: tuple[str, ...], rules: list[IntegrityRule]) -> Joined:
     """The part that a replaced column belongs to."""
     clauses = [clause for rule in rules for clause in conjuncts(rule.body)]
     inside = {column}
@@ -75,30 +75,30 @@ def part_of(column: str, replaced: tuple[str, ...], rules: list[Rule]) -> Joined
     return Joined(tuple(c for c in replaced if c in inside), tuple(single), tuple(c for c in own if c not in single))
 
 
-def legal_records(part: Joined, domains: dict[str, Domain], context: dict[str, str]) -> dict[str, Text] | None:
+def legal_records(part: Joined, domains: dict[str, ValueDomain], context: dict[str, str]) -> dict[str, TextColumn] | None:
     """Every combination of the part's columns that its conditions allow in a context, or None when there are too many to try."""
     labels = {name: _values(domains[name]) for name in part.columns}
     sizes = [0 if values is None else len(values) for values in labels.values()]
     if 0 in sizes or float(np.prod(np.array(sizes, dtype=float))) > _MOST:
         return None
     grid = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1)
-    table = {name: Text(codes, tuple(labels[name] or ())) for name, codes in zip(part.columns, grid, strict=True)}
+    table = {name: TextColumn(codes, tuple(labels[name] or ())) for name, codes in zip(part.columns, grid, strict=True)}
     rows = grid.shape[1]
-    table |= {name: Text(np.zeros(rows, dtype=np.int32), (value,)) for name, value in context.items()}
+    table |= {name: TextColumn(np.zeros(rows, dtype=np.int32), (value,)) for name, value in context.items()}
     judge = Judge({None: table})
     keep = np.ones(rows, dtype=bool)
     for condition in part.conditions:
         keep &= ~np.broadcast_to(judge.verdict(condition, None).false, (rows,))
-    return {name: Text(table[name].codes[keep], table[name].labels) for name in part.columns}
+    return {name: TextColumn(table[name].codes[keep], table[name].labels) for name in part.columns}
 
 
-def _values(domain: Domain) -> tuple[str, ...] | None:
+def _values(domain: ValueDomain) -> tuple[str, ...] | None:
     if isinstance(domain, Ordered) and domain.size <= _MOST:
         return tuple(domain.text(level) for level in range(domain.low, domain.high + 1))
     return domain.values if isinstance(domain, Values) else None
 
 
-def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, Text]) -> list[NDArray[np.int64]] | None:
+def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, TextColumn]) -> list[NDArray[np.int64]] | None:
     """What each record adds to every fixed total, in whole numbers; None when a clause is no fixed total."""
     found = []
     rows = len(coded(next(iter(table.values()))).codes)
@@ -135,7 +135,7 @@ def _whole(values: NDArray[np.object_]) -> NDArray[np.int64]:
     return np.array([int(value * denominator) for value in values], dtype=np.int64)
 
 
-def shares(own: list[NDArray[np.int64]], counts: list[int], total: int) -> list[Floats] | None:
+def shares(own: list[NDArray[np.int64]], counts: list[int], total: int) -> list[FloatArray] | None:
     """For each class the probability of every legal record of one of its people, given the total over everybody.
 
     `own[c]` are the contributions of class c's legal records, `counts[c]` how many people it has. P(record) is proportional to

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sfumato.audit.boxes import contained
-from sfumato.data.domain import IntArray
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.sequence import BoolArray, Boxes, ReleaseSequence
+from sfumato.data.sequence import Boxes, ReleaseSequence
 
 _SLICE = 2_000_000
 _SAFE = 1 << 62

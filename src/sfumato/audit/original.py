@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.audit.rules import Judge
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like
 from sfumato.policy.rules.tree import Localities, References
@@ -16,7 +16,7 @@ def in_original(policy: Policy, data: Table) -> list[str]:
     columns = {name: data.text(name) for name in data.names}
     judge = Judge({None: columns}, {None: columns})
     found = []
-    for rule in rules_of(policy):
+    for rule in integrity_rules(policy):
         if isinstance(rule.body, (Localities, References)):
             continue
         try:

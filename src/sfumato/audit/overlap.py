@@ -12,7 +12,7 @@ Notation
 Cost
     Rows looked at x all rows, in blocks of bounded memory.
 
->>> worlds = Worlds.of([["a"], ["a", "b"], ["c"]], [["b"], [], []], [1, 0, 0])
+>>> worlds = PublishedBaskets.of([["a"], ["a", "b"], ["c"]], [["b"], [], []], [1, 0, 0])
 >>> overlaps(worlds, np.array([0, 2])).toarray().tolist()
 [[True, True, False], [False, False, True]]
 """
@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.worlds import Worlds
+from sfumato.data.worlds import PublishedBaskets
 
 _ENTRIES = 4_000_000
 _BITS = 20
 
 
-def overlaps(worlds: Worlds, rows: NDArray[np.int64]) -> Any:
+def overlaps(worlds: PublishedBaskets, rows: NDArray[np.int64]) -> Any:
     """Sparse matrix, the given rows x all rows: true where they have a possible world in common."""
     from scipy.sparse import csr_matrix, vstack
 
@@ -46,7 +46,7 @@ def overlaps(worlds: Worlds, rows: NDArray[np.int64]) -> Any:
     return vstack(blocks).tocsr()
 
 
-def _kinds_of_item(worlds: Worlds) -> tuple[Any, Any, Any]:
+def _kinds_of_item(worlds: PublishedBaskets) -> tuple[Any, Any, Any]:
     base, doubt = worlds.base.matrix().astype(np.int64), worlds.doubt.matrix().astype(np.int64)
     both = base.multiply(doubt).tocsr()
     return (base - both).tocsr(), both, (doubt - both).tocsr()

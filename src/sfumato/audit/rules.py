@@ -30,10 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.arrays import BoolArray
 from sfumato.data.moments import moment
-from sfumato.data.table import Text
+from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
-from sfumato.policy.rules import Rule, columns_of, conjuncts
+from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts
 from sfumato.policy.rules.tree import (
     Aggregate,
     All,
@@ -41,7 +42,7 @@ from sfumato.policy.rules.tree import (
     Arithmetic,
     AtLeast,
     Cell,
-    Column,
+    ColumnValue,
     Compare,
     Condition,
     Date,
@@ -59,10 +60,9 @@ from sfumato.policy.rules.tree import (
     Statement,
     Unique,
 )
-from sfumato.policy.rules.tree import Text as Quoted
+from sfumato.policy.rules.tree import TextConstant as Quoted
 
-Mask = NDArray[np.bool_]
-Cells = Sequence[str] | Text
+Cells = Sequence[str] | TextColumn
 """A column: its texts, or codes into its distinct texts."""
 Tables = Mapping[str | None, Mapping[str, Cells]]
 
@@ -73,15 +73,15 @@ class Value:
 
     parts: NDArray[Any]
     denominator: int
-    missing: Mask
+    missing: BoolArray
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RuleVerdict:
     """Where a condition is true and where it is false."""
 
-    true: Mask
-    false: Mask
+    true: BoolArray
+    false: BoolArray
 
 
 class Judge:
@@ -91,9 +91,9 @@ class Judge:
         self.tables = tables
         self.originals = originals or {}
         self.references = list(references)
-        self._read: dict[Column, Value] = {}
+        self._read: dict[ColumnValue, Value] = {}
 
-    def broken(self, rule: Rule) -> int:
+    def broken(self, rule: IntegrityRule) -> int:
         """The number of records (or groups, or combinations) that break the rule; 0 when it holds."""
         return sum(self._clause(part) for part in conjuncts(rule.body))
 
@@ -108,9 +108,9 @@ class Judge:
             return self._groups(part, np.broadcast_to(false, (self._rows(frame),)), frame)
         return int(false.sum())
 
-    def _groups(self, part: Condition, false: Mask, frame: str | None) -> int:
+    def _groups(self, part: Condition, false: BoolArray, frame: str | None) -> int:
         keys = next(node.by for node in part.walk() if isinstance(node, Aggregate) and node.by)
-        labels = self._labels(tuple(Column(k.name, k.table) for k in keys))
+        labels = self._labels(tuple(ColumnValue(k.name, k.table) for k in keys))
         return len(np.unique(labels[false]))
 
     def _rows(self, frame: str | None, original: bool = False) -> int:
@@ -125,12 +125,12 @@ class Judge:
 
     # ---- conditions --------------------------------------------------------------------------------------------------
 
-    def verdict(self, node: Condition, frame: str | None) -> Verdict:
+    def verdict(self, node: Condition, frame: str | None) -> RuleVerdict:
         if isinstance(node, (All, Any_)):
             return self._joined(node, frame)
         if isinstance(node, Not):
             inner = self.verdict(node.part, frame)
-            return Verdict(inner.false, inner.true)
+            return RuleVerdict(inner.false, inner.true)
         if isinstance(node, Implies):
             return self._joined(Any_((Not(node.condition), node.consequence)), frame)
         if isinstance(node, Membership):
@@ -139,18 +139,18 @@ class Judge:
             value = self._text(node.value, frame)
             pattern = re.compile(node.pattern, re.ASCII)
             hit = np.fromiter((pattern.fullmatch(cell) is not None for cell in value.parts), bool, len(value.parts))
-            return Verdict(hit & ~value.missing, ~hit & ~value.missing)
+            return RuleVerdict(hit & ~value.missing, ~hit & ~value.missing)
         assert isinstance(node, Compare)
         return self._compare(node, frame)
 
-    def _joined(self, node: All | Any_, frame: str | None) -> Verdict:
+    def _joined(self, node: All | Any_, frame: str | None) -> RuleVerdict:
         found = [self.verdict(part, frame) for part in node.parts]
         true, false = [f.true for f in found], [f.false for f in found]
         if isinstance(node, All):
-            return Verdict(_fold(np.logical_and, true), _fold(np.logical_or, false))
-        return Verdict(_fold(np.logical_or, true), _fold(np.logical_and, false))
+            return RuleVerdict(_fold(np.logical_and, true), _fold(np.logical_or, false))
+        return RuleVerdict(_fold(np.logical_or, true), _fold(np.logical_and, false))
 
-    def _compare(self, node: Compare, frame: str | None) -> Verdict:
+    def _compare(self, node: Compare, frame: str | None) -> RuleVerdict:
         if isinstance(node.left, Quoted) or isinstance(node.right, Quoted):  # quoted constants are compared as texts
             left, right = self._text(node.left, frame), self._text(node.right, frame)
         else:
@@ -162,13 +162,13 @@ class Judge:
         else:
             hit = _OPERATORS[node.operator](left.parts, right.parts)
         hit = np.asarray(hit, dtype=bool)
-        return Verdict(hit & known, ~hit & known)
+        return RuleVerdict(hit & known, ~hit & known)
 
     # ---- values ------------------------------------------------------------------------------------------------------
 
     def _text(self, node: Expression, frame: str | None) -> Value:
         """A column or a quoted constant as texts, whatever they look like."""
-        if isinstance(node, Column):
+        if isinstance(node, ColumnValue):
             text = coded(self._cells(node))
             cells = np.array(text.labels, dtype=object)[text.codes]
             if node.table != frame:
@@ -186,7 +186,7 @@ class Judge:
             return _scalar(Fraction(node.value.toordinal()))
         if isinstance(node, Quoted):
             return Value(np.array([node.value], dtype=object), 0, np.zeros(1, dtype=bool))
-        if isinstance(node, Column):
+        if isinstance(node, ColumnValue):
             return self._column(node, frame)
         if isinstance(node, Cell):
             whole = self.column(node.column)
@@ -202,13 +202,13 @@ class Judge:
         assert isinstance(node, Arithmetic)
         return _calculated(node.operator, self.value(node.left, frame), self.value(node.right, frame))
 
-    def column(self, column: Column) -> Value:
+    def column(self, column: ColumnValue) -> Value:
         """A whole column of its own table."""
         if column not in self._read:
             self._read[column] = read(self._cells(column))
         return self._read[column]
 
-    def _column(self, column: Column, frame: str | None) -> Value:
+    def _column(self, column: ColumnValue, frame: str | None) -> Value:
         found = self.column(column)
         if column.table == frame:
             return found
@@ -222,7 +222,7 @@ class Judge:
                 return np.array([place.get(key, -1) for key in self._keys(reference.child)], dtype=np.int64)
         raise DataError(f"no rule says how table {child} refers to table {parent}", hint="add a 'references' rule")
 
-    def _cells(self, column: Column) -> Cells:
+    def _cells(self, column: ColumnValue) -> Cells:
         tables = self.originals if column.original else self.tables
         try:
             return tables[column.table][column.name]
@@ -230,12 +230,12 @@ class Judge:
             where = "the original" if column.original else "the table"
             raise DataError(f"column '{column.name}' is not in {where}") from None
 
-    def _keys(self, columns: tuple[Column, ...]) -> list[tuple[str, ...]]:
+    def _keys(self, columns: tuple[ColumnValue, ...]) -> list[tuple[str, ...]]:
         """The combination of texts in every record."""
         found = [coded(self._cells(column)) for column in columns]
         return list(zip(*(np.array(text.labels, dtype=object)[text.codes].tolist() for text in found), strict=True))
 
-    def _labels(self, columns: tuple[Column, ...]) -> NDArray[np.int64]:
+    def _labels(self, columns: tuple[ColumnValue, ...]) -> NDArray[np.int64]:
         """The number of the record's combination; equal numbers, equal combinations."""
         label: NDArray[np.int64] | None = None
         for column in columns:
@@ -257,12 +257,12 @@ class Judge:
         if not node.by:
             return _reduced(node.function, value, [np.flatnonzero(used)])
         back = any(column.original for column in columns_of(node))
-        keys = tuple(Column(k.name, k.table, original=back) for k in node.by)
+        keys = tuple(ColumnValue(k.name, k.table, original=back) for k in node.by)
         labels = self._labels(keys)
         found = _reduced(node.function, value, _split(labels, used))
         if back:  # groups of the original, met by their names
             place = dict(zip(self._keys(keys), labels.tolist(), strict=True))
-            labels = np.array([place.get(k, -1) for k in self._keys(tuple(Column(k.name, k.table) for k in node.by))])
+            labels = np.array([place.get(k, -1) for k in self._keys(tuple(ColumnValue(k.name, k.table) for k in node.by))])
         return Value(found.parts[labels], found.denominator, found.missing[labels] | (labels < 0))
 
     def _own_frame(self, node: Aggregate, frame: str | None) -> str | None:
@@ -282,7 +282,7 @@ class Judge:
 
     def _same_multiset(self, node: SameMultiset) -> int:
         now = Counter(self._keys(node.columns))
-        before = Counter(self._keys(tuple(Column(c.name, c.table, True) for c in node.columns)))
+        before = Counter(self._keys(tuple(ColumnValue(c.name, c.table, True) for c in node.columns)))
         return sum((now - before).values()) + sum((before - now).values())
 
     def _at_least(self, node: AtLeast) -> int:
@@ -315,13 +315,13 @@ _OPERATORS: dict[str, Any] = {
 }
 
 
-def coded(cells: Cells) -> Text:
+def coded(cells: Cells) -> TextColumn:
     """A column as codes into its distinct texts; a missing cell is the empty text."""
-    if isinstance(cells, Text):
+    if isinstance(cells, TextColumn):
         return cells
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault("" if cell is None else str(cell), len(numbers)) for cell in cells]
-    return Text(np.array(codes, dtype=np.int32), tuple(numbers))
+    return TextColumn(np.array(codes, dtype=np.int32), tuple(numbers))
 
 
 def read(cells: Cells) -> Value:
@@ -377,7 +377,7 @@ def _spread(value: Value, rows: int) -> Value:
     return Value(np.broadcast_to(value.parts, (rows,)), value.denominator, np.broadcast_to(value.missing, (rows,)))
 
 
-def _fold(operation: Any, masks: list[Mask]) -> Mask:
+def _fold(operation: Any, masks: list[BoolArray]) -> BoolArray:
     found = masks[0]
     for mask in masks[1:]:
         found = operation(found, mask)
@@ -423,7 +423,7 @@ def _calculated(operator: str, left: Value, right: Value) -> Value:
     return Value(_times(left.parts, factor), left.denominator * abs(divisor.numerator), missing)
 
 
-def _split(labels: NDArray[np.int64], used: Mask) -> list[NDArray[np.int64]]:
+def _split(labels: NDArray[np.int64], used: BoolArray) -> list[NDArray[np.int64]]:
     groups: list[list[int]] = [[] for _ in range(int(labels.max()) + 1 if len(labels) else 0)]
     for row in np.flatnonzero(used).tolist():
         groups[labels[row]].append(row)

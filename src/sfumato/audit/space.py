@@ -15,18 +15,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.rules import Judge
-from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.replacements import Ordered
 from sfumato.policy.rules import Inequality, conjuncts, linear_comparison
-from sfumato.policy.rules.tree import Aggregate, Cell, Column, Compare, Localities
+from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Compare, Localities
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Rows = tuple[Ints, Ints, Floats, Floats, Floats]
+Rows = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]
 """Row number, variable and weight of every term; low and high of every row."""
 
 
@@ -35,12 +33,12 @@ _NEAR = 1e-6
 
 def localities_of(evidence: Evidence) -> Iterator[tuple[Localities, str]]:
     """Every `localities(…)` of the policy with each of its columns."""
-    for rule in rules_of(evidence.policy):
+    for rule in integrity_rules(evidence.policy):
         if isinstance(rule.body, Localities):
             yield from ((rule.body, column.name) for column in rule.body.columns)
 
 
-def levels(evidence: Evidence, name: str, domain: Ordered) -> tuple[Ints, Ints]:
+def levels(evidence: Evidence, name: str, domain: Ordered) -> tuple[IntArray, IntArray]:
     """A replaced column before and after, by original record; a value outside the domain's writing counts as its lowest."""
     assert evidence.behind is not None
     found = []
@@ -53,7 +51,7 @@ def levels(evidence: Evidence, name: str, domain: Ordered) -> tuple[Ints, Ints]:
     return found[0], after
 
 
-class Space:
+class KeptSpace:
     """The variables, rows and parts around one release."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -68,7 +66,7 @@ class Space:
         self.bounds = self._box()
         self._join(list(self._rows()))
 
-    def _variables(self) -> dict[str, Ints]:
+    def _variables(self) -> dict[str, IntArray]:
         sizes = {name: rule.partition or max(1, self.records) for rule, name in localities_of(self.evidence)}
         found, taken = {}, 0
         for name in self.domains:
@@ -79,7 +77,7 @@ class Space:
             taken += int(own.max(initial=-1)) + 1
         return found
 
-    def _box(self) -> Floats:
+    def _box(self) -> FloatArray:
         box = np.empty((self.size.size, 2))
         for name, domain in self.domains.items():
             box[self.of[name]] = (domain.low, domain.high)
@@ -95,7 +93,7 @@ class Space:
             yield from _locality_rows(self.of[name], self.before[name], triples)
         original = {name: self.evidence.original.text(name) for name in self.evidence.original.names}
         judge = Judge({None: original}, {None: original})
-        for part in (part for rule in rules_of(self.evidence.policy) for part in conjuncts(rule.body)):
+        for part in (part for rule in integrity_rules(self.evidence.policy) for part in conjuncts(rule.body)):
             wanted = linear_comparison(part)
             if isinstance(part, Compare) and wanted is not None:
                 yield self._rule_rows(part, wanted, judge)
@@ -103,7 +101,7 @@ class Space:
     def _rule_rows(self, part: Compare, wanted: Inequality, judge: Judge) -> Rows:
         left, right = judge.value(part.left, None), judge.value(part.right, None)
         ahead = left.parts / left.denominator - right.parts / right.denominator
-        count = self.records if any(isinstance(atom, Column) for atom in wanted.terms) else 1
+        count = self.records if any(isinstance(atom, ColumnValue) for atom in wanted.terms) else 1
         row, variable, weight = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         for atom, factor in wanted.terms.items():
             own, cells = self._cells(atom, count)
@@ -118,7 +116,7 @@ class Space:
         high = edge + slack if wanted.operator in ("=", "<=", "<") else np.full(count, np.inf)
         return rows, variables, weights, low, high
 
-    def _cells(self, atom: Any, count: int) -> tuple[Ints, Ints]:
+    def _cells(self, atom: Any, count: int) -> tuple[IntArray, IntArray]:
         """The row and the variable of every replaced cell an atom stands for."""
         column = _column(atom)
         none = np.empty(0, np.int64)
@@ -134,7 +132,7 @@ class Space:
         unit = self.domains[name].unit if name in self.domains else 1
         return 1 / unit / (self.records if isinstance(atom, Aggregate) and atom.function == "mean" else 1)
 
-    def _level_of(self, variables: Ints) -> Floats:
+    def _level_of(self, variables: IntArray) -> FloatArray:
         start = np.empty(self.size.size)
         for name, own in self.of.items():
             start[own] = self.before[name]
@@ -157,7 +155,7 @@ class Space:
         part = np.arange(self.size.size) if whole is None else connected_components(whole, directed=False)[1]
         self.part, self.part_of_row = part[: self.size.size], part[self.size.size :]
 
-    def unchanged(self) -> tuple[Ints, Ints]:
+    def unchanged(self) -> tuple[IntArray, IntArray]:
         """Variables whose published value is the original one, and their levels."""
         old, new = np.empty(self.size.size, np.int64), np.empty(self.size.size, np.int64)
         for name, own in self.of.items():
@@ -183,13 +181,14 @@ class Space:
         solved = linprog(-sign * (cells == variable), A_ub=limits, b_ub=most, bounds=box, method="highs")
         return -float(solved.fun) if solved.fun is not None else float(np.inf)
 
-def _column(atom: Any) -> Column:
+
+def _column(atom: Any) -> ColumnValue:
     column = atom.column if isinstance(atom, Cell) else atom.argument if isinstance(atom, Aggregate) else atom
-    assert isinstance(column, Column)
+    assert isinstance(column, ColumnValue)
     return column
 
 
-def _locality_rows(of: Ints, before: Ints, triples: Ints) -> Iterator[Rows]:
+def _locality_rows(of: IntArray, before: IntArray, triples: IntArray) -> Iterator[Rows]:
     """Both gaps compared, and the order of the three, for every sampled triple."""
     a, b, c = triples[:, :3].T
     sign = np.where(2 * before[b] - before[a] - before[c] > 0, 1.0, -1.0)

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 
 from sfumato.audit.base import Check
-from sfumato.audit.checks.database import Constraints, PolicyRules, Tables
+from sfumato.audit.checks.database import Constraints, PolicyRules, TablesPresent
 from sfumato.audit.checks.database_values import DatabaseDomains
 from sfumato.audit.databases import Seen, differing
 from sfumato.audit.evidence import Evidence
@@ -23,7 +23,7 @@ from sfumato.errors import SfumatoError
 from sfumato.release.certificate import Finding
 from sfumato.release.release import Part
 
-_CHECKS: tuple[type[Check], ...] = (Tables, Constraints, PolicyRules, DatabaseDomains)
+_CHECKS: tuple[type[Check], ...] = (TablesPresent, Constraints, PolicyRules, DatabaseDomains)
 
 
 def judge_target(evidence: Evidence, there: Database, server: Sequence[str]) -> tuple[Finding, ...]:

@@ -65,12 +65,12 @@ def _database(planned: Plan, since: str | None) -> tuple[list[str], tuple[Warnin
     from sfumato.audit.database_source import check_source
     from sfumato.data.schema_json import schema_from
     from sfumato.io.database import DatabaseSource
-    from sfumato.policy.bound import Bound
+    from sfumato.policy.bound_policy import BoundPolicy
     from sfumato.release.folder import read_folder
 
     source = planned.policy.data
     assert isinstance(source, DatabaseSource)
-    Bound(planned.policy, source.read_schema()).require_fit()
+    BoundPolicy(planned.policy, source.read_schema()).require_fit()
     source.target_url()
     data = source.read()
     before = schema_from(read_folder(Path(since)).public.get("schema")) if since else None

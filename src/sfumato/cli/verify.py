@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from sfumato.publication import Verdict
+    from sfumato.publication import Audit
 
 
 @click.command("verify")
@@ -34,7 +34,7 @@ def command(ctx: click.Context, folder: str, original: str | None, ledger: str |
     ctx.exit(0 if verdict.holds else 1)
 
 
-def headline(verdict: Verdict) -> str:
+def headline(verdict: Audit) -> str:
     """The verdict in one line; what was not judged is never passed over."""
     if not verdict.holds:
         return "the release is VIOLATED"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.domain import IntArray
+from sfumato.data.arrays import IntArray
 
 _LIMIT = 1 << 62
 

@@ -66,7 +66,7 @@ class ForeignKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class CheckConstraint:
     """A check constraint in the server's own SQL."""
 
     name: str
@@ -104,12 +104,12 @@ class TableFacts:
     primary_key: tuple[str, ...] = ()
     uniques: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
-    checks: tuple[Condition, ...] = ()
+    checks: tuple[CheckConstraint, ...] = ()
     sql: str = ""
     """The statement that created it, where the server keeps it (SQLite)."""
     indexes: tuple[str, ...] = ()
     """Statements for indexes beyond the keys, unique ones too."""
-    constraints: tuple[Condition, ...] = ()
+    constraints: tuple[CheckConstraint, ...] = ()
     """Keys in the server's own SQL, by name, as far as it names them."""
 
     @property

@@ -15,7 +15,7 @@ Cost
     O(h + a·N²/2) draws, in blocks; memory for the published edges only.
 
 >>> from sfumato.data.graph import Graph
->>> published = flipped(Graph.from_pairs([0, 1], [1, 2]), Flip.symmetric(0.0), Randomness(seed=1))
+>>> published = flipped(Graph.from_pairs([0, 1], [1, 2]), EdgeChannel.symmetric(0.0), Randomness(seed=1))
 >>> sorted(published.degrees.tolist())
 [1, 1, 2]
 """
@@ -25,24 +25,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.flip import Flip
+from sfumato.data.arrays import IntArray
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph, contains
 from sfumato.randomness import Randomness
-
-Integers = NDArray[np.int64]
 
 _BLOCK = 1 << 20
 
 
-def flipped(graph: Graph, flip: Flip, randomness: Randomness) -> Graph:
+def flipped(graph: Graph, flip: EdgeChannel, randomness: Randomness) -> Graph:
     """The graph under new names, with every pair flipped."""
     renamed = graph.relabelled(randomness.child("names").permutation(graph.nodes))
     return reflipped(renamed, flip, randomness)
 
 
-def reflipped(graph: Graph, flip: Flip, randomness: Randomness) -> Graph:
+def reflipped(graph: Graph, flip: EdgeChannel, randomness: Randomness) -> Graph:
     """The graph under the same names, with every pair flipped."""
     lost = chosen(graph.size, flip.delete, randomness.child("lost"))
     kept = np.delete(graph.codes, lost)
@@ -51,7 +49,7 @@ def reflipped(graph: Graph, flip: Flip, randomness: Randomness) -> Graph:
     return Graph.from_codes(merged(kept, gained), graph.nodes)
 
 
-def chosen(count: int, chance: float, randomness: Randomness) -> Integers:
+def chosen(count: int, chance: float, randomness: Randomness) -> IntArray:
     """Each of 0 … count − 1 with probability `chance`, ascending, by skipping from one to the next.
 
     >>> chosen(5, 1.0, Randomness(seed=1)).tolist()
@@ -61,7 +59,7 @@ def chosen(count: int, chance: float, randomness: Randomness) -> Integers:
     return np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
 
 
-def _chosen_blocks(count: int, chance: float, randomness: Randomness) -> Iterator[Integers]:
+def _chosen_blocks(count: int, chance: float, randomness: Randomness) -> Iterator[IntArray]:
     if chance <= 0 or count == 0:
         return
     if chance >= 1:
@@ -76,7 +74,7 @@ def _chosen_blocks(count: int, chance: float, randomness: Randomness) -> Iterato
         yield places[: np.searchsorted(places, count)]
 
 
-def pair_codes(index: Integers, nodes: int) -> Integers:
+def pair_codes(index: IntArray, nodes: int) -> IntArray:
     """The code `low · nodes + high` of the index-th pair in the order (0,1), (0,2), …, (1,2), …
 
     >>> [divmod(code, 4) for code in pair_codes(np.arange(6), 4).tolist()]
@@ -86,16 +84,16 @@ def pair_codes(index: Integers, nodes: int) -> Integers:
     low = np.floor((twice - np.sqrt(np.maximum(float(twice) ** 2 - 8.0 * index, 0.0))) / 2).astype(np.int64)
     low -= _pairs_before(low, nodes) > index  # the square root may be off by one either way
     low += _pairs_before(low + 1, nodes) <= index
-    codes: Integers = low * nodes + (index - _pairs_before(low, nodes) + low + 1)
+    codes: IntArray = low * nodes + (index - _pairs_before(low, nodes) + low + 1)
     return codes
 
 
-def _pairs_before(low: Integers, nodes: int) -> Integers:
-    before: Integers = low * (2 * nodes - low - 1) // 2
+def _pairs_before(low: IntArray, nodes: int) -> IntArray:
+    before: IntArray = low * (2 * nodes - low - 1) // 2
     return before
 
 
-def merged(first: Integers, second: Integers) -> Integers:
+def merged(first: IntArray, second: IntArray) -> IntArray:
     """Two ascending arrays without common values as one ascending array."""
     if len(second) * 8 < len(first):
         return np.insert(first, np.searchsorted(first, second), second)

@@ -30,10 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.errors import DataError
-
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Graph:
     """N people and the edges between them; `labels` are the names in the source and never leave the data holder."""
 
     nodes: int
-    starts: Integers
+    starts: IntArray
     neighbours: NDArray[np.int32]
     dropped: Dropped = Dropped()
     labels: tuple[str, ...] | None = field(default=None, repr=False)
@@ -72,7 +70,7 @@ class Graph:
 
     @classmethod
     def from_codes(
-        cls, codes: Integers, nodes: int, *, dropped: Dropped | None = None, labels: Sequence[str] | None = None
+        cls, codes: IntArray, nodes: int, *, dropped: Dropped | None = None, labels: Sequence[str] | None = None
     ) -> Graph:
         """The graph whose edges are `low · nodes + high`, ascending and distinct."""
         low, high = np.divmod(codes, max(nodes, 1))
@@ -90,7 +88,7 @@ class Graph:
             raise DataError("an edge does not name two nodes by number", hint="publish again; the edges were changed") from None
         return cls.from_pairs(ends[0], ends[1], nodes)
 
-    def to_columns(self) -> dict[str, Integers]:
+    def to_columns(self) -> dict[str, IntArray]:
         """The edges as the columns a release publishes."""
         low, high = self.edges()
         return {"source": low, "target": high}
@@ -130,17 +128,17 @@ class Graph:
         return hashlib.sha256("\0".join(self.labels or ()).encode()).hexdigest()
 
     @cached_property
-    def degrees(self) -> Integers:
+    def degrees(self) -> IntArray:
         return np.diff(self.starts)
 
     @cached_property
-    def codes(self) -> Integers:
+    def codes(self) -> IntArray:
         """Every edge once as `low · nodes + high`, ascending."""
         low = np.repeat(np.arange(self.nodes, dtype=np.int64), self.degrees)
         upper = low < self.neighbours
         return low[upper] * self.nodes + self.neighbours[upper]
 
-    def edges(self) -> tuple[Integers, Integers]:
+    def edges(self) -> tuple[IntArray, IntArray]:
         """Every edge once, the smaller node first, ascending."""
         low, high = np.divmod(self.codes, max(self.nodes, 1))
         return low, high
@@ -148,13 +146,13 @@ class Graph:
     def neighbours_of(self, node: int) -> NDArray[np.int32]:
         return self.neighbours[self.starts[node] : self.starts[node + 1]]
 
-    def has_edges(self, u: ArrayLike, v: ArrayLike) -> Booleans:
+    def has_edges(self, u: ArrayLike, v: ArrayLike) -> BoolArray:
         """For each pair (u, v): are they joined?"""
         a, b = np.asarray(u, dtype=np.int64), np.asarray(v, dtype=np.int64)
         wanted = np.minimum(a, b) * self.nodes + np.maximum(a, b)
         return contains(self.codes, wanted)
 
-    def relabelled(self, order: Integers) -> Graph:
+    def relabelled(self, order: IntArray) -> Graph:
         """The same graph where node v is called `order[v]`; the old labels are forgotten."""
         low, high = self.edges()
         a, b = order[low], order[high]
@@ -178,7 +176,7 @@ class Graph:
         return graph
 
 
-def distinct(codes: Integers) -> Integers:
+def distinct(codes: IntArray) -> IntArray:
     """Ascending and each value once; what comes sorted is not sorted again.
 
     >>> distinct(np.array([3, 1, 3])).tolist()
@@ -190,7 +188,7 @@ def distinct(codes: Integers) -> Integers:
     return ordered if bool(fresh.all()) else ordered[fresh]
 
 
-def contains(ascending: Integers, wanted: Integers) -> Booleans:
+def contains(ascending: IntArray, wanted: IntArray) -> BoolArray:
     """Which of `wanted` stand in the ascending array.
 
     >>> contains(np.array([2, 5, 9]), np.array([5, 6, 10])).tolist()
@@ -199,11 +197,11 @@ def contains(ascending: Integers, wanted: Integers) -> Booleans:
     if not len(ascending):
         return np.zeros(np.shape(wanted), dtype=bool)
     place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    found: Booleans = ascending[place] == wanted
+    found: BoolArray = ascending[place] == wanted
     return found
 
 
-def _adjacency(low: Integers, high: Integers, nodes: int) -> tuple[Integers, NDArray[np.int32]]:
+def _adjacency(low: IntArray, high: IntArray, nodes: int) -> tuple[IntArray, NDArray[np.int32]]:
     """Sorted neighbour lists of edges that come ascending by (low, high)."""
     below, above = np.bincount(high, minlength=nodes), np.bincount(low, minlength=nodes)
     starts = np.zeros(nodes + 1, dtype=np.int64)
@@ -215,8 +213,8 @@ def _adjacency(low: Integers, high: Integers, nodes: int) -> tuple[Integers, NDA
     return starts, neighbours
 
 
-def _slots(first: Integers, counts: Integers) -> Integers:
+def _slots(first: IntArray, counts: IntArray) -> IntArray:
     """first[v], first[v] + 1, … counts[v] of them, for every v in turn."""
     ends = np.cumsum(counts)
-    slots: Integers = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
+    slots: IntArray = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
     return slots

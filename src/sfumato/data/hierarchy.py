@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.domain import MISSING, Domain, FloatArray, IntArray
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.generalization import MISSING, Generalization
 from sfumato.errors import DataError, PolicyError
 from sfumato.registry import nearest
 
@@ -41,7 +42,7 @@ ROOT = "*"
 
 
 @dataclass(frozen=True)
-class Hierarchy(Domain):
+class Hierarchy(Generalization):
     """A tree over the values of a column, with the boundaries that limit generalization in it."""
 
     names: tuple[str, ...]
@@ -251,7 +252,7 @@ def _depth_first(root: str, children: dict[str, list[str]]) -> tuple[list[str], 
     return leaves, inner
 
 
-def encode(domain: Domain, values: Sequence[str], *, column: str) -> NDArray[np.int32]:
+def encode(domain: Generalization, values: Sequence[str], *, column: str) -> NDArray[np.int32]:
     """Leaf codes of distinct values; values that are no leaves are counted and refused."""
     known = domain.code_of
     codes = [known.get(value, -1) for value in values]

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.domain import FloatArray, IntArray
+from sfumato.data.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

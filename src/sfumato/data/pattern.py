@@ -7,8 +7,8 @@ standard errors, all ways in which two copies can overlap (`overlaps`).
 Notation
     inj(P)   the number of one-to-one maps of P's nodes into the graph that carry ties to ties. Copies of P = inj(P)/symmetries.
 
->>> triangle = Pattern.named("triangle")
->>> triangle.symmetries, Pattern.named("wedge").symmetries
+>>> triangle = TiePattern.named("triangle")
+>>> triangle.symmetries, TiePattern.named("wedge").symmetries
 (6, 2)
 """
 
@@ -40,14 +40,14 @@ _NAMED: dict[str, tuple[int, str]] = {
 
 
 @dataclass(frozen=True)
-class Pattern:
+class TiePattern:
     """Ties (i, j), i < j, among `nodes` labelled nodes."""
 
     nodes: int
     ties: Ties
 
     @staticmethod
-    def named(name: str) -> Pattern:
+    def named(name: str) -> TiePattern:
         """One of the patterns with a name of its own: edge, wedge, triangle, path, star, square, paw, diamond, clique …"""
         return _named(name)
 
@@ -70,21 +70,21 @@ class Pattern:
         """The number of nodes with a tie."""
         return len({node for tie in self.ties for node in tie})
 
-    def renamed(self, order: tuple[int, ...]) -> Pattern:
-        return Pattern(self.nodes, frozenset(_tie(order[a], order[b]) for a, b in self.ties))
+    def renamed(self, order: tuple[int, ...]) -> TiePattern:
+        return TiePattern(self.nodes, frozenset(_tie(order[a], order[b]) for a, b in self.ties))
 
-    def parts(self) -> Iterator[Pattern]:
+    def parts(self) -> Iterator[TiePattern]:
         """Every pattern that keeps some of the ties, all nodes kept."""
         for count in range(len(self.ties) + 1):
             for kept in combinations(sorted(self.ties), count):
-                yield Pattern(self.nodes, frozenset(kept))
+                yield TiePattern(self.nodes, frozenset(kept))
 
     def missing(self) -> Ties:
         """The pairs of its nodes that are not tied."""
         return frozenset(combinations(range(self.nodes), 2)) - self.ties
 
 
-def overlaps(first: Pattern, second: Pattern) -> Iterator[tuple[int, Ties, Ties]]:
+def overlaps(first: TiePattern, second: TiePattern) -> Iterator[tuple[int, Ties, Ties]]:
     """All ways to lay `second` over `first` with at least two common nodes: nodes of the union, and both sets of ties in it."""
     for common in range(2, min(first.nodes, second.nodes) + 1):
         union = first.nodes + second.nodes - common
@@ -101,15 +101,15 @@ def _tie(a: int, b: int) -> Tie:
 
 
 @cache
-def _named(name: str) -> Pattern:
+def _named(name: str) -> TiePattern:
     if name not in _NAMED:
         raise PolicyError(f"unknown pattern '{name}'", hint=nearest(name, list(_NAMED)))
     nodes, text = _NAMED[name]
-    return Pattern(nodes, frozenset((int(tie[0]), int(tie[1])) for tie in text.split()))
+    return TiePattern(nodes, frozenset((int(tie[0]), int(tie[1])) for tie in text.split()))
 
 
 @cache
-def _symmetries(pattern: Pattern) -> int:
+def _symmetries(pattern: TiePattern) -> int:
     return sum(pattern.renamed(order).ties == pattern.ties for order in permutations(range(pattern.nodes)))
 
 
@@ -127,4 +127,4 @@ def _canonical(ties: Ties) -> Ties:
 
 @cache
 def _shapes() -> dict[Ties, str]:
-    return {frozenset(): "nothing"} | {_canonical(Pattern.named(name).ties): name for name in _NAMED}
+    return {frozenset(): "nothing"} | {_canonical(TiePattern.named(name).ties): name for name in _NAMED}

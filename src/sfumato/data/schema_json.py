@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, TableFacts
+from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, TableFacts
 from sfumato.errors import ReleaseError
 
 _TABLE = ("name", "primary_key", "uniques", "foreign_keys", "checks")
@@ -52,7 +52,7 @@ def _table(entry: Mapping[str, Any]) -> TableFacts:
         tuple(entry.get("primary_key", ())),
         tuple(tuple(names) for names in entry.get("uniques", ())),
         tuple(_foreign_key(key) for key in entry.get("foreign_keys", ())),
-        tuple(Condition(str(check.get("name", "")), str(check["sql"])) for check in entry.get("checks", ())),
+        tuple(CheckConstraint(str(check.get("name", "")), str(check["sql"])) for check in entry.get("checks", ())),
     )
 
 

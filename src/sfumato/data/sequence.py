@@ -28,14 +28,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import IntArray
 from sfumato.errors import DataError
 
 Role = Literal["quasi-identifier", "sensitive", "other"]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

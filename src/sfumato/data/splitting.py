@@ -42,9 +42,7 @@ class _Words:
         return np.array([self.number.setdefault(word, len(self.number)) for word in seen], dtype=np.int32)
 
 
-def split_columns(
-    columns: Sequence[pa.ChunkedArray], separator: str, *, loose: bool = False
-) -> tuple[list[Sets], tuple[str, ...]]:
+def split_columns(columns: Sequence[pa.ChunkedArray], separator: str, *, loose: bool = False) -> tuple[list[Sets], tuple[str, ...]]:
     """Each column as sets, and the names of the items.
 
     `loose`, for files that people wrote: a blank separator stands for any white space, and blanks around items do not count.

@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.domain import MISSING
+from sfumato.data.generalization import MISSING
 from sfumato.errors import DataError
 from sfumato.registry import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextColumn:
     """A column as codes into its distinct values, in order of first appearance."""
 
     codes: NDArray[np.int32]
@@ -40,7 +40,7 @@ class Table:
     """Rows and named columns."""
 
     frame: pa.Table
-    _text: dict[str, Text] = field(default_factory=dict, repr=False, compare=False)
+    _text: dict[str, TextColumn] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def rows(self) -> int:
@@ -50,7 +50,7 @@ class Table:
     def names(self) -> list[str]:
         return list(self.frame.column_names)
 
-    def text(self, name: str) -> Text:
+    def text(self, name: str) -> TextColumn:
         """The column as text codes; computed once."""
         if name not in self._text:
             self._text[name] = as_text(self.column(name), name)
@@ -67,7 +67,7 @@ class Table:
         return self.frame.column(name)
 
 
-def as_text(column: pa.ChunkedArray, name: str) -> Text:
+def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
     """Codes and labels of any column that can be written as text."""
     try:
         text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
@@ -77,7 +77,7 @@ def as_text(column: pa.ChunkedArray, name: str) -> Text:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-    return Text(codes, tuple(encoded.dictionary.to_pylist()))
+    return TextColumn(codes, tuple(encoded.dictionary.to_pylist()))
 
 
 def as_number(label: str, name: str) -> float:

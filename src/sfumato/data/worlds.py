@@ -8,7 +8,7 @@ Paper
 Notation
     base ~ r', doubt ~ d (as the set of its ones), threshold ~ t.
 
->>> published = Worlds.of([["jogging", "swimming"]], [["tennis", "soccer"]], [1])
+>>> published = PublishedBaskets.of([["jogging", "swimming"]], [["tennis", "soccer"]], [1])
 >>> sorted(sorted(world) for world in published.possible(0))
 [['jogging', 'soccer', 'swimming'], ['jogging', 'swimming'], ['jogging', 'swimming', 'tennis']]
 """
@@ -30,7 +30,7 @@ WITHHELD = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Worlds:
+class PublishedBaskets:
     """Published records over the item `names`; a label that was withheld is the empty text."""
 
     base: Sets
@@ -47,7 +47,7 @@ class Worlds:
         threshold: Sequence[int],
         labels: Mapping[str, Sequence[str]] | None = None,
         names: Sequence[str] = (),
-    ) -> Worlds:
+    ) -> PublishedBaskets:
         """From rows of item names, as a reader of the published file sees them."""
         both = Baskets.of([*base, *doubt], names=names)
         half = len(base)
@@ -58,10 +58,10 @@ class Worlds:
     def __len__(self) -> int:
         return len(self.base)
 
-    def take(self, rows: Sequence[int] | NDArray[Any]) -> Worlds:
+    def take(self, rows: Sequence[int] | NDArray[Any]) -> PublishedBaskets:
         chosen = np.asarray(rows, dtype=np.int64)
         columns = {name: column[chosen] for name, column in self.labels.items()}
-        return Worlds(self.base.take(chosen), self.doubt.take(chosen), self.threshold[chosen], self.names, columns)
+        return PublishedBaskets(self.base.take(chosen), self.doubt.take(chosen), self.threshold[chosen], self.names, columns)
 
     def possible(self, record: int) -> Iterator[frozenset[str]]:
         """Every set the published record may stand for; exponential in the threshold, for small examples and tests."""

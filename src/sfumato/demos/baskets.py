@@ -60,11 +60,15 @@ class BasketDemo(Scenario):
         report = super().play(folder, say, progress)
         release, original = str(folder / "release"), str(folder / "baskets.csv")
         seen = BasketLinkage(target=release, original=original).run()
-        say(f"attack    knowing a whole basket: {seen['fewest_candidates']} candidates at least, diagnosis guessed right "
-            f"{seen['guesses_right:diagnosis']:.1%}")
+        say(
+            f"attack    knowing a whole basket: {seen['fewest_candidates']} candidates at least, diagnosis guessed right "
+            f"{seen['guesses_right:diagnosis']:.1%}"
+        )
         again = ReExecution(target=release, original=original).run()
-        say(f"attack    knowing all baskets and this program: row found {again['chance_to_find_the_row']:.1%}, diagnosis guessed "
-            f"right {again['guesses_right_with_hints:diagnosis']:.1%}")
+        say(
+            f"attack    knowing all baskets and this program: row found {again['chance_to_find_the_row']:.1%}, diagnosis guessed "
+            f"right {again['guesses_right_with_hints:diagnosis']:.1%}"
+        )
         return report
 
 

@@ -11,17 +11,17 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.data.table import Table
+from sfumato.decomposition.dependencies import Dependency, closure
+from sfumato.decomposition.discovery import dependencies
+from sfumato.decomposition.privacy_rules import listed
 from sfumato.discover.base import Finder, Suggestion
 from sfumato.policy.policy import Policy
-from sfumato.policy.privacy_rules import dependencies_of
-from sfumato.schema.dependencies import Dependency, closure
-from sfumato.schema.discovery import dependencies
-from sfumato.schema.rules import listed
+from sfumato.policy.privacy import dependencies_of
 
 _WIDE = 25
 
 
-class Dependencies(Finder):
+class DependencyFinder(Finder):
     """Functional dependencies that hold in the data."""
 
     name: ClassVar[str] = "dependencies"

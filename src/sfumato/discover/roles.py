@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sfumato.data.table import Table, Text
+from sfumato.data.table import Table, TextColumn
 from sfumato.discover.base import Finder, Suggestion
 from sfumato.policy.policy import Policy
 
@@ -15,7 +15,7 @@ _KEY_SHARE = 0.9
 _FEW = 20
 
 
-class Roles(Finder):
+class RoleFinder(Finder):
     """A role, and where it is plain a hierarchy, for every column."""
 
     name: ClassVar[str] = "roles"
@@ -29,7 +29,7 @@ class Roles(Finder):
         return Suggestion({"columns": columns, "protect": claims}, (*reasons, "say which columns are sensitive: no data can"))
 
 
-def _role(text: Text, rows: int) -> Any:
+def _role(text: TextColumn, rows: int) -> Any:
     if len(text.labels) > max(_FEW, _KEY_SHARE * rows):
         return "identifier"
     if len(text.labels) > _FEW and all(_is_number(label) for label in text.labels):

@@ -27,25 +27,25 @@ from sfumato.discover.base import Finder, Suggestion
 from sfumato.discover.declared import declared_by
 from sfumato.discover.proposal import Proposal, ranked
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import View
+from sfumato.discover.view import DataView
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue
 
 
-class Rules(Finder):
+class RuleFinder(Finder):
     """Rules that hold in every record and hardly by chance."""
 
     name: ClassVar[str] = "rules"
     order: ClassVar[int] = 40
 
     def find(self, table: Table, policy: Policy | None) -> Suggestion:
-        return Suggestion(proposals=tuple(ranked(proposals(View.of({None: table})))))
+        return Suggestion(proposals=tuple(ranked(proposals(DataView.of({None: table})))))
 
 
 def rules_that_hold(table: Table) -> list[Proposal]:
     """Proposals for one table that are switched on, in the order of the templates."""
-    return [each for each in proposals(View.of({None: table})) if each.active]
+    return [each for each in proposals(DataView.of({None: table})) if each.active]
 
 
 def rules_of_database(database: Database, *, declared: bool = True, progress: Progress = silent) -> list[Proposal]:
@@ -57,12 +57,12 @@ def rules_of_database(database: Database, *, declared: bool = True, progress: Pr
     return ranked(found)
 
 
-def view_of(database: Database) -> View:
+def view_of(database: Database) -> DataView:
     """All tables under their names."""
-    return View.of({str(name): table for name, table in database.tables.items()})
+    return DataView.of({str(name): table for name, table in database.tables.items()})
 
 
-def proposals(view: View, progress: Progress = silent) -> Iterator[Proposal]:
+def proposals(view: DataView, progress: Progress = silent) -> Iterator[Proposal]:
     """Everything that fits a template, is worth a line and holds."""
     templates = sorted(catalogue("discover.templates", Template).values(), key=lambda cls: cls.order)
     for place, cls in enumerate(templates):
@@ -70,7 +70,7 @@ def proposals(view: View, progress: Progress = silent) -> Iterator[Proposal]:
         yield from (each for each in cls().propose(view) if each.listed and view.holds(each.rule))
 
 
-def _merged(database: Database, view: View, found: list[Proposal]) -> list[Proposal]:
+def _merged(database: Database, view: DataView, found: list[Proposal]) -> list[Proposal]:
     """Declared rules with the evidence found for them; one that the data breaks stays a line, switched off."""
     known = {each.rule: each for each in found}
     said: list[Proposal] = []

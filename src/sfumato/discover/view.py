@@ -8,7 +8,7 @@ Notation
 
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
->>> view = View.of({None: Table(pa.table({"age": ["30", "41", ""], "zip": ["01234", "20000", "3"]}))})
+>>> view = DataView.of({None: Table(pa.table({"age": ["30", "41", ""], "zip": ["01234", "20000", "3"]}))})
 >>> [(column.name, column.unit, column.missing) for column in view.columns]
 [('age', 'number', 1), ('zip', 'text', 0)]
 """
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.rules import Judge
-from sfumato.data.table import Table, Text
+from sfumato.data.table import Table, TextColumn
 from sfumato.discover.names import words
 from sfumato.discover.proposal import quoted, sayable
 from sfumato.errors import DataError
@@ -47,7 +47,7 @@ class ColumnView:
 
     table: str | None
     name: str
-    text: Text
+    text: TextColumn
     rows: int
 
     def __str__(self) -> str:
@@ -139,7 +139,6 @@ class ColumnView:
         by_label[self.filled] = found
         return by_label[self.text.codes]
 
-
     @cached_property
     def quantities(self) -> NDArray[Any]:
         """Values as numbers that all columns of one unit share; time stamps as seconds of one clock."""
@@ -155,7 +154,7 @@ class ColumnView:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class DataView:
     """All columns that rules can name, the evaluator, and who points at whom once that is known."""
 
     columns: tuple[ColumnView, ...]
@@ -168,13 +167,13 @@ class View:
     """Columns found to name people: several rows may be about one of them."""
 
     @classmethod
-    def of(cls, tables: Mapping[str | None, Table]) -> View:
+    def of(cls, tables: Mapping[str | None, Table]) -> DataView:
         """The tables of a database by name, or one table under None."""
         columns = []
         for table, rows in tables.items():
             if table is None or sayable(table):
                 columns += [ColumnView(table, name, rows.text(name), rows.rows) for name in rows.names if sayable(name)]
-        judged: dict[str | None, dict[str, Text]] = {table: {} for table in tables}
+        judged: dict[str | None, dict[str, TextColumn]] = {table: {} for table in tables}
         for column in columns:
             judged[column.table][column.name] = column.text
         return cls(tuple(columns), Judge(judged))

@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.domain import MISSING, Domain, Ranges
+from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT, Hierarchy
 from sfumato.errors import DataError, PolicyError
 from sfumato.registry import nearest
@@ -72,7 +72,7 @@ def is_standing(spec: Any) -> bool:
     return isinstance(spec, Hierarchy) or (isinstance(spec, str | Path) and spec not in {"flat", "ranges"})
 
 
-def build_domain(spec: Any, values: Sequence[str], *, column: str, base: Path = Path(".")) -> Domain:
+def build_generalization(spec: Any, values: Sequence[str], *, column: str, base: Path = Path(".")) -> Generalization:
     """The domain of a column from its ``hierarchy:`` entry and the distinct values of the data."""
     present = [value for value in values if value != MISSING]
     domain = _build(spec, present, column, base)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.domain import FloatArray
+from sfumato.data.arrays import FloatArray
 from sfumato.errors import DataError
 from sfumato.metrics.base import Comparison, Metric
 

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import Domain, IntArray
+from sfumato.data.generalization import Generalization
 from sfumato.data.table import Table
-from sfumato.schema.published import Tables, aligned, read_tables
+from sfumato.decomposition.published_subtables import PublishedSubTables, aligned, read_tables
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Comparison:
     form: str
     parts: Mapping[str, Table]
     original: Any
-    recoded: Mapping[str, Domain] = field(default_factory=dict)
+    recoded: Mapping[str, Generalization] = field(default_factory=dict)
     """The quasi-identifiers with their domains."""
     sensitive: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Comparison:
         return self.inputs - self.data.rows
 
     @cached_property
-    def sub_tables(self) -> tuple[Tables, dict[str, IntArray]] | None:
+    def sub_tables(self) -> tuple[PublishedSubTables, dict[str, IntArray]] | None:
         """Several published tables and the original in the same codes; None when a table is generalized, not exact."""
         tables = read_tables(self.parts)
         columns = aligned(tables, self.original)

@@ -6,7 +6,7 @@ qualifies when all its worlds do and possibly when one does, so the true count l
 Paper
     [multitype 3.7.2]; query error is |answer − truth| / records.
 
->>> published = Worlds.of([["a"], ["a", "b"]], [["b"], []], [1, 0])
+>>> published = PublishedBaskets.of([["a"], ["a", "b"]], [["b"], []], [1, 0])
 >>> count(published, present=["a", "b"])
 Answer(estimate=1, low=1, high=2)
 >>> count(published, absent=["b"])
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
-from sfumato.data.worlds import Worlds
+from sfumato.data.worlds import PublishedBaskets
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BasketAnswer:
     """What the bases say, and between which counts the truth lies."""
 
     estimate: int
@@ -35,7 +35,7 @@ class Answer:
     high: int
 
 
-def count(published: Worlds, *, present: Sequence[str] = (), absent: Sequence[str] = ()) -> Answer:
+def count(published: PublishedBaskets, *, present: Sequence[str] = (), absent: Sequence[str] = ()) -> BasketAnswer:
     """How many records contain all of `present` and none of `absent`."""
     base = _columns(published.base, published.names, [*present, *absent])
     doubt = _columns(published.doubt, published.names, [*present, *absent])
@@ -45,7 +45,7 @@ def count(published: Worlds, *, present: Sequence[str] = (), absent: Sequence[st
     now = steps == 0
     sure = now & ((~doubt).all(axis=1) | (published.threshold == 0))
     possible = (~wrong | doubt).all(axis=1) & (steps <= published.threshold)
-    return Answer(int(now.sum()), int(sure.sum()), int(possible.sum()))
+    return BasketAnswer(int(now.sum()), int(sure.sum()), int(possible.sum()))
 
 
 def true_count(original: Baskets, *, present: Sequence[str] = (), absent: Sequence[str] = ()) -> int:
@@ -65,7 +65,7 @@ def _columns(sets: Sets, names: tuple[str, ...], items: Sequence[str]) -> NDArra
 
 
 def workload_error(
-    original: Baskets, published: Worlds, queries: int, sizes: tuple[int, int], seed: int = 0
+    original: Baskets, published: PublishedBaskets, queries: int, sizes: tuple[int, int], seed: int = 0
 ) -> tuple[float, float]:
     """The mean query error of random type I and type II queries with |In|, |Ex| = sizes."""
     rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def workload_error(
     return found[0], found[1]
 
 
-def _aligned(published: Worlds, names: tuple[str, ...]) -> Sets:
+def _aligned(published: PublishedBaskets, names: tuple[str, ...]) -> Sets:
     place = {name: index for index, name in enumerate(names)}
     moved = np.array([place[name] for name in published.names] or [0], dtype=np.int64)
     return published.base.renamed(moved, len(names))

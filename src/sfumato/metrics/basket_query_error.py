@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.data.published import from_table
+from sfumato.data.published_baskets import from_table
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.metrics.basket_queries import workload_error
 

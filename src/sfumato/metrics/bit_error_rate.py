@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.published import from_table
+from sfumato.data.published_baskets import from_table
 from sfumato.data.sets import Sets
-from sfumato.data.worlds import Worlds
+from sfumato.data.worlds import PublishedBaskets
 from sfumato.metrics.base import Comparison, Metric
 
 _SAMPLE = 2_000
@@ -45,19 +45,19 @@ def _together(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...
     return tuple(dict.fromkeys([*first, *second]))
 
 
-def _on(sets: Sets, published: Worlds, names: tuple[str, ...]) -> Sets:
+def _on(sets: Sets, published: PublishedBaskets, names: tuple[str, ...]) -> Sets:
     """Published sets over the universe `names`."""
     place = {name: index for index, name in enumerate(names)}
     moved = np.array([place[name] for name in published.names] or [0], dtype=np.int64)
     return sets.renamed(moved, len(names))
 
 
-def _true_rate(people: Sets, published: Worlds, names: tuple[str, ...]) -> float:
+def _true_rate(people: Sets, published: PublishedBaskets, names: tuple[str, ...]) -> float:
     """The rate over the true pairs: row i stands for person i."""
     return float((people.hamming(_on(published.base, published, names)) / np.maximum(people.sizes, 1)).mean())
 
 
-def error_rate(people: Sets, published: Worlds, names: tuple[str, ...]) -> float:
+def error_rate(people: Sets, published: PublishedBaskets, names: tuple[str, ...]) -> float:
     """The mean, over people, of the mean relative distance to the bases of their compatible rows."""
     base, doubt = _on(published.base, published, names), _on(published.doubt, published, names)
     matrices = [sets.matrix().T.tocsr() for sets in (base, doubt)]

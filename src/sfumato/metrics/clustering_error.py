@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.domain import FloatArray, IntArray
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.metrics._replaced import PairedMetric, paired
 from sfumato.metrics.base import Comparison
 

@@ -22,14 +22,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.flip import Flip
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.metrics.modularity import judged
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _CLASSES = 32
 
@@ -38,10 +35,10 @@ _CLASSES = 32
 class Half:
     """The pairs whose two classes are marked in `table`."""
 
-    of: Integers
-    table: Floats
+    of: IntArray
+    table: FloatArray
 
-    def times(self, vector: Floats) -> Floats:
+    def times(self, vector: FloatArray) -> FloatArray:
         """For each person the sum of `vector` over their partners in this half."""
         sums = np.bincount(self.of, weights=vector, minlength=len(self.table))
         return np.asarray((self.table @ sums)[self.of] - self.table[self.of, self.of] * vector)
@@ -51,13 +48,13 @@ class Half:
         return Graph.from_codes(graph.codes[self.table[self.of[low], self.of[high]] == 1], graph.nodes)
 
 
-def found_modularity(graph: Graph, flip: Flip) -> tuple[float, float]:
+def found_modularity(graph: Graph, flip: EdgeChannel) -> tuple[float, float]:
     """Recovered modularity of a split into two groups found here, and its standard error."""
     if graph.nodes < 3 or graph.size == 0:
         return 0.0, 0.0
     finding, judging = halves(graph.nodes)
     groups = leading_split(graph, flip, finding)
-    sides: list[Floats] = [(groups == side).astype(np.float64) for side in (0, 1)]
+    sides: list[FloatArray] = [(groups == side).astype(np.float64) for side in (0, 1)]
     inside = sum(float((chosen * judging.times(chosen)).sum()) / 2 for chosen in sides)
     return judged(judging.edges(graph), flip, groups, inside, judging.times(np.ones(graph.nodes)))
 
@@ -71,7 +68,7 @@ def halves(nodes: int) -> tuple[Half, Half]:
     return Half(of, table), Half(of, 1 - table)
 
 
-def leading_split(graph: Graph, flip: Flip, half: Half) -> Integers:
+def leading_split(graph: Graph, flip: EdgeChannel, half: Half) -> IntArray:
     """Group of each person: the sign of the leading eigenvector of the recovered modularity matrix on this half."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -82,7 +79,7 @@ def leading_split(graph: Graph, flip: Flip, half: Half) -> Integers:
     rate = graph.pairs / max(float(partners.sum()) / 2, 1)  # degrees of the whole graph are so many times those of this half
     total = rate * float(degrees.sum()) or 1.0
 
-    def times(vector: Floats) -> Floats:
+    def times(vector: FloatArray) -> FloatArray:
         flat = vector.ravel()
         undone = (matrix @ flat - flip.add * half.times(flat)) / flip.slope
         return np.asarray(undone - rate**2 * degrees * half.times(degrees * flat) / total)

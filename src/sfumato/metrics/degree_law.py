@@ -16,7 +16,7 @@ Cost
     O(iterations × degrees × width of the law); the law is kept sparse.
 
 >>> import numpy as np
->>> law = DegreeLaw.fit(np.array([0, 1, 1, 2]), Flip.symmetric(0.0))
+>>> law = DegreeLaw.fit(np.array([0, 1, 1, 2]), EdgeChannel.symmetric(0.0))
 >>> law.share.round(3).tolist()
 [0.25, 0.5, 0.25]
 """
@@ -30,22 +30,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.flip import Flip
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.edge_channel import EdgeChannel
 
 
 @dataclass(frozen=True, eq=False)
 class DegreeLaw:
     """`share[d]` of the people had degree d, ± `standard_error[d]` (spread of the fit, not its smoothing)."""
 
-    share: Floats
-    standard_error: Floats
+    share: FloatArray
+    standard_error: FloatArray
 
     @classmethod
     def fit(
-        cls, degrees: Integers, flip: Flip, *, iterations: int = 300, smoothing: float = 0.005, replicates: int = 12
+        cls, degrees: IntArray, flip: EdgeChannel, *, iterations: int = 300, smoothing: float = 0.005, replicates: int = 12
     ) -> DegreeLaw:
         """The distribution behind `degrees`, with standard errors from refitting `replicates` re-drawn histograms."""
         if flip.delete == 0 == flip.add:
@@ -57,7 +55,7 @@ class DegreeLaw:
         spread = [_fit(law, drawn, iterations, smoothing) for drawn in draws]
         return cls(share, np.std(spread, axis=0, ddof=1) if replicates > 1 else np.full_like(share, math.nan))
 
-    def distance(self, degrees: Integers) -> float:
+    def distance(self, degrees: IntArray) -> float:
         """Largest gap between this distribution's and the degrees' cumulative shares (Kolmogorov-Smirnov)."""
         length = max(len(self.share), int(degrees.max(initial=0)) + 1)
         true = np.bincount(degrees, minlength=length) / max(len(degrees), 1)
@@ -65,7 +63,7 @@ class DegreeLaw:
         return float(np.abs(gap).max())
 
 
-def _law(degrees: Integers, flip: Flip) -> Any:
+def _law(degrees: IntArray, flip: EdgeChannel) -> Any:
     """Sparse matrix Pr(d_p | d_o), one column for every original degree the data leave possible."""
     from scipy.sparse import csc_matrix
 
@@ -78,7 +76,7 @@ def _law(degrees: Integers, flip: Flip) -> Any:
     return csc_matrix((np.concatenate([column for _, column in columns]), rows, ends), shape=(nodes, len(columns)))
 
 
-def _fit(law: Any, histogram: NDArray[Any], iterations: int, smoothing: float) -> Floats:
+def _fit(law: Any, histogram: NDArray[Any], iterations: int, smoothing: float) -> FloatArray:
     seen = np.flatnonzero(histogram)
     seen_law = law.tocsr()[seen]
     back = seen_law.T.tocsr()
@@ -91,12 +89,12 @@ def _fit(law: Any, histogram: NDArray[Any], iterations: int, smoothing: float) -
     return share
 
 
-def _smoothed(share: Floats, weight: float) -> Floats:
+def _smoothed(share: FloatArray, weight: float) -> FloatArray:
     padded = np.concatenate([share[:1], share, share[-1:]])
     return np.asarray((1 - weight) * share + weight * (padded[:-2] + 2 * share + padded[2:]) / 4)
 
 
-def _redrawn(law: Any, share: Floats, people: int, replicates: int) -> list[Integers]:
+def _redrawn(law: Any, share: FloatArray, people: int, replicates: int) -> list[IntArray]:
     """Histograms of published degrees as they might have come out, had the fitted distribution been the true one.
 
     People are redrawn with their noise, which overstates the spread a little: the graph at hand is fixed.

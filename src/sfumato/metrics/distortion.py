@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.domain import FloatArray
+from sfumato.data.arrays import FloatArray
 from sfumato.metrics._replaced import PairedMetric, paired
 from sfumato.metrics.base import Comparison
 

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.domain import Domain
-from sfumato.data.table import Text
+from sfumato.data.generalization import Generalization
+from sfumato.data.table import TextColumn
 from sfumato.metrics.base import Comparison, Metric
 
 
@@ -39,7 +39,7 @@ class EntropyLoss(Metric):
         return max(bits, 0.0) / (comparison.inputs * max(len(comparison.recoded), 1))
 
 
-def _leaf_counts(domain: Domain, original: Text) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _leaf_counts(domain: Generalization, original: TextColumn) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     counts = np.zeros(domain.size)
     for label, count in zip(original.labels, original.counts(), strict=True):
         counts[domain.code_of[label]] += count

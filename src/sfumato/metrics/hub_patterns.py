@@ -12,7 +12,7 @@ Departures
 
 >>> from sfumato.data.graph import Graph
 >>> star = Graph.from_pairs([0, 0, 1], [2, 3, 3], 5)
->>> nearest_patterns(star, Flip.symmetric(0.0), hubs=[0, 1], people=[2, 3, 4], targets=[[0, 0], [1, 0], [1, 1]]).tolist()
+>>> nearest_patterns(star, EdgeChannel.symmetric(0.0), hubs=[0, 1], people=[2, 3, 4], targets=[[0, 0], [1, 0], [1, 1]]).tolist()
 [1, 2, 0]
 """
 
@@ -21,12 +21,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 
 
 def nearest_patterns(
-    graph: Graph, flip: Flip, *, hubs: ArrayLike, people: ArrayLike, targets: ArrayLike
+    graph: Graph, flip: EdgeChannel, *, hubs: ArrayLike, people: ArrayLike, targets: ArrayLike
 ) -> NDArray[np.int64]:
     """For each of `people` the row of `targets` (0/1 per hub) that differs least from their ties before the flip."""
     hub, person = np.asarray(hubs, dtype=np.int64), np.asarray(people, dtype=np.int64)

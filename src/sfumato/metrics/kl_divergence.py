@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sfumato.decomposition.estimate import JointEstimate
+from sfumato.decomposition.utility import kl_divergence
 from sfumato.metrics.base import Comparison, Metric
-from sfumato.schema.estimate import Estimate
-from sfumato.schema.utility import kl_divergence
 
 
 class KlDivergence(Metric):
@@ -27,5 +27,4 @@ class KlDivergence(Metric):
     def measure(self, comparison: Comparison) -> float:
         assert comparison.sub_tables is not None
         tables, columns = comparison.sub_tables
-        return kl_divergence(columns, Estimate(tables.sheets()))
-
+        return kl_divergence(columns, JointEstimate(tables.sheets()))

@@ -17,7 +17,7 @@ Cost
 
 >>> from sfumato.data.graph import Graph
 >>> two_triangles = Graph.from_pairs([0, 1, 2, 3, 4, 5], [1, 2, 0, 4, 5, 3])
->>> modularity(two_triangles, Flip.symmetric(0.0), [0, 0, 0, 1, 1, 1])
+>>> modularity(two_triangles, EdgeChannel.symmetric(0.0), [0, 0, 0, 1, 1, 1])
 (0.5, 0.0)
 """
 
@@ -29,14 +29,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.data.flip import Flip
+from sfumato.data.arrays import FloatArray
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.errors import DataError
 
-Floats = NDArray[np.float64]
 
-
-def modularity(graph: Graph, flip: Flip, partition: ArrayLike) -> tuple[float, float]:
+def modularity(graph: Graph, flip: EdgeChannel, partition: ArrayLike) -> tuple[float, float]:
     """Recovered modularity of a given partition of the published graph, and its standard error.
 
     The error holds for a partition chosen without looking at this graph; for one found on it see `metrics.communities`.
@@ -51,7 +50,7 @@ def modularity(graph: Graph, flip: Flip, partition: ArrayLike) -> tuple[float, f
 
 
 def judged(
-    graph: Graph, flip: Flip, groups: NDArray[np.int64], inside_pairs: float, partners: Floats
+    graph: Graph, flip: EdgeChannel, groups: NDArray[np.int64], inside_pairs: float, partners: FloatArray
 ) -> tuple[float, float]:
     """Modularity over the pairs that were looked at: `inside_pairs` of them in one group, `partners` for each person."""
     low, high = graph.edges()
@@ -60,7 +59,7 @@ def judged(
     if edges <= 0:
         return math.nan, math.nan
     inside = (float((groups[low] == groups[high]).sum()) - flip.add * inside_pairs) / flip.slope
-    volume: Floats = np.bincount(groups, weights=(graph.degrees - partners * flip.add) / flip.slope).astype(np.float64)
+    volume: FloatArray = np.bincount(groups, weights=(graph.degrees - partners * flip.add) / flip.slope).astype(np.float64)
     value = inside / edges - float((volume**2).sum()) / (4 * edges**2)
     slope = _Gradient(inside, volume, edges)
     everywhere = slope.squares_everywhere(np.bincount(groups).astype(np.float64)) * pairs / max(graph.pairs, 1)
@@ -72,17 +71,17 @@ def judged(
 class _Gradient:
     """∂Q/∂(pair) = α·[same group] + β − γ(K_g + K_h)."""
 
-    def __init__(self, inside: float, volume: Floats, edges: float) -> None:
+    def __init__(self, inside: float, volume: FloatArray, edges: float) -> None:
         self.volume = volume
         self.same = 1 / edges
         self.base = -inside / edges**2 + (volume**2).sum() / (2 * edges**3)
         self.pull = 1 / (2 * edges**2)
 
-    def at(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
+    def at(self, first: NDArray[Any], second: NDArray[Any]) -> FloatArray:
         pulled = self.base - self.pull * (self.volume[first] + self.volume[second])
         return np.asarray(pulled + self.same * (first == second))
 
-    def squares_everywhere(self, people: Floats) -> float:
+    def squares_everywhere(self, people: FloatArray) -> float:
         """Σ over all pairs of people of the squared gradient, group by group."""
         half = self.base / 2 - self.pull * self.volume  # gradient between groups is half_g + half_h
         count, first, second = people.sum(), (people * half).sum(), (people * half**2).sum()

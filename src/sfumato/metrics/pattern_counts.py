@@ -26,7 +26,7 @@ Cost
 
 >>> from sfumato.data.graph import Graph
 >>> square = PatternCounts(Graph.from_pairs([0, 1, 2, 3], [1, 2, 3, 0]))
->>> [int(square.copies(Pattern.named(name))) for name in ("edge", "wedge", "triangle", "square", "path")]
+>>> [int(square.copies(TiePattern.named(name))) for name in ("edge", "wedge", "triangle", "square", "path")]
 [4, 4, 0, 1, 4]
 """
 
@@ -42,11 +42,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import Pattern, overlaps
+from sfumato.data.pattern import TiePattern, overlaps
 
-Maps = Callable[[Pattern], Fraction]
+Maps = Callable[[TiePattern], Fraction]
 
 
 class PatternCounts:
@@ -56,12 +56,12 @@ class PatternCounts:
         self.graph = graph
         self._known: dict[str, int] = {}
 
-    def copies(self, pattern: Pattern) -> Fraction:
+    def copies(self, pattern: TiePattern) -> Fraction:
         return self.maps(pattern) / pattern.symmetries
 
-    def maps(self, pattern: Pattern) -> Fraction:
+    def maps(self, pattern: TiePattern) -> Fraction:
         """inj(P): maps of the tied nodes, then of the isolated ones to whatever is left."""
-        symmetries = Pattern.named(pattern.shape).symmetries if pattern.ties else 1
+        symmetries = TiePattern.named(pattern.shape).symmetries if pattern.ties else 1
         rest = prod(range(self.graph.nodes - pattern.nodes + 1, self.graph.nodes - pattern.busy + 1))
         return Fraction(self._count(pattern.shape) * symmetries * max(rest, 0))  # I1
 
@@ -106,19 +106,19 @@ class PatternCounts:
         return self._shared[1]
 
     def _square(self) -> int:
-        from sfumato.kernels.small_patterns import four_cycles
+        from sfumato.metrics.kernels.small_patterns import four_cycles
 
         self._shared  # noqa: B018 - a crowded graph yields its four-cycles on the way
         return self._known["square"] if "square" in self._known else int(four_cycles(*self._ordered))
 
     def _clique(self) -> int:
-        from sfumato.kernels.small_patterns import four_cliques
+        from sfumato.metrics.kernels.small_patterns import four_cliques
 
         return int(four_cliques(*self._ordered))
 
     @cached_property
     def _ordered(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        from sfumato.kernels.small_patterns import by_degree
+        from sfumato.metrics.kernels.small_patterns import by_degree
 
         starts, neighbours = by_degree(self.graph.starts, self.graph.neighbours)
         return starts, neighbours
@@ -126,8 +126,8 @@ class PatternCounts:
     @cached_property
     def _shared(self) -> tuple[NDArray[np.int64], int]:
         """Triangles at every node, by ascending degree, and diamonds; by rows of bits when the graph is crowded."""
-        from sfumato.kernels.shared_neighbours import pays_off, shared_neighbours
-        from sfumato.kernels.small_patterns import triangles
+        from sfumato.metrics.kernels.shared_neighbours import pays_off, shared_neighbours
+        from sfumato.metrics.kernels.small_patterns import triangles
 
         if pays_off(self.graph.degrees):
             at_node, diamonds, self._known["square"] = shared_neighbours(*self._ordered)
@@ -139,42 +139,42 @@ class PatternCounts:
 class Unflipped:
     """Unbiased counts of patterns before the flip, from the counts after it."""
 
-    def __init__(self, counts: PatternCounts, flip: Flip) -> None:
+    def __init__(self, counts: PatternCounts, flip: EdgeChannel) -> None:
         self.counts = counts
         self.flip = flip
         self._add, self._slope = Fraction(flip.add), 1 - Fraction(flip.add) - Fraction(flip.delete)
         self._known: dict[tuple[int, str], Fraction] = {}
 
-    def copies(self, pattern: Pattern, *, exactly: bool = False) -> Fraction:
+    def copies(self, pattern: TiePattern, *, exactly: bool = False) -> Fraction:
         """Copies of the pattern before the flip; `exactly` asks that its other pairs are not tied (induced copies)."""
         if not exactly:
             return self.maps(pattern) / pattern.symmetries
         return sum((weight * self.maps(whole) for weight, whole in untied(pattern)), Fraction(0)) / pattern.symmetries
 
-    def maps(self, pattern: Pattern) -> Fraction:
+    def maps(self, pattern: TiePattern) -> Fraction:
         """inj(P) before the flip: expand the product of (y − a)/c over the ties."""
         key = pattern.nodes, pattern.shape
         if key not in self._known:
             self._known[key] = self._maps(pattern)
         return self._known[key]
 
-    def _maps(self, pattern: Pattern) -> Fraction:
+    def _maps(self, pattern: TiePattern) -> Fraction:
         size = len(pattern.ties)
         terms = (self.counts.maps(part) * (-self._add) ** (size - len(part.ties)) for part in pattern.parts())
         return sum(terms, Fraction(0)) / self._slope**size  # I1
 
 
-def untied(pattern: Pattern) -> list[tuple[int, Pattern]]:
+def untied(pattern: TiePattern) -> list[tuple[int, TiePattern]]:
     """A pattern whose other pairs are not tied, as signed patterns that do not care: the product of 1 − x, expanded.
 
-    >>> [(sign, whole.shape) for sign, whole in untied(Pattern.named("wedge"))]
+    >>> [(sign, whole.shape) for sign, whole in untied(TiePattern.named("wedge"))]
     [(1, 'wedge'), (-1, 'triangle')]
     """
-    extra = Pattern(pattern.nodes, pattern.missing())
-    return [((-1) ** len(part.ties), Pattern(pattern.nodes, pattern.ties | part.ties)) for part in extra.parts()]
+    extra = TiePattern(pattern.nodes, pattern.missing())
+    return [((-1) ** len(part.ties), TiePattern(pattern.nodes, pattern.ties | part.ties)) for part in extra.parts()]
 
 
-def covariance(first: Pattern, second: Pattern, maps: Maps, flip: Flip) -> Fraction:
+def covariance(first: TiePattern, second: TiePattern, maps: Maps, flip: EdgeChannel) -> Fraction:
     """Covariance of two recovered counts, of patterns with at most three nodes, given inj of the graph before the flip.
 
     For copies that share the pairs S the covariance is Π over S of (x + v) · Π of the other x, minus Π of all x, with
@@ -193,24 +193,24 @@ def covariance(first: Pattern, second: Pattern, maps: Maps, flip: Flip) -> Fract
 class _Term(NamedTuple):
     """A pattern that two copies leave when `kept` of their `shared` pairs contribute a tie and the others a variance."""
 
-    pattern: Pattern
+    pattern: TiePattern
     shared: int
     kept: int
 
 
 @cache
-def _glued(first: Pattern, second: Pattern) -> Counter[_Term]:
+def _glued(first: TiePattern, second: TiePattern) -> Counter[_Term]:
     """Π over the shared pairs of (v0 + (1 + v1 − v0)·x), multiplied out over all overlaps, patterns of one shape together."""
     terms: Counter[_Term] = Counter()
     for nodes, one, other in overlaps(first, second):
-        for part in Pattern(nodes, one & other).parts():
-            whole = Pattern(nodes, (one ^ other) | part.ties)
-            alike = Pattern(nodes, Pattern.named(whole.shape).ties if whole.ties else frozenset())
+        for part in TiePattern(nodes, one & other).parts():
+            whole = TiePattern(nodes, (one ^ other) | part.ties)
+            alike = TiePattern(nodes, TiePattern.named(whole.shape).ties if whole.ties else frozenset())
             terms[_Term(alike, len(one & other), len(part.ties))] += 1
     return terms
 
 
-def _variances(flip: Flip) -> tuple[Fraction, Fraction]:
+def _variances(flip: EdgeChannel) -> tuple[Fraction, Fraction]:
     """v0 and v1 − v0, exactly."""
     delete, add = Fraction(flip.delete), Fraction(flip.add)
     slope = (1 - delete - add) ** 2

@@ -18,9 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import FloatArray, IntArray
-from sfumato.data.table import Table, Text
+from sfumato.data.table import Table, TextColumn
 from sfumato.metrics.base import Comparison, Metric
 
 
@@ -114,12 +114,12 @@ def _sensitive(comparison: Comparison, name: str, units: Classes, truths: Classe
     return _Asked(len(rank), truth, _by_bucket(comparison.data.text("bucket"), counts, units, known))
 
 
-def _by_value(text: Text, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
+def _by_value(text: TextColumn, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
     value = np.array([known.get(label, -1) for label in text.labels], dtype=np.int64)[text.codes[units.first]]
     return lambda accepted: np.where(value >= 0, accepted[value], 0.0)
 
 
-def _by_bucket(bucket: Text, counts: Table, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
+def _by_bucket(bucket: TextColumn, counts: Table, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
     number = {label: code for code, label in enumerate(bucket.labels)}
     listed, value = counts.text("bucket"), counts.text("value")
     of = np.array([number[label] for label in listed.labels], dtype=np.int64)[listed.codes]

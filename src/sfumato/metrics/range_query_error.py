@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.domain import FloatArray, IntArray
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.table import Table
 from sfumato.metrics._replaced import numeric
 from sfumato.metrics.base import Comparison, Metric
@@ -63,13 +63,13 @@ def by_form(comparison: Comparison) -> dict[str, float]:
     """The mean error of each query form: `count`, then `average <column>`."""
     names = numeric(comparison)
     labels = _labels(comparison)
-    truth = Answering(_stack(comparison.original, names), labels[0])
-    guess = Answering(_stack(comparison.data, names), labels[1])
+    truth = RangeAnswering(_stack(comparison.original, names), labels[0])
+    guess = RangeAnswering(_stack(comparison.data, names), labels[1])
     each = int(comparison.parameters.get("queries", 200))
     return errors(truth, guess, names, each)
 
 
-def errors(truth: Answering, guess: Answering, names: tuple[str, ...], each: int, seed: int = 0) -> dict[str, float]:
+def errors(truth: RangeAnswering, guess: RangeAnswering, names: tuple[str, ...], each: int, seed: int = 0) -> dict[str, float]:
     """The mean relative error of `each` queries per form; `guess` answers in place of `truth`."""
     rng = np.random.default_rng(seed)
     found = {}
@@ -82,7 +82,7 @@ def errors(truth: Answering, guess: Answering, names: tuple[str, ...], each: int
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class RangeAnswering:
     """A table that answers: numeric columns side by side, and the code of the sensitive value."""
 
     numbers: FloatArray
@@ -105,7 +105,7 @@ class Answering:
         return float(weight @ self.numbers[:, target] / total)
 
 
-def _queries(truth: Answering, target: int | None, each: int, rng: np.random.Generator) -> Iterator[Query]:
+def _queries(truth: RangeAnswering, target: int | None, each: int, rng: np.random.Generator) -> Iterator[Query]:
     low, high = truth.numbers.min(axis=0), truth.numbers.max(axis=0)
     values = np.unique(truth.label)
     for _ in range(each):
@@ -118,7 +118,9 @@ def _queries(truth: Answering, target: int | None, each: int, rng: np.random.Gen
             yield thresholds, rng.permutation(values)[:size]
 
 
-def _error(truth: Answering, guess: Answering, target: int | None, at: FloatArray, accepted: IntArray | None) -> float | None:
+def _error(
+    truth: RangeAnswering, guess: RangeAnswering, target: int | None, at: FloatArray, accepted: IntArray | None
+) -> float | None:
     exact, found = truth.answer(target, at, accepted), guess.answer(target, at, accepted)
     if not exact:
         return None

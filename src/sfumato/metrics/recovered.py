@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.metrics.base import Comparison, Metric
 from sfumato.metrics.recovery import Recovery, recover
@@ -27,7 +27,7 @@ class Recovered(Metric):
     def measure(self, comparison: Comparison) -> dict[str, Any]:
         public = comparison.public
         published = Graph.from_table(comparison.parts["edges"].frame, int(public["nodes"]))
-        return summary(recover(published, Flip.from_public(public), distribution=False))
+        return summary(recover(published, EdgeChannel.from_public(public), distribution=False))
 
 
 def summary(recovery: Recovery) -> dict[str, Any]:

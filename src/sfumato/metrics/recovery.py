@@ -28,25 +28,24 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sfumato.data.flip import Flip
+from sfumato.data.arrays import FloatArray
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import Pattern
+from sfumato.data.pattern import TiePattern
 from sfumato.metrics.communities import found_modularity
 from sfumato.metrics.degree_law import DegreeLaw
 from sfumato.metrics.modularity import modularity
 from sfumato.metrics.pattern_counts import PatternCounts, Unflipped, covariance
 from sfumato.randomness import Randomness
 
-Floats = NDArray[np.float64]
-
-EDGE, WEDGE, TRIANGLE = (Pattern.named(name) for name in ("edge", "wedge", "triangle"))
+EDGE, WEDGE, TRIANGLE = (TiePattern.named(name) for name in ("edge", "wedge", "triangle"))
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RecoveredFigure:
     """An unbiased (or, for ratios, nearly unbiased) figure and its standard error."""
 
     estimate: float
@@ -56,16 +55,18 @@ class Estimate:
         return self.estimate - z * self.standard_error, self.estimate + z * self.standard_error
 
 
-class Recovery(Mapping[str, Estimate]):
+class Recovery(Mapping[str, RecoveredFigure]):
     """Recovered figures by name; `degrees` and `distribution` hold the per-person and whole-distribution results."""
 
-    def __init__(self, figures: dict[str, Estimate], degrees: Floats, degree_error: float, law: DegreeLaw | None) -> None:
+    def __init__(
+        self, figures: dict[str, RecoveredFigure], degrees: FloatArray, degree_error: float, law: DegreeLaw | None
+    ) -> None:
         self._figures = figures
         self.degrees = degrees
         self.degree_error = degree_error
         self.distribution = law
 
-    def __getitem__(self, name: str) -> Estimate:
+    def __getitem__(self, name: str) -> RecoveredFigure:
         return self._figures[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -84,26 +85,26 @@ class Recovery(Mapping[str, Estimate]):
 
 def recover(
     graph: Graph | Any,
-    mu: float | Flip,
+    mu: float | EdgeChannel,
     *,
     partition: ArrayLike | None = None,
     patterns: Sequence[str] = (),
     distribution: bool = True,
 ) -> Recovery:
-    """The figures of the graph before every pair was flipped with probability `mu` (or by a `Flip`).
+    """The figures of the graph before every pair was flipped with probability `mu` (or by a `EdgeChannel`).
 
     `partition` gives a group to every published node; without one a split into two groups is found and judged on separate
-    halves of the pairs. `patterns` names patterns of up to four people whose copies are wanted as well (see `Pattern.names`).
+    halves of the pairs. `patterns` names patterns of up to four people whose copies are wanted as well (see `TiePattern.names`).
     """
-    flip = mu if isinstance(mu, Flip) else Flip.symmetric(mu)
+    flip = mu if isinstance(mu, EdgeChannel) else EdgeChannel.symmetric(mu)
     published = graph if isinstance(graph, Graph) else as_graph(graph)
     counts = PatternCounts(published)
     before = Unflipped(counts, flip)
     figures = triad_figures(published.nodes, before.maps, flip)
     found = found_modularity(published, flip) if partition is None else modularity(published, flip, partition)
-    figures["modularity"] = Estimate(*found)
+    figures["modularity"] = RecoveredFigure(*found)
     figures |= _four_person_figures(counts, flip, patterns)
-    degrees: Floats = np.asarray((published.degrees - (published.nodes - 1) * flip.add) / flip.slope, dtype=np.float64)
+    degrees: FloatArray = np.asarray((published.degrees - (published.nodes - 1) * flip.add) / flip.slope, dtype=np.float64)
     law = DegreeLaw.fit(published.degrees, flip) if distribution and published.nodes else None
     return Recovery(figures, degrees, degree_error(published.nodes, figures["degrees"].estimate, flip), law)
 
@@ -113,7 +114,7 @@ def as_graph(graph: Any) -> Graph:
     return Graph.from_igraph(graph) if hasattr(graph, "vcount") else Graph.from_networkx(graph)
 
 
-def triad_figures(nodes: int, maps: Any, flip: Flip) -> dict[str, Estimate]:
+def triad_figures(nodes: int, maps: Any, flip: EdgeChannel) -> dict[str, RecoveredFigure]:
     """Figures of two and three people, given (estimates of) inj before the flip. With exact inj this is a prediction."""
     patterns = (EDGE, WEDGE, TRIANGLE)
     value = [maps(pattern) / pattern.symmetries for pattern in patterns]
@@ -131,16 +132,16 @@ def triad_figures(nodes: int, maps: Any, flip: Flip) -> dict[str, Estimate]:
     }
 
 
-def degree_error(nodes: int, average: float, flip: Flip) -> float:
+def degree_error(nodes: int, average: float, flip: EdgeChannel) -> float:
     """Standard error of the recovered degree of a person of average degree (of any person, for the symmetric flip)."""
     others, typical = max(nodes - 1, 0), min(max(average, 0.0), float(max(nodes - 1, 0)))
     return math.sqrt(typical * flip.variance_with_edge + (others - typical) * flip.variance_without_edge)
 
 
-def _linear(weights: Sequence[int | Fraction], value: list[Fraction], spread: list[list[Fraction]]) -> Estimate:
+def _linear(weights: Sequence[int | Fraction], value: list[Fraction], spread: list[list[Fraction]]) -> RecoveredFigure:
     exact = [Fraction(weight) for weight in weights]
     centre = sum((w * x for w, x in zip(exact, value, strict=True)), Fraction(0))
-    return Estimate(float(centre), _root(_quadratic(exact, spread)))
+    return RecoveredFigure(float(centre), _root(_quadratic(exact, spread)))
 
 
 def _quadratic(weights: Sequence[Fraction], spread: list[list[Fraction]]) -> Fraction:
@@ -148,31 +149,33 @@ def _quadratic(weights: Sequence[Fraction], spread: list[list[Fraction]]) -> Fra
     return sum((weights[i] * weights[j] * spread[i][j] for i in size for j in size), Fraction(0))
 
 
-def _transitivity(wedges: Fraction, triangles: Fraction, spread: list[list[Fraction]]) -> Estimate:
+def _transitivity(wedges: Fraction, triangles: Fraction, spread: list[list[Fraction]]) -> RecoveredFigure:
     if wedges <= 0:
-        return Estimate(math.nan, math.nan)
+        return RecoveredFigure(math.nan, math.nan)
     gradient = [Fraction(0), -3 * triangles / wedges**2, 3 / wedges]
-    return Estimate(float(3 * triangles / wedges), _root(_quadratic(gradient, spread)))
+    return RecoveredFigure(float(3 * triangles / wedges), _root(_quadratic(gradient, spread)))
 
 
 def _root(variance: Fraction) -> float:
     return math.sqrt(max(float(variance), 0.0))
 
 
-def _four_person_figures(counts: PatternCounts, flip: Flip, names: Sequence[str], replicates: int = 12) -> dict[str, Estimate]:
+def _four_person_figures(
+    counts: PatternCounts, flip: EdgeChannel, names: Sequence[str], replicates: int = 12
+) -> dict[str, RecoveredFigure]:
     """Copies of the named patterns. Errors: flip the published graph again and undo both flips; the spread over
     `replicates`, scaled back by the slope, is the noise of one flip seen at the recovered graph."""
-    wanted = {name: Pattern.named(name) for name in names}
+    wanted = {name: TiePattern.named(name) for name in names}
     if not wanted:
         return {}
     centre = {name: float(Unflipped(counts, flip).copies(pattern)) for name, pattern in wanted.items()}
     if flip.delete == 0 == flip.add:
-        return {name: Estimate(value, 0.0) for name, value in centre.items()}
+        return {name: RecoveredFigure(value, 0.0) for name, value in centre.items()}
     twice = flip.then(flip)
     redrawn = (reflipped(counts.graph, flip, Randomness(seed=n).child("again")) for n in range(replicates))
     again = [Unflipped(PatternCounts(graph), twice) for graph in redrawn]
     spread = {name: [float(one.copies(pattern)) for one in again] for name, pattern in wanted.items()}
-    return {name: Estimate(value, flip.slope * _deviation(spread[name])) for name, value in centre.items()}
+    return {name: RecoveredFigure(value, flip.slope * _deviation(spread[name])) for name, value in centre.items()}
 
 
 def _deviation(values: list[float]) -> float:

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.decomposition.estimate import JointEstimate
+from sfumato.decomposition.utility import random_queries, relative_errors
 from sfumato.metrics.base import Comparison, Metric
-from sfumato.schema.estimate import Estimate
-from sfumato.schema.utility import random_queries, relative_errors
 
 
 class SubTableQueryError(Metric):
@@ -35,4 +35,4 @@ class SubTableQueryError(Metric):
         dimension = min(int(asked["dimension"]), len(columns))
         share = float(asked.get("percentage") or float(asked["selectivity"]) ** (1 / dimension))
         workload = random_queries(columns, dimension, share, int(asked["queries"]), np.random.default_rng(0))
-        return float(np.median(relative_errors(columns, Estimate(tables.sheets()), workload)))
+        return float(np.median(relative_errors(columns, JointEstimate(tables.sheets()), workload)))

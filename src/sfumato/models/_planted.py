@@ -42,20 +42,18 @@ import math
 from itertools import combinations, permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.flip import Flip
+from sfumato.data.arrays import FloatArray
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 
-Floats = NDArray[np.float64]
 
-
-def path_bound(flip: Flip, planted: int) -> float:
+def path_bound(flip: EdgeChannel, planted: int) -> float:
     """The chance that a path through all planted accounts survives."""
     return (1 - flip.delete) ** max(planted - 1, 0)
 
 
-def any_bound(flip: Flip, planted: int, nodes: int) -> float:
+def any_bound(flip: EdgeChannel, planted: int, nodes: int) -> float:
     """Most that any attack on the ties among `planted` of `nodes` accounts can succeed, whatever those ties are."""
     pairs = planted * (planted - 1) // 2
     places = log_places(planted, nodes)
@@ -82,7 +80,7 @@ def _power(pairs: int, chance: float, background: float, log_size: float) -> flo
     return min(power, 1.0)
 
 
-def _log_binomial(trials: int, chance: float) -> Floats:
+def _log_binomial(trials: int, chance: float) -> FloatArray:
     from scipy.special import gammaln, xlog1py, xlogy
 
     value = np.arange(trials + 1, dtype=np.float64)
@@ -98,18 +96,18 @@ def needed_flip(planted: int, success: float, nodes: int, *, against: str = "any
     """
     by_path = 1 - success ** (1 / (planted - 1)) if planted > 1 else 0.5
     found = _rounded_up(by_path) if against != "ties" else 0.0
-    while against != "paths" and found < 0.5 and any_bound(Flip.symmetric(found), planted, nodes) > success:
+    while against != "paths" and found < 0.5 and any_bound(EdgeChannel.symmetric(found), planted, nodes) > success:
         found = _rounded_up(_bisected(found, planted, success, nodes))
     return min(found, 0.5)
 
 
 def _bisected(low: float, planted: int, success: float, nodes: int) -> float:
     high = 0.5 - 1e-9
-    if any_bound(Flip.symmetric(high), planted, nodes) > success:
+    if any_bound(EdgeChannel.symmetric(high), planted, nodes) > success:
         return 0.5
     while high - low > 1e-5:
         middle = (low + high) / 2
-        if any_bound(Flip.symmetric(middle), planted, nodes) > success:
+        if any_bound(EdgeChannel.symmetric(middle), planted, nodes) > success:
             low = middle
         else:
             high = middle
@@ -120,7 +118,7 @@ def _rounded_up(mu: float) -> float:
     return math.ceil(round(mu * 1e4, 6)) / 1e4
 
 
-def log_odds(flip: Flip, planted: int, ties: int, nodes: int, density: float, *, lost: int = 0, gained: int = 0) -> float:
+def log_odds(flip: EdgeChannel, planted: int, ties: int, nodes: int, density: float, *, lost: int = 0, gained: int = 0) -> float:
     """ln of the odds that a place showing all planted ties but `lost`, and `gained` others, is the planted one.
 
     The mean likelihood ratio of a wrong place is 1, so the P places together weigh about P; an estimate, not a bound.
@@ -131,7 +129,7 @@ def log_odds(flip: Flip, planted: int, ties: int, nodes: int, density: float, *,
     return ratio - log_places(planted, nodes)
 
 
-def _ratios(flip: Flip, density: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def _ratios(flip: EdgeChannel, density: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """ln likelihood ratios (published without, with an edge) for a planted tie and for a planted non-tie."""
     after = flip.published_density(density)
     tied = (_log_ratio(flip.delete, 1 - after), _log_ratio(1 - flip.delete, after))
@@ -145,7 +143,7 @@ def _log_ratio(top: float, bottom: float) -> float:
     return math.log(top / bottom)
 
 
-def posterior(published: Graph, planted: Graph, flip: Flip, density: float) -> dict[tuple[int, ...], float]:
+def posterior(published: Graph, planted: Graph, flip: EdgeChannel, density: float) -> dict[tuple[int, ...], float]:
     """λ_Y for every ordered choice of nodes, by enumeration: for tiny graphs and for tests of everything else."""
     tied, untied = _ratios(flip, density)
     pairs = list(combinations(range(planted.nodes), 2))
@@ -159,7 +157,7 @@ def posterior(published: Graph, planted: Graph, flip: Flip, density: float) -> d
     return {place: value / total for place, value in weight.items()}
 
 
-def same_victims(flip: Flip, accounts: int, differing: int) -> float:
+def same_victims(flip: EdgeChannel, accounts: int, differing: int) -> float:
     """The chance that two victims tied to `differing` different accounts look alike afterwards (Claim 3, put right)."""
     q, a = flip.delete, flip.add
     become_same = (1 - q) * a + q * (1 - a)

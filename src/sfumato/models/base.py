@@ -10,12 +10,10 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-
-BoolArray = NDArray[np.bool_]
 
 
 class Model(BaseModel):

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import BoolArray, Model
+from sfumato.models.base import Model
 
 
 class KAnonymity(Model):

@@ -20,8 +20,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import BoolArray, Model, everywhere, rounded
+from sfumato.models.base import Model, everywhere, rounded
 
 
 class KDiversity(Model):

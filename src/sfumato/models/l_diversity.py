@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.domain import FloatArray
+from sfumato.data.arrays import BoolArray, FloatArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import BoolArray, Model, everywhere, rounded
+from sfumato.models.base import Model, everywhere, rounded
 
 Kind = Literal["distinct", "frequency", "entropy", "recursive"]
 _WEAKER: dict[str, tuple[str, ...]] = {

@@ -12,7 +12,8 @@ Paper
 >>> model = StructuralAttack(planted=20, success_at_most=0.05)
 >>> model.needed_mu(7115)
 0.2082
->>> model.bounds(Flip.symmetric(0.1459), 7115)["paths"] <= 0.05, model.bounds(Flip.symmetric(0.1459), 7115)["ties"] <= 0.05
+>>> bounds = model.bounds(EdgeChannel.symmetric(0.1459), 7115)
+>>> bounds["paths"] <= 0.05, bounds["ties"] <= 0.05
 (True, False)
 """
 
@@ -22,11 +23,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.data.flip import Flip
+from sfumato.data.arrays import BoolArray
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.linkage import Linkage
 from sfumato.errors import PolicyError
 from sfumato.models._planted import any_bound, needed_flip, path_bound
-from sfumato.models.base import BoolArray, Model, rounded
+from sfumato.models.base import Model, rounded
 
 
 class StructuralAttack(Model):
@@ -46,7 +48,7 @@ class StructuralAttack(Model):
     def required(self) -> dict[str, Any]:
         return self.model_dump()
 
-    def bounds(self, flip: Flip, nodes: int) -> dict[str, float]:
+    def bounds(self, flip: EdgeChannel, nodes: int) -> dict[str, float]:
         """The bounds that apply, by the attacks they cover."""
         found = {}
         if self.against != "ties":
@@ -55,10 +57,10 @@ class StructuralAttack(Model):
             found["ties"] = any_bound(flip, self.planted, nodes) if nodes >= self.planted else 1.0
         return found
 
-    def holds(self, flip: Flip, nodes: int) -> bool:
+    def holds(self, flip: EdgeChannel, nodes: int) -> bool:
         return max(self.bounds(flip, nodes).values()) <= self.success_at_most
 
-    def level(self, flip: Flip, nodes: int) -> dict[str, Any]:
+    def level(self, flip: EdgeChannel, nodes: int) -> dict[str, Any]:
         """What is achieved, under the name of the parameter, with each bound beside it."""
         bounds = self.bounds(flip, nodes)
         each = {f"by_{name}": rounded(value) for name, value in bounds.items()}

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from sfumato.data.database import ForeignKey, Schema, TableFacts
 from sfumato.errors import PolicyError
-from sfumato.policy.rules import Rule, bind, parse
-from sfumato.policy.rules.tree import Column, References, Unique
+from sfumato.policy.rules import IntegrityRule, bind, parse
+from sfumato.policy.rules.tree import ColumnValue, References, Unique
 from sfumato.policy.sql_checks import named, rule_text
 
 
@@ -28,7 +28,7 @@ class Constraint:
     table: str
     columns: tuple[str, ...]
     text: str
-    rule: Rule | None = None
+    rule: IntegrityRule | None = None
     """What the rule language makes of it; a check without one is left to the server."""
 
 
@@ -58,17 +58,17 @@ def _table(table: TableFacts, kinds: dict[str, str | None]) -> Iterator[Constrai
 
 def _unique(kind: str, table: str, columns: tuple[str, ...]) -> Constraint:
     text = f"unique({', '.join(named(table, column) for column in columns)})"
-    rule = Rule(text, Unique(tuple(Column(column, table) for column in columns)))
+    rule = IntegrityRule(text, Unique(tuple(ColumnValue(column, table) for column in columns)))
     return Constraint(f"{kind.replace(' ', '-')}:{table}({','.join(columns)})", kind, table, columns, text, rule)
 
 
 def _reference(key: ForeignKey) -> Constraint:
-    child = tuple(Column(name, key.table) for name in key.columns)
-    parent = tuple(Column(name, key.parent) for name in key.parent_columns)
+    child = tuple(ColumnValue(name, key.table) for name in key.columns)
+    parent = tuple(ColumnValue(name, key.parent) for name in key.parent_columns)
     sides = (", ".join(named(column.table or "", column.name) for column in side) for side in (child, parent))
     text = " references ".join(sides)
     identifier = f"foreign-key:{key.table}({','.join(key.columns)})"
-    return Constraint(identifier, "foreign key", key.table, key.columns, text, Rule(text, References(child, parent)))
+    return Constraint(identifier, "foreign key", key.table, key.columns, text, IntegrityRule(text, References(child, parent)))
 
 
 def _check(table: TableFacts, name: str, sql: str, kinds: dict[str, str | None]) -> Constraint:

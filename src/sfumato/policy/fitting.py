@@ -11,23 +11,23 @@ import re
 from dataclasses import replace
 
 from sfumato.data.database import ColumnFacts
-from sfumato.policy.replacements import Dates, Decimals, Domain, Integers, Like, Ordered, Pattern, Timestamps, Values
+from sfumato.policy.replacements import Dates, Decimals, Integers, Like, Ordered, PatternDomain, Timestamps, ValueDomain, Values
 
 NUMBERS = ("integer", "decimal", "float")
 MOMENTS = ("date", "timestamp")
-_FREE = (Values, Like, Pattern)
-_FITS: dict[str, tuple[type[Domain], ...]] = {
+_FREE = (Values, Like, PatternDomain)
+_FITS: dict[str, tuple[type[ValueDomain], ...]] = {
     "integer": (Integers, *_FREE),
     "decimal": (Integers, Decimals, Values, Like),
     "float": (Integers, Decimals, Values, Like),
     "date": (Dates, Values, Like),
     "timestamp": (Dates, Timestamps, Values, Like),
-    "text": (Domain,),
+    "text": (ValueDomain,),
 }
 _WIDTHS = {"SMALLINT": 15, "INT2": 15, "INTEGER": 31, "INT": 31, "INT4": 31, "SERIAL": 31, "BIGINT": 63, "INT8": 63}
 
 
-def misfit(domain: Domain, column: ColumnFacts) -> str:
+def misfit(domain: ValueDomain, column: ColumnFacts) -> str:
     """Why values of the domain cannot stand in the column; empty when they can."""
     if not isinstance(domain, _FITS.get(column.kind, _FREE)):
         return f"a domain of {_word(domain)} does not fit the type {column.native}"
@@ -65,13 +65,13 @@ def _misfit_ordered(domain: Ordered, column: ColumnFacts) -> str:
     return ""
 
 
-def fitted(domain: Domain, column: ColumnFacts) -> Domain:
+def fitted(domain: ValueDomain, column: ColumnFacts) -> ValueDomain:
     """The domain as the column's type writes it."""
     if isinstance(domain, Dates) and column.kind == "timestamp":
         domain = Timestamps(domain.low, domain.high, 1)
     if isinstance(domain, Timestamps) and zoned(column):
         domain = replace(domain, zone="+00")
-    if isinstance(domain, Pattern) and column.length is not None:
+    if isinstance(domain, PatternDomain) and column.length is not None:
         domain = replace(domain, longest=min(domain.longest, column.length))
     return domain
 
@@ -82,5 +82,5 @@ def zoned(column: ColumnFacts) -> bool:
     return column.kind == "timestamp" and ("WITH TIME ZONE" in native or "TIMESTAMPTZ" in native)
 
 
-def _word(domain: Domain) -> str:
+def _word(domain: ValueDomain) -> str:
     return next(iter(domain.declared()))

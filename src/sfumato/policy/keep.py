@@ -7,11 +7,11 @@ from functools import lru_cache
 from sfumato.errors import PolicyError
 from sfumato.policy import replacements
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import Rule, RuleError, bind, classify, columns_of, parse
+from sfumato.policy.rules import IntegrityRule, RuleError, bind, classify, columns_of, parse
 from sfumato.registry import nearest
 
 
-def replacements_of(policy: Policy) -> dict[str, replacements.Domain]:
+def replacements_of(policy: Policy) -> dict[str, replacements.ValueDomain]:
     """The domain of every replaced column, in the order of the policy."""
     found = {}
     for name in policy.with_role("replaced"):
@@ -26,7 +26,7 @@ def replacements_of(policy: Policy) -> dict[str, replacements.Domain]:
     return found
 
 
-def rules_of(policy: Policy) -> list[Rule]:
+def integrity_rules(policy: Policy) -> list[IntegrityRule]:
     """The rules under `keep`, bound to the columns; errors point into the policy's file."""
     return [_rule(policy, place, text) for place, text in enumerate(policy.keep)]
 
@@ -36,7 +36,7 @@ def disturbed_rule(policy: Policy) -> str:
 
     A rule about single records, over columns that are published as they are, stays as true as it was.
     """
-    for rule in rules_of(policy):
+    for rule in integrity_rules(policy):
         kind = classify(rule)
         as_it_is = all(policy.columns[column.name].role in ("sensitive", "other") for column in columns_of(rule))
         if kind.is_global or kind.against_original or not as_it_is:
@@ -44,7 +44,7 @@ def disturbed_rule(policy: Policy) -> str:
     return ""
 
 
-def _rule(policy: Policy, place: int, text: str) -> Rule:
+def _rule(policy: Policy, place: int, text: str) -> IntegrityRule:
     kinds: dict[str, str | None] = dict.fromkeys(policy.columns)
     kinds |= {name: _kind(domain) for name, domain in replacements_of(policy).items()}
     try:
@@ -55,10 +55,10 @@ def _rule(policy: Policy, place: int, text: str) -> Rule:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str, kinds: tuple[tuple[str, str | None], ...]) -> Rule:
+def _parsed(text: str, kinds: tuple[tuple[str, str | None], ...]) -> IntegrityRule:
     return bind(parse(text, [name for name, _ in kinds]), dict(kinds))
 
 
-def _kind(domain: replacements.Domain) -> str | None:
+def _kind(domain: replacements.ValueDomain) -> str | None:
     """Lists may hold anything; what they hold is settled with the values."""
     return None if isinstance(domain, (replacements.Values, replacements.Like)) else domain.kind

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.io.hierarchies import build_domain, is_standing, save_hierarchy
+from sfumato.io.hierarchies import build_generalization, is_standing, save_hierarchy
 from sfumato.policy.policy import Policy
 from sfumato.policy.read import write_yaml
 
@@ -47,7 +47,7 @@ def _column(policy: Policy, name: str, folder: Path | None) -> Any:
 
 def _copied(policy: Policy, name: str, folder: Path) -> str:
     """The hierarchy as a file of the release; it comes from the data holder's files, not from the data."""
-    hierarchy = build_domain(policy.columns[name].hierarchy, [], column=name, base=policy.base)
+    hierarchy = build_generalization(policy.columns[name].hierarchy, [], column=name, base=policy.base)
     file = folder / "hierarchies" / f"{list(policy.columns).index(name) + 1}-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}.csv"
     file.parent.mkdir(exist_ok=True)
     if isinstance(hierarchy, Hierarchy):

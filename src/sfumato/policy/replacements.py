@@ -23,21 +23,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.arrays import BoolArray
 from sfumato.data.moments import moment, written
 from sfumato.errors import PolicyError
 from sfumato.registry import nearest
 
-Mask = NDArray[np.bool_]
 FAKES = ("name", "first_name", "last_name", "email", "city", "street", "address", "company", "job", "country")
 
 
 @dataclass(frozen=True)
-class Domain:
+class ValueDomain:
     """The common face of all domains."""
 
     kind: ClassVar[str] = "text"
 
-    def contains(self, texts: Sequence[str]) -> Mask:
+    def contains(self, texts: Sequence[str]) -> BoolArray:
         """Which of the texts belong to the domain."""
         return np.fromiter((self.holds(text) for text in texts), dtype=bool, count=len(texts))
 
@@ -50,7 +50,7 @@ class Domain:
 
 
 @dataclass(frozen=True)
-class Ordered(Domain):
+class Ordered(ValueDomain):
     """Equally spaced values low … high, in units."""
 
     low: int
@@ -164,7 +164,7 @@ class Timestamps(Ordered):
 
 
 @dataclass(frozen=True)
-class Pattern(Domain):
+class PatternDomain(ValueDomain):
     """Texts of a regular form; `longest` bounds patterns without an end of their own."""
 
     pattern: str
@@ -178,7 +178,7 @@ class Pattern(Domain):
 
 
 @dataclass(frozen=True)
-class Values(Domain):
+class Values(ValueDomain):
     """A list, in the order given."""
 
     values: tuple[str, ...]
@@ -191,7 +191,7 @@ class Values(Domain):
 
 
 @dataclass(frozen=True)
-class Like(Domain):
+class Like(ValueDomain):
     """The values that occur in a column of the source; the list itself is then published information."""
 
     column: str
@@ -204,7 +204,7 @@ class Like(Domain):
 
 
 @dataclass(frozen=True)
-class Fakes(Domain):
+class Fakes(ValueDomain):
     """Realistic invented values: every combination of the pieces a maintained library lists for a language."""
 
     fake: str
@@ -222,7 +222,7 @@ _WEIGHED = ("integers", "decimals", "dates", "values", "like")
 _NAMES = ("integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes")
 
 
-def read(declared: Mapping[str, Any], where: str = "") -> Domain:
+def read(declared: Mapping[str, Any], where: str = "") -> ValueDomain:
     """The domain a policy declares, e.g. `{integers: [80, 100]}`."""
     if not isinstance(declared, Mapping):
         raise PolicyError("a domain is a mapping", where=where, hint="for example {integers: [80, 100]}")
@@ -255,29 +255,29 @@ def _pair(value: Any, where: str) -> tuple[str, str]:
     return str(value[0]), str(value[1])
 
 
-def _integers(declared: Mapping[str, Any], where: str) -> Domain:
+def _integers(declared: Mapping[str, Any], where: str) -> ValueDomain:
     return _ordered(Integers(0, 0), _pair(declared["integers"], where), where)
 
 
-def _decimals(declared: Mapping[str, Any], where: str) -> Domain:
+def _decimals(declared: Mapping[str, Any], where: str) -> ValueDomain:
     places = int(declared.get("places", 2))
     if not 0 <= places <= 12:
         raise PolicyError("a decimal has 0 to 12 places", where=where)
     return _ordered(Decimals(0, 0, 10**places, places), _pair(declared["decimals"], where), where)
 
 
-def _dates(declared: Mapping[str, Any], where: str) -> Domain:
+def _dates(declared: Mapping[str, Any], where: str) -> ValueDomain:
     return _ordered(Dates(1, 1), _pair(declared["dates"], where), where)
 
 
-def _timestamps(declared: Mapping[str, Any], where: str) -> Domain:
+def _timestamps(declared: Mapping[str, Any], where: str) -> ValueDomain:
     step = str(declared.get("step", "second"))
     if step not in STEPS:
         raise PolicyError(f"unknown step '{step}'", where=where, hint="second, minute, hour or day")
     return _ordered(Timestamps(0, 0, STEPS[step]), _pair(declared["timestamps"], where), where)
 
 
-def _ordered(empty: Integers | Decimals | Dates | Timestamps, bounds: tuple[str, str], where: str) -> Domain:
+def _ordered(empty: Integers | Decimals | Dates | Timestamps, bounds: tuple[str, str], where: str) -> ValueDomain:
     low, high = empty.level(bounds[0]), empty.level(bounds[1])
     if low is None or high is None:
         raise PolicyError(f"'{bounds[low is not None]}' is no bound of this kind", where=where)
@@ -288,16 +288,16 @@ def _ordered(empty: Integers | Decimals | Dates | Timestamps, bounds: tuple[str,
     return type(empty)(low, high, empty.unit)
 
 
-def _pattern(declared: Mapping[str, Any], where: str) -> Domain:
+def _pattern(declared: Mapping[str, Any], where: str) -> ValueDomain:
     pattern = str(declared["pattern"])
     try:
         re.compile(pattern)
     except re.error as error:
         raise PolicyError(f"the pattern cannot be read: {error.msg}", where=where) from None
-    return Pattern(pattern, int(declared.get("longest", 64)))
+    return PatternDomain(pattern, int(declared.get("longest", 64)))
 
 
-def _values(declared: Mapping[str, Any], where: str) -> Domain:
+def _values(declared: Mapping[str, Any], where: str) -> ValueDomain:
     values = declared["values"]
     if not isinstance(values, (list, tuple)) or not values:
         raise PolicyError("expected a list of values", where=where)
@@ -307,11 +307,11 @@ def _values(declared: Mapping[str, Any], where: str) -> Domain:
     return Values(found)
 
 
-def _like(declared: Mapping[str, Any], where: str) -> Domain:
+def _like(declared: Mapping[str, Any], where: str) -> ValueDomain:
     return Like(str(declared["like"]))
 
 
-def _fakes(declared: Mapping[str, Any], where: str) -> Domain:
+def _fakes(declared: Mapping[str, Any], where: str) -> ValueDomain:
     fake = str(declared["fakes"])
     if fake not in FAKES:
         raise PolicyError(f"unknown fakes '{fake}'", where=where, hint=nearest(fake, list(FAKES)))

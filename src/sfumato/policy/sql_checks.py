@@ -37,7 +37,7 @@ class _Unknown(Exception):
 def rule_text(sql: str, table: str, columns: Collection[str]) -> str | None:
     """The rule that says the same, or None."""
     try:
-        reader = _Reader(_words(sql), table, {name.lower(): name for name in columns})
+        reader = _CheckReader(_words(sql), table, {name.lower(): name for name in columns})
         found = reader.either()
         return found if reader.at == len(reader.words) and "∅" not in found else None
     except (_Unknown, IndexError):
@@ -74,7 +74,7 @@ def _words(sql: str) -> list[tuple[str, str]]:
     return found
 
 
-class _Reader:
+class _CheckReader:
     """Recursive descent over the words; each method returns rule text."""
 
     def __init__(self, words: list[tuple[str, str]], table: str, columns: dict[str, str]) -> None:

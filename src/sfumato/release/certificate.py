@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-LIMITS = "docs/limits.md"
+LIMITS_PAGE = "docs/limits.md"
 NOT_JUDGED = "not judged"
 
 

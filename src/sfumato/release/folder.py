@@ -169,4 +169,3 @@ def _json(path: Path) -> dict[str, Any]:
     if not isinstance(tree, dict):
         raise ReleaseError(f"{path.name} is not what it should be", where=str(path))
     return tree
-

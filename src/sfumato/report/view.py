@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import MISSING, Domain
+from sfumato.data.generalization import MISSING, Generalization
 from sfumato.data.table import Table
 from sfumato.io.hierarchies import is_standing
-from sfumato.policy.domains import domain_of
+from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Certificate
 from sfumato.release.release import Part
@@ -46,11 +46,11 @@ class View:
         """Published rows with the same quasi-identifiers."""
         return group([self.data.text(name).codes for name in self.policy.quasi_identifiers], rows=self.data.rows)
 
-    def domain(self, name: str) -> Domain | None:
+    def domain(self, name: str) -> Generalization | None:
         """The domain of a column, as far as this report may know it."""
         if self.private:
-            return domain_of(self.policy, name, self.original.text(name).labels)
+            return generalization_of(self.policy, name, self.original.text(name).labels)
         if is_standing(self.policy.columns[name].hierarchy):
             missing = [label for label in self.data.text(name).labels if label == MISSING]
-            return domain_of(self.policy, name, missing)
+            return generalization_of(self.policy, name, missing)
         return None

@@ -18,12 +18,12 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.checks.truthfulness import cover
 from sfumato.audit.evidence import Evidence
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
 from sfumato.data.table import Table
+from sfumato.decomposition.published_subtables import BUCKET, Published, PublishedSubTables
 from sfumato.release.certificate import Finding
 from sfumato.release.release import Part
-from sfumato.schema.published import BUCKET, Published, Tables
 
 _SAME_PLACE = 0.5
 
@@ -46,13 +46,13 @@ class Agreement(Check):
         return Finding(self.name, not wrong, {"tables": 0}, {"tables": len(wrong)}, reason="; ".join(wrong))
 
 
-def _incomplete(evidence: Evidence, tables: Tables) -> list[str]:
+def _incomplete(evidence: Evidence, tables: PublishedSubTables) -> list[str]:
     shown = frozenset().union(*(table.columns for table in tables.tables))
     lost = [f"no table shows column '{name}'" for name in evidence.policy.published if name not in shown]
     return lost + [f"column '{name}' is published but not by the policy" for name in sorted(shown - set(evidence.policy.published))]
 
 
-def _contradictions(tables: Tables) -> list[str]:
+def _contradictions(tables: PublishedSubTables) -> list[str]:
     """Shared visible columns must have the same joint distribution in both tables."""
     wrong = []
     for one, other in combinations(tables.tables, 2):
@@ -71,7 +71,7 @@ def _same(one: object, other: object, names: list[str]) -> bool:
     return bool((np.bincount(classes.of[:half], minlength=len(classes)) * 2 == classes.counts).all())
 
 
-def _untrue(evidence: Evidence, tables: Tables, table: Published) -> Iterator[str]:
+def _untrue(evidence: Evidence, tables: PublishedSubTables, table: Published) -> Iterator[str]:
     original: Table = evidence.original
     if original.rows != table.rows:
         yield "does not have as many rows as the original"
@@ -85,7 +85,7 @@ def _untrue(evidence: Evidence, tables: Tables, table: Published) -> Iterator[st
         yield "has buckets that do not list the values of their own rows"
 
 
-def _recoded(tables: Tables, original: Table, name: str) -> IntArray:
+def _recoded(tables: PublishedSubTables, original: Table, name: str) -> IntArray:
     """The original column in the codes of the published one; values never published get codes of their own."""
     known = {label: code for code, label in enumerate(tables.labels[name])}
     text = original.text(name)
@@ -93,7 +93,7 @@ def _recoded(tables: Tables, original: Table, name: str) -> IntArray:
     return codes[text.codes]
 
 
-def _exact(tables: Tables, table: Published, original: Table) -> bool:
+def _exact(tables: PublishedSubTables, table: Published, original: Table) -> bool:
     truth = {name: _recoded(tables, original, name) for name in table.visible}
     return _same(table.visible, truth, sorted(table.visible))
 
@@ -115,7 +115,7 @@ def _uncovered(evidence: Evidence, table: Published) -> bool:
     return bool(cover(inner, bounded=True).rows)
 
 
-def _hidden_values(tables: Tables, table: Published, original: Table, name: str) -> bool:
+def _hidden_values(tables: PublishedSubTables, table: Published, original: Table, name: str) -> bool:
     """Counts of a hidden column: as in the original, or fewer where values are withheld."""
     assert table.entry_count is not None
     truth = np.bincount(_recoded(tables, original, name), minlength=len(tables.labels[name]))
@@ -123,7 +123,7 @@ def _hidden_values(tables: Tables, table: Published, original: Table, name: str)
     return bool((listed <= truth).all()) if table.withheld else bool((listed == truth).all())
 
 
-def _own_values(evidence: Evidence, tables: Tables, table: Published) -> bool:
+def _own_values(evidence: Evidence, tables: PublishedSubTables, table: Published) -> bool:
     assert evidence.behind is not None
     assert table.bucket is not None
     assert table.entry_bucket is not None

@@ -15,9 +15,9 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.checks.truthfulness import cover, found
 from sfumato.audit.evidence import Evidence
-from sfumato.data.domain import MISSING
+from sfumato.data.generalization import MISSING
 from sfumato.io.hierarchies import is_standing
-from sfumato.policy.domains import domain_of
+from sfumato.policy.generalizations import generalization_of
 from sfumato.release.certificate import Finding
 
 
@@ -43,7 +43,7 @@ def _beyond(evidence: Evidence, name: str) -> int:
     values = evidence.original.text(name).labels if evidence.original is not None else ()
     if not values and not is_standing(evidence.policy.columns[name].hierarchy):
         return 0  # the tree grows from original values, which are not at hand
-    domain = domain_of(evidence.policy, name, values or [label for label in text.labels if label == MISSING])
+    domain = generalization_of(evidence.policy, name, values or [label for label in text.labels if label == MISSING])
     floor, roof = domain.ceiling()
     legal = set(zip(floor.tolist(), roof.tolist(), strict=True))
     wrong = np.array([not _below_some(domain.interval(label), legal) for label in text.labels], dtype=np.bool_)

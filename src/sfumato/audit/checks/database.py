@@ -15,12 +15,12 @@ from sfumato.audit.evidence import Evidence
 from sfumato.data.database import Database
 from sfumato.data.schema_json import json_of
 from sfumato.policy.declared_rules import Constraint
-from sfumato.policy.rules import Rule, classify
-from sfumato.policy.rules.tree import Cell, Column
+from sfumato.policy.rules import IntegrityRule, classify
+from sfumato.policy.rules.tree import Cell, ColumnValue
 from sfumato.release.certificate import Finding
 
 
-class Tables(Check):
+class TablesPresent(Check):
     """Every table of the schema is there with its columns and its rows."""
 
     name: ClassVar[str] = "tables and row counts"
@@ -86,7 +86,7 @@ class Constraints(Check):
 
 def breaks(seen: Seen, constraint: Constraint) -> int:
     """How often a constraint is broken."""
-    columns = [seen.column(Column(name, constraint.table)) for name in constraint.columns]
+    columns = [seen.column(ColumnValue(name, constraint.table)) for name in constraint.columns]
     if constraint.kind == "not null":
         return int(columns[0].null_count) if constraint.columns[0] in seen.tables[constraint.table].names else 0
     if constraint.kind == "value list":
@@ -114,5 +114,5 @@ class PolicyRules(Check):
         return Finding(self.name, not wrong, {"broken": 0}, {"rules": len(rules), "broken": len(wrong)}, reason=reason)
 
 
-def _looks_back(rule: Rule) -> bool:
+def _looks_back(rule: IntegrityRule) -> bool:
     return classify(rule).against_original or any(isinstance(node, Cell) for node in rule.body.walk())

@@ -19,10 +19,10 @@ from sfumato.audit.base import Check
 from sfumato.audit.databases import Seen, differing, labels
 from sfumato.audit.evidence import Evidence
 from sfumato.data.database import Database
-from sfumato.policy.bound import Bound
-from sfumato.policy.replacements import Domain, Like, Values
+from sfumato.policy.bound_policy import BoundPolicy
+from sfumato.policy.replacements import Like, ValueDomain, Values
 from sfumato.policy.rules import columns_of
-from sfumato.policy.rules.tree import Aggregate, AtLeast, Column, Condition, Determines, References, Unique
+from sfumato.policy.rules.tree import Aggregate, AtLeast, ColumnValue, Condition, Determines, References, Unique
 from sfumato.release.certificate import Finding
 
 _ALPHA = 1e-6
@@ -44,7 +44,7 @@ class DatabaseDomains(Check):
         return Finding(self.name, not wrong, {"outside": 0}, achieved, reason="; ".join(wrong))
 
 
-def _outside(seen: Seen, column: Column, domain: Domain) -> int:
+def _outside(seen: Seen, column: ColumnValue, domain: ValueDomain) -> int:
     found = pc.value_counts(seen.column(column).drop_null())
     texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
     if isinstance(domain, Like):
@@ -77,7 +77,7 @@ def _changed_cells(seen: Seen) -> dict[str, int]:
     for name, table in seen.tables.items():
         behind = next(rows for part, rows in (seen.evidence.behind or {}).items() if seen.names[part] == name)
         found[name] += len(behind) - len(np.unique(behind))
-        for column in (Column(c, name) for c in table.names):
+        for column in (ColumnValue(c, name) for c in table.names):
             now, before = seen.column(column), seen.original(column)
             if column in new:
                 found[name] += int(pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0)
@@ -92,7 +92,7 @@ def _changed_rows(seen: Seen) -> dict[str, int]:
     found = {}
     new, partly = set(seen.bound.changed), bool(seen.evidence.public.get("subset"))
     for name, table in seen.tables.items():
-        kept = [c for c in table.names if Column(c, name) not in new]
+        kept = [c for c in table.names if ColumnValue(c, name) not in new]
         extra, lost = differing([table.column(c) for c in kept], [seen.evidence.original.tables[name].column(c) for c in kept])
         found[name] = extra if partly else max(extra, lost)
     return found
@@ -121,7 +121,7 @@ class Linked(Check):
         return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
 
 
-def _pairs(seen: Seen, columns: tuple[Column, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+def _pairs(seen: Seen, columns: tuple[ColumnValue, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Old and new values of some columns side by side, where neither is null."""
     before, after = [], []
     for column in columns:
@@ -184,10 +184,10 @@ def _agreement(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[int, float, 
     return int((before == after).sum()), expected, len(before)
 
 
-def bound_by_rules(bound: Bound) -> set[Column]:
+def bound_by_rules(bound: BoundPolicy) -> set[ColumnValue]:
     """Free columns whose rules mention the original or kept values; there agreement may be what the policy asks for."""
     group = {column: {column} for column in bound.free}
-    tied: set[Column] = set()
+    tied: set[ColumnValue] = set()
     for rule in bound.rules:
         own = [column for column in columns_of(rule) if column in group and not column.original]
         joined = set().union(*(group[column] for column in own)) if own else set()
@@ -200,6 +200,6 @@ def bound_by_rules(bound: Bound) -> set[Column]:
     return {column for column, members in group.items() if members & tied}
 
 
-def _values(node: Condition) -> list[Column]:
+def _values(node: Condition) -> list[ColumnValue]:
     grouping = {id(c) for found in node.walk() if isinstance(found, Aggregate) for c in found.by}
-    return [found for found in node.walk() if isinstance(found, Column) and id(found) not in grouping]
+    return [found for found in node.walk() if isinstance(found, ColumnValue) and id(found) not in grouping]

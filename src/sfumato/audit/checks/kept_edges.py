@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
+from sfumato.audit.fewest_edges import fewest_new_edges
 from sfumato.audit.readings.graph import published_graph
-from sfumato.audit.rising import fewest_new_edges
 from sfumato.data.graph import Dropped, Graph
 from sfumato.errors import ReleaseError
 from sfumato.models.k_degree_anonymity import KDegreeAnonymity

@@ -15,17 +15,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.space import levels, localities_of
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.policy.keep import replacements_of
 from sfumato.policy.replacements import Ordered
 from sfumato.release.certificate import Finding
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 class KeptLocalities(Check):
@@ -60,7 +57,7 @@ class KeptLocalities(Check):
         return Finding(self.name, holds, {"broken": 0, "tolerance": 0}, achieved, reason=reason)
 
 
-def broken_triples(before: Ints, after: Ints, triples: Ints, size: int) -> int:
+def broken_triples(before: IntArray, after: IntArray, triples: IntArray, size: int) -> int:
     """Triples neither inside a partition nor in three, or whose comparison is not that of the original."""
     a, b, c = triples[:, :3].T
     inside, apart = spread(triples, size)
@@ -71,18 +68,18 @@ def broken_triples(before: Ints, after: Ints, triples: Ints, size: int) -> int:
     return int((~((inside | apart) & between & kept)).sum())
 
 
-def spread(triples: Ints, size: int) -> tuple[Flags, Flags]:
+def spread(triples: IntArray, size: int) -> tuple[BoolArray, BoolArray]:
     """Which triples lie in one partition, and which in three."""
     a, b, c = triples[:, :3].T // size
     return (a == b) & (b == c), (a != b) & (b != c) & (a != c)
 
 
-def different(triples: Ints) -> int:
+def different(triples: IntArray) -> int:
     """How many triples there are, repetitions counted once."""
     return int(np.unique(triples[:, :3], axis=0).shape[0])
 
 
-def untied_records(before: Ints, after: Ints, size: int) -> int:
+def untied_records(before: IntArray, after: IntArray, size: int) -> int:
     """Records that shared a value with the one sorted before them in their partition and do not share it any more."""
     partition = np.arange(before.size) // size
     order = np.lexsort((before, partition))
@@ -90,7 +87,7 @@ def untied_records(before: Ints, after: Ints, size: int) -> int:
     return int((np.diff(after[order])[tied] != 0).sum())
 
 
-def expected(values: Ints, size: int, share: Fraction) -> int:
+def expected(values: IntArray, size: int, share: Fraction) -> int:
     """How many localities the policy asks for: the rounded share of each partition's, or the unimplied ones when it wants all."""
     total = 0
     for start in range(0, values.size, size):
@@ -99,18 +96,18 @@ def expected(values: Ints, size: int, share: Fraction) -> int:
     return total
 
 
-def _mirrors(points: Ints) -> Iterator[tuple[int, Ints]]:
+def _mirrors(points: IntArray) -> Iterator[tuple[int, IntArray]]:
     """For every inner point b the first point above it that is at least as far as each point below, nearest first."""
     for b in range(1, points.size - 1):
         first = np.searchsorted(points, 2 * points[b] - points[:b][::-1], side="left")
         yield b, np.maximum(first, b + 1)
 
 
-def _per_pair(points: Ints) -> int:
+def _per_pair(points: IntArray) -> int:
     """The localities [multitype Algorithm 5] lists: one each side of the mirror image of every pair."""
     return sum(int((first < points.size).sum() + (first - 1 > b).sum()) for b, first in _mirrors(points))
 
 
-def _all_of(points: Ints) -> int:
+def _all_of(points: IntArray) -> int:
     """Those that no other one implies: one per distinct neighbour of a mirror image."""
     return sum(np.unique(first[first < points.size]).size + np.unique(first[first - 1 > b]).size for b, first in _mirrors(points))

@@ -22,15 +22,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
-from sfumato.data.domain import FloatArray
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.errors import DataError
 from sfumato.release.certificate import Finding
-
-Ints = NDArray[np.int64]
 
 NEIGHBOURS = 30
 
@@ -102,7 +99,7 @@ def measure(original: Any, data: Any, policy: Any) -> dict[str, Measured]:
     return found
 
 
-def judged(mine: Ints, theirs: Ints, by_value: Ints, by_rank: Ints) -> Measured:
+def judged(mine: IntArray, theirs: IntArray, by_value: IntArray, by_rank: IntArray) -> Measured:
     """The measure from sensitive codes and the neighbours' row numbers."""
     hits = theirs[by_value] == mine[:, None]
     rank = np.where(hits.any(axis=1), hits.argmax(axis=1), hits.shape[1])
@@ -113,7 +110,7 @@ def judged(mine: Ints, theirs: Ints, by_value: Ints, by_rank: Ints) -> Measured:
     return Measured(first, hits.mean(axis=0), max(*singles, *votes, blind), blind)
 
 
-def majority(shown: Ints, mine: Ints) -> float:
+def majority(shown: IntArray, mine: IntArray) -> float:
     """The best share of right guesses when guessing the most frequent value among the nearest k, over all k."""
     counts = np.zeros((mine.size, int(max(shown.max(initial=0), mine.max(initial=0))) + 1), np.int16)
     best, people = 0.0, np.arange(mine.size)
@@ -123,7 +120,7 @@ def majority(shown: Ints, mine: Ints) -> float:
     return best
 
 
-def nearest(positions: FloatArray, rows: FloatArray) -> Ints:
+def nearest(positions: FloatArray, rows: FloatArray) -> IntArray:
     """The numbers of the (up to 30) rows nearest to every position."""
     from scipy.spatial import cKDTree
 
@@ -149,7 +146,7 @@ def _ranks(values: FloatArray, among: FloatArray) -> FloatArray:
     return found
 
 
-def _codes(mine: Any, theirs: Any) -> tuple[Ints, Ints]:
+def _codes(mine: Any, theirs: Any) -> tuple[IntArray, IntArray]:
     code: dict[str, int] = {}
     both = [np.array([code.setdefault(label, len(code)) for label in text.labels], dtype=np.int64) for text in (mine, theirs)]
     return both[0][mine.codes], both[1][theirs.codes]

@@ -13,7 +13,7 @@ from sfumato.audit.evidence import Evidence
 from sfumato.data.table import Table
 from sfumato.metrics.base import Comparison
 from sfumato.metrics.optimality import measured, statement
-from sfumato.policy.domains import domain_of
+from sfumato.policy.generalizations import generalization_of
 from sfumato.release.certificate import Finding
 
 _ROUNDING = 2e-5
@@ -32,7 +32,7 @@ class Optimality(Check):
         said = statement(evidence.public)
         assert said is not None
         policy, original = evidence.policy, evidence.original
-        domains = {name: domain_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
+        domains = {name: generalization_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
         loss = measured(Comparison(evidence.form, evidence.tables, original, domains), said)
         bound = float(said["lower_bound"])
         wrong = []

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.readings.graph import published_graph
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Dropped, Graph
 from sfumato.release.certificate import Finding
 
@@ -36,12 +36,12 @@ class Perturbation(Check):
         return evidence.form == "graph" and "delete" in evidence.public
 
     def examine(self, evidence: Evidence) -> Finding:
-        flip, graph = Flip.from_public(evidence.public), published_graph(evidence)
+        flip, graph = EdgeChannel.from_public(evidence.public), published_graph(evidence)
         wrong = [*_alone(evidence, graph, flip), *_with_original(evidence, graph, flip)]
         return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
 
 
-def _alone(evidence: Evidence, graph: Graph, flip: Flip) -> Iterator[str]:
+def _alone(evidence: Evidence, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
     codes = _codes(evidence, graph.nodes)
     if graph.dropped != Dropped() or bool((codes[1:] <= codes[:-1]).any()):
         yield "the published edges are not a simple graph in ascending order"
@@ -60,7 +60,7 @@ def _codes(evidence: Evidence, nodes: int) -> NDArray[np.int64]:
     return np.where(source < target, source * nodes + target, -1)
 
 
-def _with_original(evidence: Evidence, graph: Graph, flip: Flip) -> Iterator[str]:
+def _with_original(evidence: Evidence, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
     original: Graph | None = evidence.original
     if original is None:
         return
@@ -74,7 +74,7 @@ def _with_original(evidence: Evidence, graph: Graph, flip: Flip) -> Iterator[str
         yield "the number of published edges is not what the declared flip makes of this original"
 
 
-def _flips(renamed: Graph, graph: Graph, flip: Flip) -> Iterator[str]:
+def _flips(renamed: Graph, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
     kept = len(np.intersect1d(renamed.codes, graph.codes, assume_unique=True))
     if not _plausible(renamed.size - kept, [(renamed.size, flip.delete)]):
         yield "the number of lost edges is not what the declared flip leads to"

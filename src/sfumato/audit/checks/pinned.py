@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
-from sfumato.audit.space import Space
+from sfumato.audit.space import KeptSpace
 from sfumato.release.certificate import Finding
 
 MOST = 800
@@ -35,7 +35,7 @@ class Pinned(Check):
         return evidence.form == "replaced table" and at_hand
 
     def examine(self, evidence: Evidence) -> Finding:
-        space = Space(evidence)
+        space = KeptSpace(evidence)
         unchanged, level = space.unchanged()
         chosen = np.random.default_rng(0).permutation(unchanged.size)[:MOST]
         pinned = sum(int(space.size[unchanged[at]]) for at in chosen if space.is_pinned(int(unchanged[at]), int(level[at])))
@@ -45,4 +45,3 @@ class Pinned(Check):
         achieved = {"pinned": count, "unchanged": int(space.size[unchanged].sum()), "values": int(space.size.sum())}
         reason = "reported, not forbidden: such values are published as they are"
         return Finding(self.name, True, {}, achieved, grade=grade, reason=reason)
-

@@ -15,11 +15,11 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.legal_records import part_of
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
-from sfumato.data.table import Table, Text
-from sfumato.policy.keep import replacements_of, rules_of
-from sfumato.policy.replacements import Domain, Like, Values
+from sfumato.data.table import Table, TextColumn
+from sfumato.policy.keep import integrity_rules, replacements_of
+from sfumato.policy.replacements import Like, ValueDomain, Values
 from sfumato.release.certificate import Finding
 
 _SIGMA = 7.0
@@ -39,7 +39,7 @@ class Domains(Check):
         return Finding(self.name, not wrong, {"outside": 0}, {"outside": sum(outside.values())}, reason="; ".join(wrong))
 
 
-def _outside(evidence: Evidence, name: str, domain: Domain) -> int:
+def _outside(evidence: Evidence, name: str, domain: ValueDomain) -> int:
     text = evidence.data.text(name)
     if isinstance(domain, Like):
         if evidence.original is None:
@@ -72,7 +72,7 @@ def _kept(evidence: Evidence) -> list[str]:
     return [name for name in evidence.policy.published if evidence.policy.columns[name].role != "replaced"]
 
 
-def _different(now: Text, before: Text, rows: IntArray) -> int:
+def _different(now: TextColumn, before: TextColumn, rows: IntArray) -> int:
     place = {label: code for code, label in enumerate(before.labels)}
     same = np.array([place.get(label, -1) for label in now.labels])[now.codes] == before.codes[rows]
     return int((~same).sum())
@@ -106,11 +106,11 @@ class Echo(Check):
 def _bound(evidence: Evidence, name: str) -> bool:
     """Whether rules bind the column to kept or original values of its record; then agreement may be wanted."""
     replaced = tuple(replacements_of(evidence.policy))
-    part = part_of(name, replaced, rules_of(evidence.policy))
+    part = part_of(name, replaced, integrity_rules(evidence.policy))
     return bool(part.mentioned) or part.looks_back
 
 
-def _echoes(now: Text, before: Text, rows: IntArray) -> bool:
+def _echoes(now: TextColumn, before: TextColumn, rows: IntArray) -> bool:
     """More agreements than independent columns with these frequencies would have, by seven standard deviations."""
     place = {label: code for code, label in enumerate(before.labels)}
     code = np.array([place.get(label, -1) for label in now.labels])

@@ -9,7 +9,7 @@ from sfumato.audit.evidence import Evidence
 from sfumato.release.certificate import Finding
 
 
-class Roles(Check):
+class RolesKept(Check):
     """No identifier column, no column the policy does not publish."""
 
     name: ClassVar[str] = "roles"

@@ -12,14 +12,14 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.rules import Judge
-from sfumato.data.table import Text
-from sfumato.policy.keep import rules_of
-from sfumato.policy.rules import Rule, classify
-from sfumato.policy.rules.tree import Aggregate, Cell, Column, Localities, SameMultiset
+from sfumato.data.table import TextColumn
+from sfumato.policy.keep import integrity_rules
+from sfumato.policy.rules import IntegrityRule, classify
+from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Localities, SameMultiset
 from sfumato.release.certificate import Finding
 
 
-class Rules(Check):
+class RulesKept(Check):
     """Every rule under `keep` holds in the published table."""
 
     name: ClassVar[str] = "rules"
@@ -32,18 +32,18 @@ class Rules(Check):
         judge = Judge({None: _texts(evidence)}, {None: _originals(evidence)})
         broken = {rule.text: judge.broken(rule) for rule in rules}
         wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]
-        left = len(rules_of(evidence.policy)) - len(rules)
+        left = len(integrity_rules(evidence.policy)) - len(rules)
         reason = "; ".join(wrong) or (f"{left} rule(s) need the private trace and were not judged" if left else "")
         achieved = {"rules": len(rules), "broken": sum(count > 0 for count in broken.values())}
         return Finding(self.name, not wrong, {"broken": 0}, achieved, reason=reason)
 
 
-def judged(evidence: Evidence) -> list[Rule]:
+def judged(evidence: Evidence) -> list[IntegrityRule]:
     """The rules that can be judged with this evidence."""
-    return [rule for rule in rules_of(evidence.policy) if not isinstance(rule.body, Localities) and _ready(rule, evidence)]
+    return [rule for rule in integrity_rules(evidence.policy) if not isinstance(rule.body, Localities) and _ready(rule, evidence)]
 
 
-def _ready(rule: Rule, evidence: Evidence) -> bool:
+def _ready(rule: IntegrityRule, evidence: Evidence) -> bool:
     if any(isinstance(node, Cell) for node in rule.body.walk()):
         return evidence.behind is not None
     if not classify(rule).against_original:
@@ -52,21 +52,21 @@ def _ready(rule: Rule, evidence: Evidence) -> bool:
     return evidence.original is not None and (whole or evidence.behind is not None)
 
 
-def _only_in_aggregates(rule: Rule) -> bool:
+def _only_in_aggregates(rule: IntegrityRule) -> bool:
     inside = {id(c) for n in rule.body.walk() if isinstance(n, Aggregate) for c in n.walk()}
-    return all(id(n) in inside for n in rule.body.walk() if isinstance(n, Column) and n.original)
+    return all(id(n) in inside for n in rule.body.walk() if isinstance(n, ColumnValue) and n.original)
 
 
-def _texts(evidence: Evidence) -> dict[str, Text]:
+def _texts(evidence: Evidence) -> dict[str, TextColumn]:
     """Published columns, in the order of the original when the trace is at hand; columns that are not published come from there."""
     found = {name: evidence.data.text(name) for name in evidence.data.names}
     if evidence.behind is None or evidence.original is None:
         return found
     order = np.argsort(evidence.behind["data"], kind="stable")
-    return {name: Text(text.codes[order], text.labels) for name, text in found.items()}
+    return {name: TextColumn(text.codes[order], text.labels) for name, text in found.items()}
 
 
-def _originals(evidence: Evidence) -> dict[str, Text]:
+def _originals(evidence: Evidence) -> dict[str, TextColumn]:
     if evidence.original is None:
         return {}
     return {name: evidence.original.text(name) for name in evidence.original.names}

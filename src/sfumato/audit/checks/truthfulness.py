@@ -10,9 +10,8 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.cover import Side, Unmatched, allowed, mismatched, sides, unmatched
 from sfumato.audit.evidence import Evidence
-from sfumato.data.domain import IntArray
-from sfumato.models.base import BoolArray
-from sfumato.policy.domains import domain_of
+from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.policy.generalizations import generalization_of
 from sfumato.release.certificate import Finding
 
 
@@ -36,7 +35,7 @@ def cover(evidence: Evidence, *, bounded: bool) -> Unmatched:
     same = [name for name in policy.published if name in table.names and name not in recoded]
     left, right = sides(table, original, recoded, same)
     may = [
-        allowed(table.text(name), original.text(name), domain_of(policy, name, original.text(name).labels), bounded=bounded)
+        allowed(table.text(name), original.text(name), generalization_of(policy, name, original.text(name).labels), bounded=bounded)
         for name in recoded
     ]
     invented = int(evidence.public.get("counterfeits", 0))

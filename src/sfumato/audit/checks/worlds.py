@@ -18,7 +18,7 @@ from sfumato.audit.base import Check
 from sfumato.audit.compatible import Compatibility, edge_fits
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.readings.baskets import EXACT_UP_TO, LOOKED_AT, spread_over, worlds_of
-from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.release.certificate import Finding
 
 _LARGEST = 30_000_000
@@ -60,7 +60,7 @@ class OneToOne(Check):
         return Finding(self.name, not unmatched, {"rows": 0}, {"rows": unmatched}, grade=grade, reason=reason)
 
 
-def _unmatched(evidence: Evidence, published: Worlds) -> tuple[int, str]:
+def _unmatched(evidence: Evidence, published: PublishedBaskets) -> tuple[int, str]:
     if evidence.behind is not None:
         people, rows = np.asarray(evidence.behind["data"]), np.arange(len(published))
         good = edge_fits(evidence.original, published, people, rows) & _agree(evidence, published, people, rows)
@@ -82,7 +82,7 @@ def _once(people: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _agree(
-    evidence: Evidence, published: Worlds, people: NDArray[np.int64], rows: NDArray[np.int64]
+    evidence: Evidence, published: PublishedBaskets, people: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Whether each label shown in a row is that of the record."""
     same = np.ones(len(rows), dtype=bool)
@@ -92,7 +92,7 @@ def _agree(
     return same
 
 
-def _by_matching(evidence: Evidence, published: Worlds, known: Compatibility) -> int:
+def _by_matching(evidence: Evidence, published: PublishedBaskets, known: Compatibility) -> int:
     """Rows left over by a largest one-to-one pairing."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching

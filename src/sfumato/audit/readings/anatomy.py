@@ -15,8 +15,8 @@ import numpy as np
 
 from sfumato.audit.base import Reading
 from sfumato.audit.evidence import Evidence
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import Table
 from sfumato.errors import DataError

@@ -29,8 +29,8 @@ from sfumato.audit.itemsets import fewest_fits
 from sfumato.audit.overlap import overlaps
 from sfumato.data.baskets import Baskets
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.published import from_table
-from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.data.published_baskets import from_table
+from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import DataError
 from sfumato.models.base import Model
 from sfumato.models.km_anonymity import KmAnonymity
@@ -56,8 +56,9 @@ class BasketReading(Reading):
             return _without_people(evidence, claim)
         finding = super().judge(evidence, claim)
         grade = self._grade(evidence, claim)
-        return Finding(finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade,
-                       finding.reason)
+        return Finding(
+            finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade, finding.reason
+        )
 
     def _grade(self, evidence: Evidence, claim: Claim) -> str:
         known, many = "assignments" in evidence.private, len(evidence.original) > EXACT_UP_TO
@@ -112,9 +113,7 @@ def _without_people(evidence: Evidence, claim: Claim) -> Finding:
     return Finding(asked[0], False, asked[1], claim.model.achieved(linkage), asked[2], asked[3], "bound (at most)", reason)
 
 
-def _open(
-    name: str, required: Mapping[str, Any], given: tuple[str, ...], hide: tuple[str, ...], reason: str
-) -> Finding:
+def _open(name: str, required: Mapping[str, Any], given: tuple[str, ...], hide: tuple[str, ...], reason: str) -> Finding:
     return Finding(name, True, required, {}, given, hide, NOT_JUDGED, reason)
 
 
@@ -136,12 +135,12 @@ def spread_over(count: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, count - 1, LOOKED_AT).astype(np.int64))
 
 
-def worlds_of(evidence: Evidence) -> Worlds:
+def worlds_of(evidence: Evidence) -> PublishedBaskets:
     """The published part, read as its columns say."""
     return from_table(evidence.data, str(evidence.public.get("separator", " ")))
 
 
-def label_codes(published: Worlds, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def label_codes(published: PublishedBaskets, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """A label column as codes, −1 where the label is withheld."""
     if name not in published.labels:
         raise DataError(f"the published baskets lack the column '{name}'", where="data")
@@ -203,7 +202,7 @@ def _with_singles(spread: Spread, extra: NDArray[np.int64]) -> Spread:
 
 def _from_graph(
     evidence: Evidence,
-    published: Worlds,
+    published: PublishedBaskets,
     graph: NDArray[np.int64],
     hidden: dict[str, tuple[NDArray[np.int64], tuple[str, ...]]],
     *,

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.audit.base import Reading
 from sfumato.audit.evidence import Evidence
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.data.linkage import Linkage
 from sfumato.errors import ReleaseError
@@ -35,7 +35,7 @@ class GraphReading(Reading):
     def judge(self, evidence: Evidence, claim: Claim) -> Finding:
         if not isinstance(claim.model, StructuralAttack):
             return super().judge(evidence, claim)
-        flip, nodes = Flip.from_public(evidence.public), published_nodes(evidence)
+        flip, nodes = EdgeChannel.from_public(evidence.public), published_nodes(evidence)
         holds = claim.model.holds(flip, nodes)
         reason = "" if holds else f"the declared flip would have to be at least {claim.model.needed_mu(nodes):g}"
         level = claim.model.level(flip, nodes)

@@ -1,6 +1,6 @@
 """One recoded table: everybody's candidates are the published rows with the same values in the given columns.
 
-Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.audit.together`.
+Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.audit.sequence_claims`.
 
 Paper: [boundaries Def. 1]
 """
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from sfumato.audit.base import Reading
 from sfumato.audit.evidence import Evidence
-from sfumato.audit.together import judge_together
+from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage
 from sfumato.policy.claims import Claim

@@ -28,15 +28,15 @@ import numpy as np
 from sfumato.audit.base import Reading
 from sfumato.audit.evidence import Evidence
 from sfumato.audit.legal_records import Joined, contributions, legal_records, part_of, shares
-from sfumato.audit.reverse import linked, linked_at_random
+from sfumato.audit.reverse_engineering import linked, linked_at_random
 from sfumato.audit.worlds import margin, repetitions
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import IntArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.table import Text
+from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
 from sfumato.policy.claims import Claim
-from sfumato.policy.keep import replacements_of, rules_of
+from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.rules import columns_of
 from sfumato.release.certificate import Finding
 
@@ -102,7 +102,7 @@ def believed(evidence: Evidence, claim: Claim, name: str) -> Belief:
     if evidence.policy.columns[name].role != "replaced":
         kept = [g for g in claim.given if evidence.policy.columns[g].role != "replaced"]
         return _counted(evidence, name, kept, "exact", "the column is published as it is")
-    part = part_of(name, _replaced(evidence), rules_of(evidence.policy))
+    part = part_of(name, _replaced(evidence), integrity_rules(evidence.policy))
     made = _entry(evidence, name)
     known = [g for g in claim.given if g in part.columns and g != name]
     if made.get("engine") == "shuffle":
@@ -165,8 +165,8 @@ def _enumerated(evidence: Evidence, part: Joined, name: str, known: list[str]) -
     if len(contexts) > _CONTEXTS:
         return None
     domains = replacements_of(evidence.policy)
-    tables: list[dict[str, Text]] = []
-    seen: dict[tuple[str, ...], dict[str, Text] | None] = {}
+    tables: list[dict[str, TextColumn]] = []
+    seen: dict[tuple[str, ...], dict[str, TextColumn] | None] = {}
     for first in _firsts(contexts.of, len(contexts)):
         context = {c: evidence.data.text(c).labels[evidence.data.text(c).codes[first]] for c in part.mentioned}
         key = tuple(context.values())
@@ -187,7 +187,7 @@ def _firsts(labels: IntArray, count: int) -> list[int]:
 
 
 def _chances(
-    evidence: Evidence, part: Joined, tables: list[dict[str, Text]], contexts: Classes, known: list[str]
+    evidence: Evidence, part: Joined, tables: list[dict[str, TextColumn]], contexts: Classes, known: list[str]
 ) -> list[Any] | None:
     """Per context the probability of every listed record; with a total, given that everybody's add up to it."""
     if not part.whole:
@@ -207,7 +207,7 @@ def _chances(
     return None if any(one is None for one in each) else [one[0] for one in each if one]
 
 
-def _belief(name: str, known: list[str], tables: list[dict[str, Text]], chances: list[Any], counts: IntArray) -> Belief:
+def _belief(name: str, known: list[str], tables: list[dict[str, TextColumn]], chances: list[Any], counts: IntArray) -> Belief:
     """One kind of person per context and per value of the given columns inside the part."""
     start, values, weights, people = [0], [], [], []
     labels = tables[0][name].labels

@@ -28,24 +28,24 @@ import numpy as np
 
 from sfumato.audit.base import Reading
 from sfumato.audit.evidence import Evidence
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.domain import FloatArray, IntArray
 from sfumato.data.linkage import Linkage, Spread
+from sfumato.decomposition.dependencies import expand
+from sfumato.decomposition.guardian import Guarded, SubTable, explain
+from sfumato.decomposition.privacy_rules import PrivacyRule
+from sfumato.decomposition.published_subtables import Published, PublishedSubTables
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
-from sfumato.policy.privacy_rules import dependencies_of, rules_of_claim
+from sfumato.policy.privacy import dependencies_of, rules_of_claim
 from sfumato.release.certificate import Finding
-from sfumato.schema.dependencies import expand
-from sfumato.schema.guardian import SubTable, Verdict, explain
-from sfumato.schema.published import Published, Tables
-from sfumato.schema.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RuleOutcome:
     """One rule over all tables: the schema's verdict, and what the outsider is left with."""
 
-    verdict: Verdict
+    verdict: Guarded
     linkage: Linkage | None
 
     def holds(self, model: Model) -> bool:
@@ -89,7 +89,7 @@ class SubTablesReading(Reading):
         return tables.people - max((table.withheld for table in tables.tables), default=0)
 
 
-def outcomes(evidence: Evidence, claim: Claim) -> list[Outcome]:
+def outcomes(evidence: Evidence, claim: Claim) -> list[RuleOutcome]:
     """The claim's rules, and those that outside knowledge adds (I2), each judged over all tables."""
     tables = evidence.sub_tables
     knows = dependencies_of(evidence.policy)
@@ -97,23 +97,23 @@ def outcomes(evidence: Evidence, claim: Claim) -> list[Outcome]:
     return [_outcome(tables, each, [known.columns for known in knows], claim.model) for each in rules]
 
 
-def _outcome(tables: Tables, rule: Rule, knowledge: Sequence[frozenset[str]], model: Model) -> Outcome:
+def _outcome(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model) -> RuleOutcome:
     schema = [SubTable(table.columns) for table in tables.tables]
 
-    def satisfies(place: int, needed: Rule) -> bool:
+    def satisfies(place: int, needed: PrivacyRule) -> bool:
         return bool(model.satisfied(through(tables, place, sorted(needed.given), needed.hidden)).all())
 
     (verdict,) = explain(schema, [rule], knowledge, satisfies)
     if not verdict.kept or not verdict.published:
-        return Outcome(verdict, None)
+        return RuleOutcome(verdict, None)
     if verdict.guardian is not None:
         guardian = verdict.guardian
-        return Outcome(verdict, through(tables, guardian.table, sorted(guardian.needed.given), verdict.hidden))
+        return RuleOutcome(verdict, through(tables, guardian.table, sorted(guardian.needed.given), verdict.hidden))
     holder = next(place for place, table in enumerate(tables.tables) if verdict.hidden in table.columns)
-    return Outcome(verdict, through(tables, holder, [], verdict.hidden))
+    return RuleOutcome(verdict, through(tables, holder, [], verdict.hidden))
 
 
-def through(tables: Tables, place: int, known: Sequence[str], hidden: str) -> Linkage:
+def through(tables: PublishedSubTables, place: int, known: Sequence[str], hidden: str) -> Linkage:
     """What one table by itself leaves an outsider who knows the columns `known` of a person."""
     table, labels = tables.tables[place], tables.labels[hidden]
     if table.bucket is None:
@@ -168,7 +168,7 @@ def _linkage(kind: IntArray, value: IntArray, weight: FloatArray, kinds: int, la
     return Linkage(people, people, {"": spread})
 
 
-def _worst(model: Model, found: Sequence[Outcome]) -> dict[str, Any]:
+def _worst(model: Model, found: Sequence[RuleOutcome]) -> dict[str, Any]:
     """The lowest level over all rules, as the model itself orders levels."""
     levels = [model.achieved(each.linkage) for each in found if each.linkage is not None]
     if any(not each.verdict.kept for each in found) or not levels:

@@ -12,7 +12,7 @@ Cost: one sum per column; groups only by columns with 2 to 50 values.
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
 >>> table = Table(pa.table({"team": ["a", "b"] * 50, "score": [str(80 + i // 2 % 21) for i in range(100)]}))
->>> [(each.rule, each.active) for each in Aggregates().propose(View.of({None: table}))]
+>>> [(each.rule, each.active) for each in Aggregates().propose(DataView.of({None: table}))]
 [('count(by team) = 50', False), ('sum(score by team) = 4448', False)]
 """
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View
+from sfumato.discover.view import ColumnView, DataView
 
 OFF = "a statistic of the data, published by being kept"
 _LEAST_ROWS, _MOST_GROUPS = 20, 50
@@ -38,7 +38,7 @@ class Aggregates(Template):
     name: ClassVar[str] = "aggregates"
     order: ClassVar[int] = 80
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         for columns in view.tables().values():
             if columns[0].rows < _LEAST_ROWS:
                 continue

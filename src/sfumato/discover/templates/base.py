@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sfumato.discover.proposal import Proposal
-from sfumato.discover.view import View
+from sfumato.discover.view import DataView
 
 
 class Template(ABC):
@@ -18,5 +18,5 @@ class Template(ABC):
     """Templates run in this order: those about keys first, because they say which numbers are no quantities."""
 
     @abstractmethod
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         """Candidates that seem to hold; the audit's evaluator has the last word."""

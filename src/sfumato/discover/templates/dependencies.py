@@ -13,7 +13,7 @@ Cost: pairs of columns; a pass over the sample for each and one over all rows fo
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
 >>> table = Table(pa.table({"zip": [f"z{i % 8}" for i in range(80)], "town": [f"t{i % 8 // 2}" for i in range(80)]}))
->>> [(each.rule, round(each.chance)) for each in Dependencies().propose(View.of({None: table}))]
+>>> [(each.rule, round(each.chance)) for each in DependencyTemplate().propose(DataView.of({None: table}))]
 [('zip determines town', -43)]
 """
 
@@ -27,26 +27,26 @@ import numpy as np
 
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View, sampled
+from sfumato.discover.view import ColumnView, DataView, sampled
 
 _KEY_SHARE = 0.5
 _COMMON = 1_000
 
 
-class Dependencies(Template):
+class DependencyTemplate(Template):
     """`a determines b`."""
 
     name: ClassVar[str] = "dependencies"
     order: ClassVar[int] = 50
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         for columns in view.tables().values():
             varied = [column for column in columns if len(column.values) > 1]
             sample = sampled(columns[0].rows)
             found = {(a, b) for a, b in permutations(varied, 2) if _repeats(a) and _determines(a, b, sample) and _determines(a, b)}
             for left, right in _needed(found, varied):
                 support = left.rows - len(left.text.labels)
-                yield Proposal(f"{left} determines {right}", Dependencies.name, support, _chance(left, right))
+                yield Proposal(f"{left} determines {right}", DependencyTemplate.name, support, _chance(left, right))
 
 
 def _repeats(left: ColumnView) -> bool:

@@ -17,7 +17,7 @@ Cost: columns × keys of the same kind; most pairs end at the smallest and large
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
 >>> tables = {"artist": Table(pa.table({"id": ["1", "2", "3"]})), "album": Table(pa.table({"artist_id": ["1", "1", "2", "3"]}))}
->>> [each.rule for each in ForeignKeys().propose(View.of(tables))]
+>>> [each.rule for each in ForeignKeys().propose(DataView.of(tables))]
 ['album.artist_id references artist.id']
 """
 
@@ -33,7 +33,7 @@ from sfumato.discover.personal import names_people
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
 from sfumato.discover.templates.keys import usable
-from sfumato.discover.view import ColumnView, View
+from sfumato.discover.view import ColumnView, DataView
 
 _COVER = -2.0
 _LISTED = -5.0
@@ -46,7 +46,7 @@ class ForeignKeys(Template):
     name: ClassVar[str] = "foreign keys"
     order: ClassVar[int] = 20
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         if len(view.tables()) < 2 and None in view.tables():
             return
         parents = [_Parent(key, _is_people(view, key)) for key in view.columns if _is_parent(key)]
@@ -97,7 +97,7 @@ def _counts_or_names(column: ColumnView) -> bool:
     return column.unit == "text" or (column.unit == "number" and column.exact and column.scale == 1)
 
 
-def _is_people(view: View, key: ColumnView) -> bool:
+def _is_people(view: DataView, key: ColumnView) -> bool:
     return any(names_people(column.words) for column in view.tables()[key.table])
 
 
@@ -139,7 +139,7 @@ def _share(child: ColumnView, key: ColumnView) -> float:
     return min(1.0, len(key.values) / float(_SIGNS**length))
 
 
-def _unspoken(view: View) -> Iterator[Proposal]:
+def _unspoken(view: DataView) -> Iterator[Proposal]:
     """Columns without values whose names alone point at a table."""
     named = [_Parent(columns[0], False) for columns in view.tables().values() if columns[0].is_key or not columns[0].rows]
     for child in view.columns:

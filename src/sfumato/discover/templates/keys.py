@@ -16,7 +16,7 @@ in full.
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
 >>> table = Table(pa.table({"id": list(range(30)), "day": [i % 6 for i in range(30)], "seat": [i // 6 for i in range(30)]}))
->>> [(each.rule, round(each.chance)) for each in Keys().propose(View.of({None: table}))]
+>>> [(each.rule, round(each.chance)) for each in Keys().propose(DataView.of({None: table}))]
 [('unique(id)', -12), ('unique(day, seat)', -4)]
 """
 
@@ -33,7 +33,7 @@ from scipy.special import gammaln
 from sfumato.discover.names import numbers_things, stem, tells_apart, words
 from sfumato.discover.proposal import SURE, WORTH, Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View, pairs, sampled
+from sfumato.discover.view import ColumnView, DataView, pairs, sampled
 
 _LONGEST = 64
 _FIRST = -3.0
@@ -45,7 +45,7 @@ class Keys(Template):
     name: ClassVar[str] = "keys"
     order: ClassVar[int] = 10
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         for columns in view.tables().values():
             single = [column for column in columns if column.is_key and usable(column)]
             yield from (_single(column, first=column is columns[0]) for column in single)

@@ -22,7 +22,7 @@ Cost: triples of columns on 64 rows, then on the sample; all rows for the few th
 >>> net, tax = [i * i % 89 for i in range(90)], [7 * i % 31 for i in range(90)]
 >>> gross = [a + b for a, b in zip(net, tax)]
 >>> table = Table(pa.table({"net": net, "tax": tax, "gross": gross}))
->>> [each.rule for each in Linear().propose(View.of({None: table}))]
+>>> [each.rule for each in LinearTemplate().propose(DataView.of({None: table}))]
 ['gross = net + tax']
 """
 
@@ -38,20 +38,20 @@ from numpy.typing import NDArray
 
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View, sampled
+from sfumato.discover.view import ColumnView, DataView, sampled
 
 _LARGEST = 100
 _TRIED = 64
 _WIDEST = 1 << 40
 
 
-class Linear(Template):
+class LinearTemplate(Template):
     """`c = a + b`, `2 * a = 3 * b`, `end - start = days`."""
 
     name: ClassVar[str] = "linear"
     order: ClassVar[int] = 40
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         for columns in view.tables().values():
             usable = [column for column in columns if column not in view.pointing and _usable(column)]
             tied: list[set[ColumnView]] = []
@@ -81,7 +81,7 @@ def _relation(columns: tuple[ColumnView, ...]) -> Proposal | None:
     if (some @ normal != side).any() or (_points(columns, scale, slice(None)) @ normal != side).any():
         return None
     rule = written([int(k) for k in normal], [str(column) for column in columns], side, scale)
-    return Proposal(rule, Linear.name, *_evidence(columns))
+    return Proposal(rule, LinearTemplate.name, *_evidence(columns))
 
 
 def _points(columns: tuple[ColumnView, ...], scale: int, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:

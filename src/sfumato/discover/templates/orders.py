@@ -16,7 +16,7 @@ Cost: pairs of columns of one unit; most die on the sample; one sort per column.
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
 >>> table = Table(pa.table({"low": [str(i % 17) for i in range(90)], "high": [str(i % 17 + i % 5) for i in range(90)]}))
->>> [each.rule for each in Orders().propose(View.of({None: table}))]
+>>> [each.rule for each in Orders().propose(DataView.of({None: table}))]
 ['low <= high']
 """
 
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View, pairs, sampled
+from sfumato.discover.view import ColumnView, DataView, pairs, sampled
 
 _SEPARATE = 0.95
 _NEAR, _EXPECTED = 10, 7.0
@@ -46,7 +46,7 @@ class Orders(Template):
     name: ClassVar[str] = "orders"
     order: ClassVar[int] = 30
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         for columns in view.tables().values():
             yield from _orders([column for column in columns if _varies(column) and column not in view.pointing])
 

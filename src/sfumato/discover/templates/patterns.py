@@ -13,7 +13,7 @@ Cost: one pass over the distinct values.
 >>> from sfumato.data.table import Table
 >>> plates, rooms = [f"{'AB'[i % 2]}X-{i:03}" for i in range(200)], [f"R{i}.{i % 7}" for i in range(200)]
 >>> table = Table(pa.table({"plate": plates, "room": rooms}))
->>> [each.rule for each in Patterns().propose(View.of({None: table}))]
+>>> [each.rule for each in PatternTemplate().propose(DataView.of({None: table}))]
 ['match(plate, "[AB]X-[01][0-9]{2}")', 'match(room, "R[0-9]{1,3}\\\\.[0-9]")']
 """
 
@@ -29,7 +29,7 @@ from typing import ClassVar
 
 from sfumato.discover.proposal import OFTEN, Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View
+from sfumato.discover.view import ColumnView, DataView
 
 _LEAST, _LONGEST, _FEW = 20, 40, 4
 _CLASSES = (
@@ -45,18 +45,18 @@ _CLASSES = (
 )
 
 
-class Patterns(Template):
+class PatternTemplate(Template):
     """`match(a, "…")`."""
 
     name: ClassVar[str] = "patterns"
     order: ClassVar[int] = 70
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         for column in view.columns:
             pattern, different = pattern_of(column), len(column.values)
             if pattern:
                 escaped = pattern.replace('"', '\\"')
-                yield Proposal(f'match({column}, "{escaped}")', Patterns.name, different, different * math.log10(0.9))
+                yield Proposal(f'match({column}, "{escaped}")', PatternTemplate.name, different, different * math.log10(0.9))
 
 
 def pattern_of(column: ColumnView) -> str:

@@ -13,9 +13,9 @@ Cost: one sum per reference, column (or pair of columns) of the child and column
 >>> from sfumato.discover.templates.foreign_keys import ForeignKeys
 >>> lines = {"bill_id": [i // 3 for i in range(90)], "price": [i * i % 37 for i in range(90)]}
 >>> bills = {"bill_id": list(range(30)), "total": [sum(lines["price"][3 * i : 3 * i + 3]) for i in range(30)]}
->>> view = View.of({"bill": Table(pa.table(bills)), "line": Table(pa.table(lines))})
+>>> view = DataView.of({"bill": Table(pa.table(bills)), "line": Table(pa.table(lines))})
 >>> _ = list(ForeignKeys().propose(view))
->>> [each.rule for each in Totals().propose(view)]
+>>> [each.rule for each in TotalTemplate().propose(view)]
 ['bill.total = sum(line.price by line.bill_id)']
 """
 
@@ -31,19 +31,19 @@ from numpy.typing import NDArray
 
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View
+from sfumato.discover.view import ColumnView, DataView
 
 _EXACT = float(1 << 52)
 _Part = tuple[str, NDArray[np.float64] | None, int]
 
 
-class Totals(Template):
+class TotalTemplate(Template):
     """`parent.total = sum(child.price by child.parent_id)`, `parent.n = count(by child.parent_id)`."""
 
     name: ClassVar[str] = "totals"
     order: ClassVar[int] = 45
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         tables = view.tables()
         for child, parent in view.links:
             if child.table == parent.table or child.missing:
@@ -54,7 +54,7 @@ class Totals(Template):
                     yield from _fitting(total, parts, child, _rows(child, parent))
 
 
-def _is_quantity(column: ColumnView, view: View) -> bool:
+def _is_quantity(column: ColumnView, view: DataView) -> bool:
     return column not in view.pointing and column.unit == "number" and column.exact and column.missing == 0
 
 
@@ -81,5 +81,5 @@ def _fitting(total: ColumnView, parts: list[_Part], child: ColumnView, rows: NDA
             continue
         if (sums * total.scale == total.levels * float(scale)).all():
             guess = float(((total.counts / total.rows) ** 2).sum())
-            yield Proposal(f"{total} = {words}by {child})", Totals.name, used, (used - 1) * math.log10(guess))
+            yield Proposal(f"{total} = {words}by {child})", TotalTemplate.name, used, (used - 1) * math.log10(guess))
             return

@@ -11,7 +11,7 @@ Notation
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
 >>> table = Table(pa.table({"state": ["open", "paid", "sent"] * 20}))
->>> [(each.rule, round(each.chance)) for each in ValueLists().propose(View.of({None: table}))]
+>>> [(each.rule, round(each.chance)) for each in ValueLists().propose(DataView.of({None: table}))]
 [('state in {"open", "paid", "sent"}', -9)]
 """
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sfumato.discover.personal import names_somebody
 from sfumato.discover.proposal import OFTEN, Proposal
 from sfumato.discover.templates.base import Template
-from sfumato.discover.view import ColumnView, View, pairs
+from sfumato.discover.view import ColumnView, DataView, pairs
 
 _MOST_TEXTS, _MOST_NUMBERS, _LONGEST = 30, 10, 40
 
@@ -38,7 +38,7 @@ class ValueLists(Template):
     name: ClassVar[str] = "value lists"
     order: ClassVar[int] = 60
 
-    def propose(self, view: View) -> Iterator[Proposal]:
+    def propose(self, view: DataView) -> Iterator[Proposal]:
         for column in view.columns:
             if column not in view.pointing and _is_list(column) and _is_shared(column, view):
                 listed = ", ".join(_written(value, column.unit) for value in sorted(column.values, key=_sorting(column.unit)))
@@ -53,7 +53,7 @@ def _is_list(column: ColumnView) -> bool:
     return len(column.values) <= most and int(column.frequencies.min()) >= OFTEN and all(_short(value) for value in column.values)
 
 
-def _is_shared(column: ColumnView, view: View) -> bool:
+def _is_shared(column: ColumnView, view: DataView) -> bool:
     """Whether enough different people stand behind every value."""
     people = [one for one in view.columns if one.table == column.table and (one in view.naming or names_somebody(one))]
     return all(int(_behind(column, one).min()) >= OFTEN for one in people if one is not column)

@@ -22,15 +22,15 @@ from sfumato.data.database import Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
-from sfumato.io.sql.begin import begin_load
-from sfumato.io.sql.carry import carried
-from sfumato.io.sql.carry_types import respelt
 from sfumato.io.sql.create import drop_table, make_table
-from sfumato.io.sql.link import Link, connect, same_database
+from sfumato.io.sql.finish_load import settle
+from sfumato.io.sql.link import Session, connect, same_database
 from sfumato.io.sql.names import listed, quoted
+from sfumato.io.sql.prepare import begin_load
 from sfumato.io.sql.rows import Progress
-from sfumato.io.sql.settle import settle
 from sfumato.io.sql.storage import affinity, stored_column
+from sfumato.io.sql.translate import carried
+from sfumato.io.sql.translate_types import respelt
 from sfumato.io.sql.trouble import plainly
 
 ROWS_AT_ONCE = 1 << 15
@@ -115,7 +115,9 @@ def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: 
     return pa.table(columns)
 
 
-def _fill(link: Link, schema: Schema, plan: Schema, parts: Mapping[str, Table], state: journal.Journal, steps: _Steps) -> list[str]:
+def _fill(
+    link: Session, schema: Schema, plan: Schema, parts: Mapping[str, Table], state: journal.Journal, steps: _Steps
+) -> list[str]:
     """Every table that is not complete yet, each in its own transaction; sentences about what the target did not take."""
     lost: list[str] = []
     for table in plan.tables:
@@ -153,7 +155,7 @@ def csv_piece(batch: pa.RecordBatch) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def _copy(link: Link, table: TableFacts, frame: pa.Table, steps: _Steps) -> str:
+def _copy(link: Session, table: TableFacts, frame: pa.Table, steps: _Steps) -> str:
     """Fills an empty table; the digest of what was sent."""
     digest = hashlib.sha256()
     send = _copy_postgres if link.dialect == "postgresql" else _insert
@@ -170,7 +172,7 @@ Take = Callable[[pa.RecordBatch, memoryview], None]
 
 
 @contextlib.contextmanager
-def _copy_postgres(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
+def _copy_postgres(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
     with link.raw.cursor() as cursor:
         with cursor.copy(f"COPY {quoted(table.name)} ({listed(table.written)}) FROM STDIN (FORMAT csv)") as copy:
             yield lambda _, piece: copy.write(piece)
@@ -178,7 +180,7 @@ def _copy_postgres(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[T
 
 
 @contextlib.contextmanager
-def _insert(link: Link, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
+def _insert(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
     kinds = [affinity(table.column(name).native) for name in table.written]
     statement = f"INSERT INTO {quoted(table.name)} ({listed(table.written)}) VALUES ({', '.join('?' * len(kinds))})"
 

@@ -6,9 +6,9 @@ import sqlite3
 from dataclasses import replace
 
 from sfumato.data.database import ColumnFacts, Schema, TableFacts
-from sfumato.io.sql.carry import foreign_key_sql
-from sfumato.io.sql.link import Link
+from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import listed, literal, quoted
+from sfumato.io.sql.translate import foreign_key_sql
 
 
 def create_statement(table: TableFacts, dialect: str) -> str:
@@ -61,7 +61,7 @@ def _sequences_of(schema: Schema, table: TableFacts) -> list[str]:
     return [one.sql.replace("CREATE SEQUENCE", "CREATE SEQUENCE IF NOT EXISTS", 1) for one in schema.sequences if one.name in used]
 
 
-def make_table(link: Link, plan: Schema, table: TableFacts) -> list[str]:
+def make_table(link: Session, plan: Schema, table: TableFacts) -> list[str]:
     """An empty table with its checks; sentences about those the target does not understand."""
     if link.dialect == "sqlite":
         return _make_sqlite(link, table)
@@ -76,7 +76,7 @@ def make_table(link: Link, plan: Schema, table: TableFacts) -> list[str]:
     ]
 
 
-def drop_table(link: Link, name: str) -> None:
+def drop_table(link: Session, name: str) -> None:
     """Keys of tables that wait to be replaced themselves may still point here."""
     if link.dialect == "postgresql":
         pointing = "FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass"
@@ -85,7 +85,7 @@ def drop_table(link: Link, name: str) -> None:
     link.run(f"DROP TABLE {quoted(name)}")
 
 
-def _add_check(link: Link, table: TableFacts, name: str, sql: str) -> list[str]:
+def _add_check(link: Session, table: TableFacts, name: str, sql: str) -> list[str]:
     import psycopg
 
     link.run("SAVEPOINT condition")
@@ -100,7 +100,7 @@ def _add_check(link: Link, table: TableFacts, name: str, sql: str) -> list[str]:
     return []
 
 
-def _make_sqlite(link: Link, table: TableFacts) -> list[str]:
+def _make_sqlite(link: Session, table: TableFacts) -> list[str]:
     kept, lost = [], []
     for one in table.checks if not table.sql else ():
         with sqlite3.connect(":memory:") as trial:

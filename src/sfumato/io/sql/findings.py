@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sfumato.data.database import Condition, ForeignKey, Schema, ServerFinding, TableFacts
-from sfumato.io.sql.carry import check_name
+from sfumato.data.database import CheckConstraint, ForeignKey, Schema, ServerFinding, TableFacts
 from sfumato.io.sql.introspect import schema_of
-from sfumato.io.sql.link import Link, connect
+from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import listed, quoted
+from sfumato.io.sql.translate import check_name
 from sfumato.io.sql.trouble import plainly
 
 _UNCHECKED = """
@@ -26,7 +26,7 @@ WHERE NOT i.indisvalid AND c.relnamespace = quote_ident(current_schema())::regna
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    link: Link
+    link: Session
     schema: Schema
     unchecked: frozenset[tuple[str, str]]
     """Constraints by table and name that the server has not checked."""
@@ -49,7 +49,7 @@ def server_findings(target: str, schema: Schema, *, namespace: str | None = None
         )
 
 
-def _server_says(link: Link) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
+def _server_says(link: Session) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
     if link.dialect == "postgresql":
         unchecked = frozenset((str(table), str(name)) for table, name in link.rows(_UNCHECKED))
         return unchecked, frozenset(str(row[0]) for row in link.rows(_BROKEN))
@@ -118,7 +118,7 @@ def _foreign(asked: _Target, key: ForeignKey, there: TableFacts, sound: bool) ->
     )
 
 
-def _check(asked: _Target, table: TableFacts, there: TableFacts, name: str, check: Condition, sound: bool) -> ServerFinding:
+def _check(asked: _Target, table: TableFacts, there: TableFacts, name: str, check: CheckConstraint, sound: bool) -> ServerFinding:
     found = next((one for one in there.checks if (name and one.name == name) or one.sql.split() == check.sql.split()), None)
     if found is None:
         return ServerFinding(table.name, "check", (), name, present=False, validated=False)

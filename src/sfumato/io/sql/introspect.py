@@ -8,7 +8,7 @@ from dataclasses import replace
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
 from sfumato.io.sql.journal import JOURNAL
-from sfumato.io.sql.link import Link, connect
+from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.postgres_schema import postgres_schema
 from sfumato.io.sql.sqlite_schema import sqlite_schema
 from sfumato.io.sql.trouble import plainly
@@ -22,7 +22,7 @@ def read_schema(url: str, schema: str | None = None, tables: Sequence[str] | Non
     return _selected(found, list(tables) if tables is not None else [table.name for table in found.tables])
 
 
-def schema_of(link: Link) -> Schema:
+def schema_of(link: Session) -> Schema:
     """All tables that a session sees, without our own journal."""
     found = postgres_schema(link) if link.dialect == "postgresql" else sqlite_schema(link)
     return replace(found, tables=tuple(table for table in found.tables if table.name != JOURNAL))

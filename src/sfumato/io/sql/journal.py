@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sfumato.io.sql.link import Link
+from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import quoted
 
 JOURNAL = "_sfumato_load"
@@ -25,7 +25,7 @@ class Journal:
     old: frozenset[str]
 
 
-def existing(link: Link) -> set[str]:
+def existing(link: Session) -> set[str]:
     """Everything in the target that has rows, by name."""
     if link.dialect == "sqlite":
         return {row[0] for row in link.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
@@ -33,7 +33,7 @@ def existing(link: Link) -> set[str]:
     return {row[0] for row in link.rows(f"SELECT relname FROM pg_class WHERE {relations}")}
 
 
-def look(link: Link) -> Journal | None:
+def look(link: Session) -> Journal | None:
     """The unfinished load of this target, if there is one."""
     if JOURNAL not in existing(link):
         return None
@@ -43,7 +43,7 @@ def look(link: Link) -> Journal | None:
     return Journal(rows[0][0] if rows else "", done, old - set(done))
 
 
-def begin(link: Link, fingerprint: str, old: Iterable[str]) -> None:
+def begin(link: Session, fingerprint: str, old: Iterable[str]) -> None:
     """Inside a transaction: the first row, and the tables that will be replaced."""
     link.run(f"CREATE TABLE {quoted(JOURNAL)} (fingerprint text, table_name text, rows bigint, sha256 text)")
     record(link, fingerprint, "", 0, "")
@@ -51,7 +51,7 @@ def begin(link: Link, fingerprint: str, old: Iterable[str]) -> None:
         record(link, fingerprint, name, _OLD, "")
 
 
-def record(link: Link, fingerprint: str, table: str, rows: int, digest: str) -> None:
+def record(link: Session, fingerprint: str, table: str, rows: int, digest: str) -> None:
     """Inside the transaction that completes a table."""
     values = ", ".join([link.mark] * 4)
     link.run(
@@ -59,6 +59,6 @@ def record(link: Link, fingerprint: str, table: str, rows: int, digest: str) -> 
     )
 
 
-def close(link: Link) -> None:
+def close(link: Session) -> None:
     """Inside the transaction that settles the load."""
     link.run(f"DROP TABLE IF EXISTS {quoted(JOURNAL)}")

@@ -32,7 +32,7 @@ SPELLING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Session:
     """An open session in one of the two dialects."""
 
     dialect: str
@@ -89,13 +89,13 @@ def _parsed(url: str) -> Any:
 
 
 @contextlib.contextmanager
-def connect(url: str, *, write: bool = False, namespace: str | None = None) -> Iterator[Link]:
+def connect(url: str, *, write: bool = False, namespace: str | None = None) -> Iterator[Session]:
     """A session; without `write` the server itself refuses every change. `namespace` is a PostgreSQL schema."""
     dialect = dialect_of(url)
     new = dialect == "sqlite" and write and not sqlite_path(url).exists()
     raw = _sqlite(url, write) if dialect == "sqlite" else _postgres(url, write, namespace)
     try:
-        yield Link(dialect, raw)
+        yield Session(dialect, raw)
     finally:
         raw.close()
         if new and sqlite_path(url).exists() and sqlite_path(url).stat().st_size == 0:

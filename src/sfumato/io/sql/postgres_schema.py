@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, SequenceFacts, TableFacts
-from sfumato.io.sql.link import Link
+from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, SequenceFacts, TableFacts
+from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import quoted
 from sfumato.io.sql.postgres_types import Types
 
@@ -67,7 +67,7 @@ _NEXT = re.compile(r"^nextval\('((?:[^']|'')+)'::regclass\)$")
 _ACTIONS = {"a": "NO ACTION", "r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
 
 
-def postgres_schema(link: Link) -> Schema:
+def postgres_schema(link: Session) -> Schema:
     """All tables of the current schema."""
     found = link.rows(_TABLES)
     types = Types(link)
@@ -84,14 +84,14 @@ def postgres_schema(link: Link) -> Schema:
     )
 
 
-def _by_table(link: Link, query: str) -> defaultdict[int, list[tuple[Any, ...]]]:
+def _by_table(link: Session, query: str) -> defaultdict[int, list[tuple[Any, ...]]]:
     grouped: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for oid, *rest in link.rows(query):
         grouped[oid].append(tuple(rest))
     return grouped
 
 
-def _column(link: Link, row: tuple[Any, ...], types: Types, sequences: dict[str, SequenceFacts]) -> ColumnFacts:
+def _column(link: Session, row: tuple[Any, ...], types: Types, sequences: dict[str, SequenceFacts]) -> ColumnFacts:
     name, oid, modifier, native, required, default, identity, generated, collation, numbering = row
     computed = str(default) if generated else ""
     sequence = ""
@@ -119,7 +119,7 @@ def _column(link: Link, row: tuple[Any, ...], types: Types, sequences: dict[str,
     )
 
 
-def _sequence(link: Link, spelt: str) -> SequenceFacts:
+def _sequence(link: Session, spelt: str) -> SequenceFacts:
     name, kind, start, step, least, most, cache, cycle, table, column = link.rows(_SEQUENCE, spelt)[0]
     sql = (
         f"CREATE SEQUENCE {quoted(name)} AS {kind} INCREMENT {step} MINVALUE {least} MAXVALUE {most} START {start} CACHE {cache}"
@@ -137,10 +137,10 @@ def _table(name: str, columns: list[ColumnFacts], keys: list[tuple[Any, ...]], i
         primary,
         tuple(dict.fromkeys(uniques)),
         tuple(_foreign_key(name, key) for key in keys if key[1] == "f" and key[4]),
-        tuple(Condition(str(key[0]), _inside_check(key[2])) for key in keys if key[1] == "c"),
+        tuple(CheckConstraint(str(key[0]), _inside_check(key[2])) for key in keys if key[1] == "c"),
         "",
         tuple(str(index[0]) for index in indexes),
-        tuple(Condition(str(key[0]), str(key[2]).removesuffix(" NOT VALID")) for key in keys if key[1] != "f" or key[4]),
+        tuple(CheckConstraint(str(key[0]), str(key[2]).removesuffix(" NOT VALID")) for key in keys if key[1] != "f" or key[4]),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.data.database import TypeFacts
-from sfumato.io.sql.link import Link
+from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import literal, quoted
 
 KINDS = {
@@ -63,7 +63,7 @@ class _Type:
 class Types:
     """All types of a database, and those that described columns turned out to need."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Session) -> None:
         self.link = link
         self.known = {row[0]: _Type(*row[1:]) for row in link.rows(_TYPES)}
         self.labels = {oid: tuple(labels) for oid, labels in link.rows(_LABELS)}

@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.sql.link import Link, connect
+from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import quoted
 from sfumato.io.sql.storage import affinity, text_column
 from sfumato.io.sql.trouble import plainly
@@ -38,7 +38,7 @@ def read_back(target: str, schema: Schema, *, progress: Progress | None = None) 
     return read_rows(target, schema, progress=progress)
 
 
-def _tables(link: Link, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
+def _tables(link: Session, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
     read = _postgres if link.dialect == "postgresql" else _sqlite
     for number, table in enumerate(schema.tables):
         if progress:
@@ -54,7 +54,7 @@ def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
     return pa.concat_tables(pieces) if pieces else shape.empty_table()
 
 
-def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
+def _postgres(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
     divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", quoted(table.name))[0][0]
     rows_of = quoted(table.name) if divided else f"ONLY {quoted(table.name)}"
@@ -62,7 +62,7 @@ def _postgres(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
     return _joined([_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")], table.names)
 
 
-def _pieces(link: Link, statement: str) -> Iterator[bytearray]:
+def _pieces(link: Session, statement: str) -> Iterator[bytearray]:
     """Whole rows, some megabytes at a time.
 
     The server sends one row per message; libpq itself is asked for them, since a driver's loop per row costs more than all else.
@@ -114,7 +114,7 @@ def _parsed(piece: bytearray, table: TableFacts) -> pa.Table:
         ) from None
 
 
-def _sqlite(link: Link, table: TableFacts, limit: int | None) -> pa.Table:
+def _sqlite(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
     columns = ", ".join(quoted(column.name) for column in table.columns)
     query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
     kinds = [affinity(column.native) for column in table.columns]

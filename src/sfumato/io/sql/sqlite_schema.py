@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sfumato.data.database import ColumnFacts, Condition, ForeignKey, Schema, TableFacts
-from sfumato.io.sql.link import Link
+from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, TableFacts
+from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import literal
 from sfumato.io.sql.storage import affinity
 from sfumato.io.sql.tokens import checks, computed, words
@@ -20,7 +20,7 @@ _BY_AFFINITY = {"INTEGER": "integer", "TEXT": "text", "BLOB": "binary", "REAL": 
 _BOUND = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 
 
-def sqlite_schema(link: Link) -> Schema:
+def sqlite_schema(link: Session) -> Schema:
     """All tables of a file."""
     listed = link.rows("PRAGMA main.table_list")
     plain = sorted(row[1] for row in listed if row[2] == "table" and not row[1].startswith("sqlite_"))
@@ -30,7 +30,7 @@ def sqlite_schema(link: Link) -> Schema:
     return Schema(_with_parents(tables), "sqlite", left_out=tuple(_left_out(link, listed)))
 
 
-def _table(link: Link, name: str, names: dict[str, str], strict: bool) -> TableFacts:
+def _table(link: Session, name: str, names: dict[str, str], strict: bool) -> TableFacts:
     sql = str(link.rows("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", name)[0][0])
     info = link.rows(f"PRAGMA table_xinfo({literal(name)})")
     primary = tuple(row[1] for row in sorted((row for row in info if row[5]), key=lambda row: row[5]))
@@ -40,11 +40,11 @@ def _table(link: Link, name: str, names: dict[str, str], strict: bool) -> TableF
         "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", name
     )
     keys = _foreign_keys(link, name, names, {row[1].lower(): row[1] for row in info})
-    conditions = tuple(Condition(label, text) for label, text in checks(sql))
+    conditions = tuple(CheckConstraint(label, text) for label, text in checks(sql))
     return TableFacts(name, columns, primary, _uniques(link, name), keys, conditions, sql, tuple(str(row[0]) for row in indexes))
 
 
-def _rowid_alias(link: Link, name: str, info: list[tuple[Any, ...]], primary: tuple[str, ...]) -> str:
+def _rowid_alias(link: Session, name: str, info: list[tuple[Any, ...]], primary: tuple[str, ...]) -> str:
     """The column that is the row number itself: a single primary key of type INTEGER that has no index of its own."""
     declared = {row[1]: row[2] for row in info}
     if len(primary) != 1 or declared[primary[0]].upper() != "INTEGER":
@@ -89,7 +89,7 @@ def kind_of(declared: str) -> str:
     return _BY_AFFINITY[affinity(name)]
 
 
-def _uniques(link: Link, name: str) -> tuple[tuple[str, ...], ...]:
+def _uniques(link: Session, name: str) -> tuple[tuple[str, ...], ...]:
     found = []
     for _, index, unique, origin, partial in link.rows(f"PRAGMA index_list({literal(name)})"):
         columns = tuple(row[2] for row in link.rows(f"PRAGMA index_info({literal(index)})"))
@@ -98,7 +98,7 @@ def _uniques(link: Link, name: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(sorted(found)))
 
 
-def _foreign_keys(link: Link, name: str, names: dict[str, str], columns: dict[str, str]) -> tuple[ForeignKey, ...]:
+def _foreign_keys(link: Session, name: str, names: dict[str, str], columns: dict[str, str]) -> tuple[ForeignKey, ...]:
     """SQLite compares names without regard to case; a missing column list means the parent's primary key (filled in later)."""
     grouped: dict[int, list[tuple[Any, ...]]] = {}
     for row in link.rows(f"PRAGMA foreign_key_list({literal(name)})"):
@@ -131,7 +131,7 @@ def _with_parents(tables: tuple[TableFacts, ...]) -> tuple[TableFacts, ...]:
     return tuple(replace(table, foreign_keys=tuple(map(settled, table.foreign_keys))) for table in tables)
 
 
-def _left_out(link: Link, listed: list[tuple[Any, ...]]) -> list[str]:
+def _left_out(link: Session, listed: list[tuple[Any, ...]]) -> list[str]:
     sentences = [f"'{row[1]}' is a {row[2]} table and is not copied" for row in listed if row[2] in ("virtual", "shadow")]
     sentences += [f"'{row[1]}' is a view and is not copied" for row in listed if row[2] == "view"]
     triggered = link.rows("SELECT DISTINCT tbl_name FROM sqlite_master WHERE type = 'trigger' ORDER BY 1")

@@ -23,33 +23,33 @@ from sfumato.policy.rules.tree import (
     Any_,
     Arithmetic,
     Cell,
-    Column,
+    ColumnValue,
     Compare,
     Condition,
     Date,
     Expression,
     Implies,
+    IntegrityRule,
     Match,
     Membership,
     Negative,
     Not,
     Number,
-    Rule,
     Statement,
-    Text,
+    TextConstant,
 )
 from sfumato.registry import nearest
 
 Kinds = Mapping[str, str | None]
 
 
-def bind(rule: Rule, kinds: Kinds) -> Rule:
+def bind(rule: IntegrityRule, kinds: Kinds) -> IntegrityRule:
     """The rule with its constants read as their columns ask; `kinds` maps `name` or `table.name` to number, date, text, None."""
     binder = _Binder(rule.text, kinds)
     for column in columns_of(rule):
         binder.kind(column)
     body = rule.body if isinstance(rule.body, Statement) else binder.condition(rule.body)
-    return Rule(rule.text, body)
+    return IntegrityRule(rule.text, body)
 
 
 class _Binder:
@@ -64,9 +64,9 @@ class _Binder:
         """number, date, text, or None when not yet known."""
         if isinstance(node, Number):
             return "number"
-        if isinstance(node, (Text, Date)):
+        if isinstance(node, (TextConstant, Date)):
             return type(node).__name__.lower()
-        if isinstance(node, Column):
+        if isinstance(node, ColumnValue):
             return self._column(node)
         if isinstance(node, Cell):
             return self._column(node.column)
@@ -77,7 +77,7 @@ class _Binder:
         assert isinstance(node, Arithmetic)
         return self._arithmetic(node)
 
-    def _column(self, column: Column) -> str | None:
+    def _column(self, column: ColumnValue) -> str | None:
         name = column.name if column.table is None else f"{column.table}.{column.name}"
         if name not in self.kinds:
             raise self.wrong(f"there is no column '{name}'", column.at, nearest(name, list(self.kinds)))
@@ -140,7 +140,7 @@ class _Binder:
 
     def _as(self, node: Expression, wanted: str | None) -> Expression:
         """A quoted constant as the other side's kind."""
-        if not isinstance(node, Text) or wanted not in ("date", "number"):
+        if not isinstance(node, TextConstant) or wanted not in ("date", "number"):
             return node
         try:
             if wanted == "date":

@@ -24,20 +24,20 @@ from sfumato.policy.rules.tree import (
     All,
     Arithmetic,
     Cell,
-    Column,
+    ColumnValue,
     Compare,
     Condition,
     Date,
     Expression,
+    IntegrityRule,
     Localities,
     Negative,
     Node,
-    Rule,
     SameMultiset,
     Statement,
 )
 
-Atom = Column | Cell | Aggregate
+Atom = ColumnValue | Cell | Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Kind:
         return f"{scope}, {'against the original' if self.against_original else 'general'}"
 
 
-def classify(rule: Rule) -> Kind:
+def classify(rule: IntegrityRule) -> Kind:
     """Per-record or global, general or against the original."""
     nodes = list(rule.body.walk())
     return Kind(
@@ -62,13 +62,13 @@ def classify(rule: Rule) -> Kind:
 
 
 def _looks_back(node: Node) -> bool:
-    return isinstance(node, (SameMultiset, Localities)) or (isinstance(node, Column) and node.original)
+    return isinstance(node, (SameMultiset, Localities)) or (isinstance(node, ColumnValue) and node.original)
 
 
-def columns_of(node: Node | Rule) -> tuple[Column, ...]:
+def columns_of(node: Node | IntegrityRule) -> tuple[ColumnValue, ...]:
     """Every column in reading order, without repetition; the original's columns included."""
-    body = node.body if isinstance(node, Rule) else node
-    return tuple(dict.fromkeys(found for found in body.walk() if isinstance(found, Column)))
+    body = node.body if isinstance(node, IntegrityRule) else node
+    return tuple(dict.fromkeys(found for found in body.walk() if isinstance(found, ColumnValue)))
 
 
 def conjuncts(node: Condition | Statement) -> tuple[Condition | Statement, ...]:
@@ -79,32 +79,32 @@ def conjuncts(node: Condition | Statement) -> tuple[Condition | Statement, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearForm:
     """Σ terms[atom] · atom + constant."""
 
     terms: Mapping[Atom, Fraction]
     constant: Fraction
 
-    def plus(self, other: Linear, factor: Fraction = Fraction(1)) -> Linear:
+    def plus(self, other: LinearForm, factor: Fraction = Fraction(1)) -> LinearForm:
         """self + factor · other; atoms that cancel vanish."""
         terms = dict(self.terms)
         for atom, weight in other.terms.items():
             terms[atom] = terms.get(atom, Fraction(0)) + factor * weight
-        return Linear({atom: weight for atom, weight in terms.items() if weight}, self.constant + factor * other.constant)
+        return LinearForm({atom: weight for atom, weight in terms.items() if weight}, self.constant + factor * other.constant)
 
-    def times(self, factor: Fraction) -> Linear:
-        return Linear({}, Fraction(0)).plus(self, factor)
+    def times(self, factor: Fraction) -> LinearForm:
+        return LinearForm({}, Fraction(0)).plus(self, factor)
 
 
-def linear(node: Expression) -> Linear | None:
+def linear(node: Expression) -> LinearForm | None:
     """The linear form of an expression, or None when it has none (a product of columns, a text); days are numbers."""
     value = constant_value(node)
     if value is not None:
-        return Linear({}, value)
+        return LinearForm({}, value)
     if isinstance(node, Date):
-        return Linear({}, Fraction(node.value.toordinal()))
-    if isinstance(node, (Column, Cell, Aggregate)):
-        return Linear({node: Fraction(1)}, Fraction(0))
+        return LinearForm({}, Fraction(node.value.toordinal()))
+    if isinstance(node, (ColumnValue, Cell, Aggregate)):
+        return LinearForm({node: Fraction(1)}, Fraction(0))
     if isinstance(node, Negative):
         inner = linear(node.value)
         return None if inner is None else inner.times(Fraction(-1))
@@ -113,7 +113,7 @@ def linear(node: Expression) -> Linear | None:
     return None
 
 
-def _combine(node: Arithmetic) -> Linear | None:
+def _combine(node: Arithmetic) -> LinearForm | None:
     left, right = linear(node.left), linear(node.right)
     if left is None or right is None:
         return None
@@ -149,4 +149,4 @@ def linear_comparison(node: Node) -> Inequality | None:
 
 def is_constant(node: Node) -> bool:
     """Whether no column, cell or aggregate occurs below."""
-    return not any(isinstance(found, (Column, Cell, Aggregate)) for found in node.walk())
+    return not any(isinstance(found, (ColumnValue, Cell, Aggregate)) for found in node.walk())

@@ -43,13 +43,14 @@ from sfumato.policy.rules.tree import (
     Arithmetic,
     AtLeast,
     Cell,
-    Column,
+    ColumnValue,
     Compare,
     Condition,
     Date,
     Determines,
     Expression,
     Implies,
+    IntegrityRule,
     Localities,
     Match,
     Membership,
@@ -58,10 +59,9 @@ from sfumato.policy.rules.tree import (
     Not,
     Number,
     References,
-    Rule,
     SameMultiset,
     Statement,
-    Text,
+    TextConstant,
     Unique,
 )
 
@@ -70,7 +70,7 @@ _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _KEYWORDS = frozenset(("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where"))
 
 
-def parse(text: str, columns: Collection[str] | None = None) -> Rule:
+def parse(text: str, columns: Collection[str] | None = None) -> IntegrityRule:
     """The rule that `text` states; `columns` (when known) settles where a hyphen belongs to a name."""
     return _Parser(text, scan(text, columns)).rule()
 
@@ -109,13 +109,13 @@ class _Parser:
 
     # ---- rules -----------------------------------------------------------------------------------------------------
 
-    def rule(self) -> Rule:
+    def rule(self) -> IntegrityRule:
         if self.token.kind == "end":
             raise self.wrong("the rule is empty")
         body = self.statement() or self.relation()
         if self.token.kind != "end":
             raise self.wrong(f"'{self.token.text}' was not expected here", hint="join conditions with 'and' or 'or'")
-        return Rule(self.text, body)
+        return IntegrityRule(self.text, body)
 
     def statement(self) -> Statement | None:
         makers: dict[str, Callable[[int], Statement]] = {
@@ -171,7 +171,7 @@ class _Parser:
         words = {token.text for token in self.tokens[self.next :] if token.kind == "name"}
         return not words.isdisjoint(("determines", "references"))
 
-    def names(self) -> tuple[Column, ...]:
+    def names(self) -> tuple[ColumnValue, ...]:
         found = [self.column()]
         while self.accept(","):
             found.append(self.column())
@@ -278,7 +278,7 @@ class _Parser:
         column = self.column()
         return self.cell(column) if self.accept("[") else column
 
-    def cell(self, column: Column) -> Cell:
+    def cell(self, column: ColumnValue) -> Cell:
         record = self.whole("the number of the record, from 1", least=1)
         self.expect("]", "after the number of the record")
         return Cell(column, record, at=column.at)
@@ -331,7 +331,7 @@ class _Parser:
 
     # ---- leaves ----------------------------------------------------------------------------------------------------
 
-    def column(self) -> Column:
+    def column(self) -> ColumnValue:
         at = self.token.at
         parts = [self.name("a column")]
         while self.accept("."):
@@ -340,7 +340,7 @@ class _Parser:
         parts = parts[1:] if original else parts
         if len(parts) > 2:
             raise self.wrong("a column has at most a table before its name", at)
-        return Column(parts[-1], parts[0] if len(parts) == 2 else None, original, at=at)
+        return ColumnValue(parts[-1], parts[0] if len(parts) == 2 else None, original, at=at)
 
     def name(self, what: str) -> str:
         token = self.token
@@ -355,7 +355,7 @@ class _Parser:
         token = self.token
         if token.kind == "text":
             self.next += 1
-            return Text(token.text, at=token.at)
+            return TextConstant(token.text, at=token.at)
         if token.kind == "date":
             self.next += 1
             try:

@@ -59,7 +59,7 @@ def scan(text: str, columns: Collection[str] | None = None) -> list[Token]:
     while at < len(text):
         found = _WORD.match(text, at)
         if found is None:
-            hint = "close the quotes" if text[at] in "\"'`" else "quote texts with \" and odd column names with `"
+            hint = "close the quotes" if text[at] in "\"'`" else 'quote texts with " and odd column names with `'
             raise RuleError(f"'{text[at]}' has no meaning here", text, at, hint=hint)
         tokens.extend(_tokens(str(found.lastgroup), found.group(), at, columns))
         at = found.end()

@@ -1,7 +1,7 @@
 """The tree of a rule: what must stay true in the output, as frozen nodes that the audit evaluates and the methods post.
 
 Three families: an *expression* has a value (in every record, or one for the whole table), a *condition* is true or false, and
-a *statement* is a condition on a whole column or table. A `Rule` is a statement or a condition together with its text.
+a *statement* is a condition on a whole column or table. A `IntegrityRule` is a statement or a condition together with its text.
 
 Notation
     at       the character of the rule's text where the node begins, for error messages; two trees that differ only there
@@ -9,7 +9,7 @@ Notation
     Cell     `v[3]`, the value of column `v` in the record that stands third in the source.
     Column   `original=True` is the value before replacement; `table` is set for rules across the tables of a database.
 
->>> Column("age") == Column("age", at=7)
+>>> ColumnValue("age") == ColumnValue("age", at=7)
 True
 """
 
@@ -77,7 +77,7 @@ class Number(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Expression):
+class TextConstant(Expression):
     """A quoted constant; compared with a date column it is read as a date."""
 
     value: str
@@ -91,7 +91,7 @@ class Date(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Expression):
+class ColumnValue(Expression):
     """The value of a column in the record at hand."""
 
     name: str
@@ -106,7 +106,7 @@ class Column(Expression):
 class Cell(Expression):
     """The value of a column in one record of the source; `record` counts from 1."""
 
-    column: Column
+    column: ColumnValue
     record: int
 
 
@@ -133,7 +133,7 @@ class Aggregate(Expression):
     function: str
     argument: Expression | None
     where: Condition | None = None
-    by: tuple[Column, ...] = ()
+    by: tuple[ColumnValue, ...] = ()
 
 
 # ---- conditions ----------------------------------------------------------------------------------------------------
@@ -201,22 +201,22 @@ class Implies(Condition):
 class Unique(Statement):
     """`unique(a, b)`: no two records agree in all these columns."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Determines(Statement):
     """`a determines b`: records that agree on the left agree on the right."""
 
-    left: tuple[Column, ...]
-    right: tuple[Column, ...]
+    left: tuple[ColumnValue, ...]
+    right: tuple[ColumnValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SameMultiset(Statement):
     """`same_multiset(a, b)`: the combinations occur exactly as often as in the original."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +224,15 @@ class AtLeast(Statement):
     """`at_least(k, a, b)`: every combination that occurs, occurs at least k times."""
 
     count: int
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class References(Statement):
     """`orders.customer_id references customers.id`: every combination on the left occurs on the right."""
 
-    child: tuple[Column, ...]
-    parent: tuple[Column, ...]
+    child: tuple[ColumnValue, ...]
+    parent: tuple[ColumnValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +242,14 @@ class Localities(Statement):
     A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnValue, ...]
     sample: Fraction = Fraction(1)
     partition: int | None = None
     across: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class IntegrityRule:
     """One entry of `keep:`: its text as written and its tree."""
 
     text: str

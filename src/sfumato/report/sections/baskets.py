@@ -9,8 +9,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from sfumato.data.published import from_table
-from sfumato.data.worlds import WITHHELD, Worlds
+from sfumato.data.published_baskets import from_table
+from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.metrics.basket_queries import count, true_count
 from sfumato.report.charts import TERRA, bars, columns
 from sfumato.report.section import Section, paragraph, table
@@ -44,7 +44,7 @@ class BasketSection(Section):
         return Markup("").join([*parts, _counts(view, published), _sizes(view, published.base.sizes)])
 
 
-def _counts(view: View, worlds: Worlds) -> Markup:
+def _counts(view: View, worlds: PublishedBaskets) -> Markup:
     common = np.argsort(-worlds.base.support(), kind="stable")[:8]
     rows = []
     for item in (worlds.names[index] for index in common):

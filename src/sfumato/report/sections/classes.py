@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.data.domain import IntArray
 from sfumato.report.charts import TERRA, bars, columns
 from sfumato.report.section import Section, paragraph
 from sfumato.report.view import View

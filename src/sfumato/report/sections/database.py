@@ -8,9 +8,9 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from sfumato.data.schema_json import schema_from
-from sfumato.policy.bound import Bound
-from sfumato.policy.replacements import Domain, Ordered, Values
-from sfumato.policy.rules.tree import Column
+from sfumato.policy.bound_policy import BoundPolicy
+from sfumato.policy.replacements import Ordered, ValueDomain, Values
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.report.section import Section, bullets, paragraph, table
 from sfumato.report.table_map import table_map
 from sfumato.report.view import View
@@ -27,7 +27,7 @@ class DatabaseSection(Section):
         return view.form == "database" and "schema" in view.public
 
     def render(self, view: View) -> Markup:
-        bound = Bound(view.policy, schema_from(view.public["schema"]))
+        bound = BoundPolicy(view.policy, schema_from(view.public["schema"]))
         rows = {str(entry["table"]): int(entry["rows"]) for entry in view.public["tables"].values()}
         changed = Counter(str(column.table) for column in bound.changed)
         words = (
@@ -46,13 +46,13 @@ class DatabaseSection(Section):
         return Markup("").join(pieces)
 
 
-def _replaced(view: View, bound: Bound) -> Markup:
+def _replaced(view: View, bound: BoundPolicy) -> Markup:
     made = {name: part for part in view.public.get("parts", ()) for name in part["columns"]}
     rows = [_row(column, bound, made.get(str(column))) for column in bound.changed]
     return table(("column", "new values from", "made by", "original read"), rows)
 
 
-def _row(column: Column, bound: Bound, part: dict[str, object] | None) -> tuple[object, ...]:
+def _row(column: ColumnValue, bound: BoundPolicy, part: dict[str, object] | None) -> tuple[object, ...]:
     source = _domain(bound.domain(column))
     if column in bound.mapped:
         link = bound.mapped[column]
@@ -62,7 +62,7 @@ def _row(column: Column, bound: Bound, part: dict[str, object] | None) -> tuple[
     return str(column), source, part["engine"], "yes" if part["reads_original"] else "no"
 
 
-def _domain(domain: Domain) -> str:
+def _domain(domain: ValueDomain) -> str:
     """A domain in a few words."""
     ((kind, value), *_) = domain.declared().items()
     if isinstance(domain, Ordered):
@@ -72,7 +72,7 @@ def _domain(domain: Domain) -> str:
     return f"{kind} {value}" if len(str(value)) < 60 else kind
 
 
-def _constraints(bound: Bound) -> Markup:
+def _constraints(bound: BoundPolicy) -> Markup:
     kinds = Counter(constraint.kind for constraint in bound.constraints)
     left = sum(constraint.kind == "check" and constraint.rule is None for constraint in bound.constraints)
     rows = [(kind, count, f"{left} left to the server" if kind == "check" and left else "") for kind, count in kinds.items()]

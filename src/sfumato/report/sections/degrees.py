@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from markupsafe import Markup
 
-from sfumato.data.graph import Graph, Integers
+from sfumato.data.arrays import IntArray
+from sfumato.data.graph import Graph
 from sfumato.metrics.graph_change import transitivity
 from sfumato.report.charts import bars, paired_bars
 from sfumato.report.section import Section, paragraph, table
@@ -77,7 +78,7 @@ def _bins(top: int) -> list[tuple[int, int, str]]:
     return [(low, high, str(low) if high == low + 1 else f"{low}–{high - 1}") for low, high in pairwise(edges)]
 
 
-def _share(degrees: Integers, low: int, high: int) -> float:
+def _share(degrees: IntArray, low: int, high: int) -> float:
     return float(((degrees >= low) & (degrees < high)).sum()) / max(len(degrees), 1)
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from markupsafe import Markup
 
-from sfumato.data.domain import FloatArray
+from sfumato.data.arrays import FloatArray
 from sfumato.report.charts import paired_bars
 from sfumato.report.section import Section, paragraph
 from sfumato.report.view import View

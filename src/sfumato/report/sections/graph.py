@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from sfumato.data.flip import Flip
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.metrics.degree_law import DegreeLaw
 from sfumato.metrics.recovery import recover
@@ -30,7 +30,7 @@ class GraphFigures(Section):
         return view.form == "graph" and "recovered" in view.certificate.utility
 
     def render(self, view: View) -> Markup:
-        flip = Flip.from_public(view.public)
+        flip = EdgeChannel.from_public(view.public)
         published = Graph.from_table(view.parts["edges"].table, int(view.public["nodes"]))
         law = DegreeLaw.fit(published.degrees, flip, replicates=0)
         chart = _compared(view, law) if view.private else columns(_binned(law), title="Recovered degree distribution")
@@ -38,7 +38,7 @@ class GraphFigures(Section):
         return Markup("").join([paragraph(_noise(published, flip)), _figures(view), heading, chart])
 
 
-def _noise(published: Graph, flip: Flip) -> str:
+def _noise(published: Graph, flip: EdgeChannel) -> str:
     noise = flip.add * published.pairs / max(published.size, 1)
     return (
         f"{published.size:,} edges among {published.nodes:,} people are published; about {min(noise, 1):.1%} of them are noise. "

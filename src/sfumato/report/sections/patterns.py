@@ -17,7 +17,7 @@ _BINS = 10
 _SHOWN = 15
 
 
-class Patterns(Section):
+class PatternSection(Section):
     """The kept properties, the mixing of the walk, and the distributions before and after."""
 
     name: ClassVar[str] = "patterns"

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from sfumato.audit.together import timeline
-from sfumato.history.chapters import History
+from sfumato.audit.sequence_claims import timeline
+from sfumato.history.past_releases import History
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 from sfumato.report.charts import bars

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from sfumato.policy.keep import rules_of
+from sfumato.policy.keep import integrity_rules
 from sfumato.policy.rules import classify, columns_of
 from sfumato.report.charts import paired_bars
 from sfumato.report.section import Section, paragraph, table
@@ -16,7 +16,7 @@ from sfumato.report.view import View
 _MOST = 12
 
 
-class Replaced(Section):
+class ReplacedSection(Section):
     """Parts, rules and engines of a replaced table."""
 
     name: ClassVar[str] = "replaced"
@@ -34,7 +34,7 @@ class Replaced(Section):
             f"at the values they replace: whatever was there before, the result is as likely."
         )
         made = table(("columns", "made by", "all legal tables equally likely", "original read"), [_row(part) for part in parts])
-        rules = [(f"{rule}", str(classify(rule)), _part(_named(rule), parts)) for rule in rules_of(view.policy)]
+        rules = [(f"{rule}", str(classify(rule)), _part(_named(rule), parts)) for rule in integrity_rules(view.policy)]
         listed = table(("rule, true in every line above", "kind", "part"), rules) if rules else Markup("")
         return Markup("").join([paragraph(words), made, Markup("<h3>Rules</h3>"), listed, _beside(view)])
 

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from sfumato.decomposition.privacy_rules import listed
+from sfumato.decomposition.published_subtables import Published, read_tables
 from sfumato.report.section import Section, paragraph, table
 from sfumato.report.view import View
-from sfumato.schema.published import Published, read_tables
-from sfumato.schema.rules import listed
 
 
-class SubTables(Section):
+class SubTableSection(Section):
     """Which columns stand together, which are hidden behind buckets, and what guards each rule."""
 
     name: ClassVar[str] = "sub-tables"

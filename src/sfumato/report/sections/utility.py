@@ -15,7 +15,7 @@ from sfumato.report.section import Section, paragraph, table
 from sfumato.report.view import View
 
 
-class Utility(Section):
+class UtilitySection(Section):
     """The loss of each column and the figures of the certificate."""
 
     name: ClassVar[str] = "utility"

@@ -1,0 +1,271 @@
+"""Judging all releases together: what an outsider learns who joins everything that was ever published about a table.
+
+Guarantee
+    With the history at hand a claim holds only if it holds on proven links (see `exact`). The grade is *exact* when the level is
+    decided, *bound (from below)* when more than the proven links may exist and the claim holds without them, and *bound (from
+    above)* with the number of undecided links when it could not be proven; then the claim does not hold.
+    Without a history and an original nobody knows which tuples occur; then the level is a bound from above, on this release alone.
+
+Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.audit.boxes import meeting
+from sfumato.audit.evidence import Evidence
+from sfumato.audit.full_match_join import decide, everything
+from sfumato.audit.joins import kernel_join, match_join
+from sfumato.audit.levels import linkage_of, short_of
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.sequence import Attribute, ReleaseSequence
+from sfumato.data.table import Table
+from sfumato.errors import DataError, SfumatoError
+from sfumato.history.aligned import sequence_of
+from sfumato.history.past_releases import History, PastRelease
+from sfumato.policy.claims import Claim
+from sfumato.policy.generalizations import generalization_of
+from sfumato.policy.policy import Policy
+from sfumato.release.certificate import Finding
+
+BUDGET = 60.0
+"""CPU seconds for one exact decision."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Everybody's links, how sure they are, and how many cliques stayed undecided."""
+
+    linkage: Linkage
+    grade: str
+    undecided: int = 0
+
+
+def judge_together(evidence: Evidence, claim: Claim) -> Finding:
+    """The finding for a claim about all releases."""
+    if evidence.history is not None:
+        return _of_history(evidence.history, claim, evidence)
+    findings = [_alone(evidence, claim, column) for column in claim.hide if column in evidence.data.names]
+    return _worst(claim, findings, "on this release alone") if findings else _nothing(claim)
+
+
+def _of_history(history: History, claim: Claim, evidence: Evidence) -> Finding:
+    for chapter in history.chapters:
+        _accounted(chapter)
+    cohorts, apart = growth_of(evidence)
+    parts = cohorts_of(history) if apart else [history]
+    findings = []
+    for column in claim.hide:
+        for part in parts:
+            sequence = sequence_of(part, column, cohorts=cohorts)
+            if sequence is not None:
+                findings.append(judge_sequence(sequence, claim, _labels(part, column)))
+    what = f"over {len(history)} release(s)" + (", each cohort by itself" if apart else "")
+    return _worst(claim, findings, what) if findings else _nothing(claim)
+
+
+def growth_of(evidence: Evidence) -> tuple[bool, bool]:
+    """(outsiders know when people joined, cohorts are judged apart) as the policy's method says."""
+    method = evidence.policy.method
+    parameters = method.parameters if method is not None else {}
+    return parameters.get("cohorts", "known") == "known", parameters.get("growth", "unifying") == "separative"
+
+
+def judge_sequence(sequence: ReleaseSequence, claim: Claim, labels: tuple[str, ...], budget: float = BUDGET) -> Judged:
+    """Links on proven cliques alone; for linkability it is enough to prove as many as the claim needs."""
+    cliques = kernel_join(sequence)
+    level = getattr(claim.model, "k", 0.0)
+    linkability = claim.model.name == "k-linkability"
+    wanted = short_of(sequence, cliques, level) if linkability else everything
+    verdict = decide(sequence, cliques, wanted=wanted, budget=budget)
+    proven = linkage_of(sequence, cliques[verdict.admitted], labels)
+    if not verdict.undecided:
+        return Judged(proven, "exact")
+    possible = linkage_of(sequence, cliques[~verdict.excluded], labels)
+    if linkability and claim.model.satisfied(proven).all():
+        same = claim.model.achieved(proven) == claim.model.achieved(possible)
+        return Judged(proven, "exact" if same else "bound (from below)")
+    return Judged(possible, "bound (from above)", verdict.undecided)
+
+
+def _worst(claim: Claim, findings: list[Judged], what: str) -> Finding:
+    """The finding of the worst-placed column or cohort."""
+    entries = []
+    for judged in findings:
+        verdict = claim.model.satisfied(judged.linkage)
+        below = int(judged.linkage.people[~verdict].sum())
+        unsure = judged.undecided > 0
+        words = f"{below} people fall below, " if below else ""
+        words += f"{judged.undecided} links undecided, so nothing is proven, " if unsure else ""
+        entries.append(
+            Finding(
+                claim.model.name,
+                not below and not unsure,
+                claim.model.required(),
+                claim.model.achieved(judged.linkage),
+                claim.given,
+                claim.hide,
+                judged.grade,
+                words + what,
+            )
+        )
+    return min(entries, key=lambda finding: (finding.holds, finding.achieved["k"]))
+
+
+def _nothing(claim: Claim) -> Finding:
+    reason = "no release publishes the hidden column, so nothing can be linked"
+    return Finding(claim.model.name, True, claim.model.required(), {}, claim.given, claim.hide, reason=reason)
+
+
+def _accounted(chapter: PastRelease) -> None:
+    """Every row of the release must have exactly one remembered record behind it."""
+    if not np.array_equal(np.sort(chapter.rows), np.arange(chapter.data.rows)):
+        raise DataError(f"the memory of release {chapter.number} does not account for its rows")
+
+
+def _labels(history: History, column: str) -> tuple[str, ...]:
+    """The values of a hidden column over all releases; the last one stands for a value nobody published."""
+    return (*sorted(history.column(column)), "")
+
+
+def cohorts_of(history: History) -> list[History]:
+    """One history per cohort: the records that joined with a release, from that release on."""
+    last, seen, found = history.chapters[-1], set[str](), []
+    for r, chapter in enumerate(history.chapters):
+        mine = {key for key in chapter.keys if key not in seen}
+        seen |= mine
+        if mine & set(last.keys):
+            found.append(History(tuple(_only(later, mine) for later in history.chapters[r:])))
+    return found
+
+
+def _only(chapter: PastRelease, keys: set[str]) -> PastRelease:
+    import pyarrow as pa
+
+    rows = np.array([i for i, key in enumerate(chapter.keys) if key in keys], dtype=np.int64)
+    values = Table(chapter.values.frame.take(pa.array(rows)))
+    kept = tuple(chapter.keys[i] for i in rows)
+    return replace(chapter, keys=kept, rows=chapter.rows[rows], values=values, counterfeit=chapter.counterfeit[rows])
+
+
+# -- one release by itself ----------------------------------------------------------------------------------------------------
+
+
+def _alone(evidence: Evidence, claim: Claim, column: str) -> Judged:
+    """This release without a history; with the original the tuples that occur are known, without it they are guessed at."""
+    sequence, labels = _single(evidence, column)
+    if evidence.original is not None:
+        return Judged(linkage_of(sequence, match_join(sequence), labels), "exact")
+    boxes, m = sequence.releases[0], sequence.sensitive
+    quasi = sequence.quasi
+    people, _ = boxes.restricted(quasi)
+    i, j = meeting(people.lo[:, quasi], people.hi[:, quasi], boxes.lo[:, quasi], boxes.hi[:, quasi])
+    spread = Spread.count(i, boxes.lo[j, m], len(people), labels, boxes.count[j])
+    return Judged(Linkage(people.count, spread.total(), {column: spread}), "bound (from above)")
+
+
+def _single(evidence: Evidence, column: str) -> tuple[ReleaseSequence, tuple[str, ...]]:
+    policy, table = evidence.policy, evidence.data
+    names = [name for name in policy.quasi_identifiers if name in table.names]
+    values = table.text(column)
+    domains, lo, hi, known = [], [values.codes.astype(np.int64)], [values.codes.astype(np.int64) + 1], []
+    for name in names:
+        text = table.text(name)
+        source = text if evidence.original is None else evidence.original.text(name)
+        leaves = list(source.labels) if evidence.original is not None else _leaves(policy, name, source.labels)
+        domain = generalization_of(policy, name, leaves)
+        spans = np.array([domain.interval(label) or (0, domain.size) for label in text.labels], dtype=np.int64).reshape(-1, 2)
+        domains.append(domain)
+        lo.append(spans[text.codes, 0])
+        hi.append(spans[text.codes, 1])
+        if evidence.original is not None:
+            known.append(np.array([domain.code_of[label] for label in source.labels], dtype=np.int64)[source.codes])
+    attributes = [Attribute(column, len(values.labels) + 1, "sensitive")]
+    attributes += [Attribute(name, domain.size, "quasi-identifier") for name, domain in zip(names, domains, strict=True)]
+    boxes = np.stack(lo, axis=1), np.stack(hi, axis=1)
+    if evidence.original is not None:
+        tuples = np.stack([np.zeros(len(known[0]) if known else evidence.original.rows, dtype=np.int64), *known], axis=1)
+        return ReleaseSequence.of_records(attributes, [boxes], (tuples, tuples + 1)), values.labels
+    return ReleaseSequence.of_records(attributes, [boxes], boxes), values.labels
+
+
+def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
+    """Published labels that are values by themselves, where a rule grows the hierarchy from the data; groups and stars are none.
+
+    A group without any published value in it cannot be placed; it is then taken to stand for everything, which only raises a bound
+    that is from above anyway.
+    """
+    found = []
+    for label in labels:
+        try:
+            generalization_of(policy, name, [label])
+        except SfumatoError:
+            continue
+        if "*" not in label:
+            found.append(label)
+    return found
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where things stand after a release: links by each join, and what of the full join could not be decided."""
+
+    release: int
+    joins: dict[str, Linkage]
+    undecided: int
+
+
+def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 5.0) -> list[Step]:
+    """After each release (or one of them) the links by the match, the kernel and the full join.
+
+    The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own level.
+    """
+    found = []
+    for r in [only] if only else range(1, len(history) + 1):
+        part = History(history.chapters[:r])
+        sequence = sequence_of(part, column)
+        if sequence is None:
+            continue
+        labels = _labels(part, column)
+        kernel = kernel_join(sequence)
+        seen = linkage_of(sequence, kernel, labels)
+        wanted = short_of(sequence, kernel, max(level, float(next(iter(seen.spread.values())).distinct().min())))
+        verdict = decide(sequence, kernel, wanted=wanted, budget=budget)
+        full = seen if not verdict.excluded.any() else linkage_of(sequence, kernel[~verdict.excluded], labels)
+        open_links = int(wanted(verdict.admitted, verdict.excluded).sum())
+        found.append(
+            Step(r, {"match": linkage_of(sequence, match_join(sequence), labels), "kernel": seen, "full": full}, open_links)
+        )
+    return found
+
+
+def foresight(history: History, claim: Claim, policy: Policy) -> list[str]:
+    """How much the earlier releases bind the next one, before it is made: levels so far, and the best that is left."""
+    sentences = []
+    for column in claim.hide:
+        tellers = [str(chapter.number) for chapter in history.chapters if column in chapter.published]
+        if not tellers:
+            sentences.append(f"'{column}' was never published, so earlier releases bind only through the columns they share")
+        for number, now in _levels_after(history, claim, column)[-1:]:
+            sentences.append(f"after release {number} the level of '{column}' is {now}; no further release can raise it")
+        shared = sorted({name for chapter in history.chapters for name in chapter.published} & set(policy.published))
+        new = [name for name in policy.published if name not in shared]
+        sentences.append(f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}")
+        if tellers and column in policy.published:
+            sentences.append(
+                "new records must satisfy the claim among themselves: their sensitive values can be told from the others"
+            )
+    return sentences
+
+
+def _levels_after(history: History, claim: Claim, column: str) -> list[tuple[int, str]]:
+    """(release, level) by proven links for the whole history."""
+    sequence = sequence_of(history, column)
+    if sequence is None:
+        return []
+    judged = judge_sequence(sequence, claim, _labels(history, column))
+    words = ", ".join(f"{key} {value}" for key, value in claim.model.achieved(judged.linkage).items())
+    return [(len(history), f"{words} ({judged.grade})")]

@@ -1,1 +1,0 @@
-"""Where independent work runs."""

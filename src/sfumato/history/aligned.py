@@ -1,0 +1,216 @@
+"""Weaving releases together: boxes of one record after another through all releases, in one numbering of leaves.
+
+Paper: [sequential §2.1, §6]
+
+Notation
+    population   the records the newest release speaks about: those of the table, and counterfeits for those that vanished
+    joined       the release in which a record first appeared
+    cohort       one more column that an outsider may know: when a person joined. A row of release r belongs to somebody who joined
+                 by then, ``[0, r]``; the stand-in for somebody absent from it to somebody who joined later
+
+Invariants
+    I1  A label means the same leaves in every release; a hierarchy that changed between releases is refused.
+    I2  The stand-in of an absent record says nothing, except its sensitive value where that release published the column, which is
+        what [sequential §6] means: an outsider sees in the next release which values came new.
+
+Departures
+    [sequential §6] gives stand-ins a sensitive value in every release; in releases without that column this would let an outsider
+    know what nobody published. The cohort column is ours: without it an outsider who knows whether somebody is new breaks part of
+    what the paper accepts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.generalization import Generalization
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.sequence import Attribute, ReleaseSequence, Role
+from sfumato.data.table import Table
+from sfumato.errors import DataError, LedgerError
+from sfumato.history.past_releases import History, PastRelease
+from sfumato.policy.generalizations import generalization_of
+from sfumato.policy.policy import Policy
+
+COHORT = "\x1fjoined"
+Box = tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True)
+class Population:
+    """The records a release speaks about, with the original values of the columns it publishes."""
+
+    keys: tuple[str, ...]
+    values: Table
+    counterfeit: BoolArray
+
+    @classmethod
+    def of_chapter(cls, chapter: PastRelease) -> Population:
+        return cls(chapter.keys, chapter.values, chapter.counterfeit)
+
+    def taking(self, rows: IntArray) -> Population:
+        """Some of the records."""
+        values = Table(self.values.frame.take(pa.array(rows)))
+        return Population(tuple(self.keys[i] for i in rows), values, self.counterfeit[rows])
+
+
+class Weave:
+    """Earlier releases and the population in one numbering; `sensitive` is the hidden column that is judged."""
+
+    def __init__(
+        self, chapters: tuple[PastRelease, ...], population: Population, policy: Policy, sensitive: str, cohorts: bool
+    ) -> None:
+        self.chapters, self.population, self.policy = chapters, population, policy
+        self.sensitive_name = sensitive
+        self.rows = [_rows(chapter, population.keys) for chapter in chapters]
+        self.joined = _joined(self.rows, len(population.keys))
+        names = [name for name in policy.published if name != sensitive]
+        for chapter in chapters:
+            names += [name for name in chapter.published if name not in names and name != sensitive]
+        self.names = [*names, sensitive]
+        self.domains = {name: self._domain(name) for name in self.names}
+        self.leaves = np.stack([self._leaves(name) for name in self.names], axis=1)
+        self.grown = bool((self.joined > 0).any())
+        unknown = bool((self.leaves[:, -1] < 0).any())
+        self.cohorts = self.grown and (cohorts or unknown)
+        self.attributes = tuple(self._attribute(name) for name in self.names)
+        self.sizes = np.array([attribute.size for attribute in self.attributes], dtype=np.int64)
+
+    def _policies(self) -> list[Policy]:
+        return [self.policy, *(chapter.policy for chapter in reversed(self.chapters))]
+
+    def _domain(self, name: str) -> Generalization:
+        """The leaves of a column over all releases, by the newest policy that names it."""
+        policy = next(policy for policy in self._policies() if name in policy.columns)
+        values = dict.fromkeys(self.population.values.text(name).labels) if name in self.population.values.names else {}
+        values |= dict.fromkeys(History(self.chapters).column(name))
+        if name == self.sensitive_name:
+            return Hierarchy.flat(sorted(values) or ["?"])
+        return generalization_of(policy, name, list(values))
+
+    def _leaves(self, name: str) -> IntArray:
+        """The leaf of every record in a column, from the newest memory that has it; −1 where nobody remembers."""
+        codes = np.full(len(self.population.keys), -1, dtype=np.int64)
+        for chapter, rows in zip(self.chapters, self.rows, strict=True):
+            if name in chapter.values.names:
+                known = rows >= 0
+                codes[known] = _codes(chapter.values, name, self.domains[name])[rows[known]]
+        if name in self.population.values.names:
+            codes = _codes(self.population.values, name, self.domains[name])
+        return codes
+
+    def _attribute(self, name: str) -> Attribute:
+        if name == self.sensitive_name:
+            return Attribute(name, self.domains[name].size + 1, "sensitive")  # one more leaf: a value nobody published
+        declared = {policy.columns[name].role for policy in self._policies() if name in policy.columns}
+        role: Role = "quasi-identifier" if "quasi-identifier" in declared else "other"
+        return Attribute(name, self.domains[name].size, role)
+
+    # -- boxes ------------------------------------------------------------------------------------------------------------
+
+    def earlier(self) -> list[Box]:
+        """Per earlier release the boxes of all records."""
+        return [self.boxes(chapter, rows, r) for r, (chapter, rows) in enumerate(zip(self.chapters, self.rows, strict=True))]
+
+    def boxes(self, chapter: PastRelease, rows: IntArray, r: int) -> Box:
+        """The boxes that release r gives to the records; stand-ins for the absent ones (I2)."""
+        records, here = len(rows), rows >= 0
+        lo, hi = np.zeros((records, len(self.names)), dtype=np.int64), np.tile(self.sizes, (records, 1))
+        for m, name in enumerate(self.names):
+            if name in chapter.published:
+                lo[here, m], hi[here, m] = self._intervals(chapter, name, chapter.rows[rows[here]])
+        if self.sensitive_name in chapter.published:
+            values = np.where(self.leaves[:, -1] >= 0, self.leaves[:, -1], self.sizes[-1] - 1)
+            lo[~here, -1], hi[~here, -1] = values[~here], values[~here] + 1
+        return self._with_cohort(lo, hi, here, r)
+
+    def _with_cohort(self, lo: IntArray, hi: IntArray, here: BoolArray, r: int) -> Box:
+        if not self.cohorts:
+            return lo, hi
+        total = len(self.chapters) + 1
+        late = self.joined > r
+        first = np.where(late & ~here, r + 1, 0)
+        last = np.where(here, r + 1, total)
+        return np.column_stack([lo, first]), np.column_stack([hi, last])
+
+    def _intervals(self, chapter: PastRelease, name: str, at: IntArray) -> Box:
+        """The leaves that the published cells of some rows stand for, in the numbering of the newest domain (I1)."""
+        text = chapter.data.text(name)
+        used, codes = np.unique(text.codes[at], return_inverse=True)
+        labels = [text.labels[code] for code in used.tolist()]
+        domain = self.domains[name]
+        if name == self.sensitive_name:
+            code = np.array([domain.code_of.get(label, -1) for label in labels], dtype=np.int64)[codes]
+            if (code < 0).any():
+                raise LedgerError(f"release {chapter.number} published values of '{name}' that nobody remembers")
+            return code, code + 1
+        old = (
+            generalization_of(chapter.policy, name, list(chapter.values.text(name).labels))
+            if name in chapter.policy.columns
+            else domain
+        )
+        pairs = np.array([self._interval(chapter, name, label, old) for label in labels], dtype=np.int64).reshape(-1, 2)
+        return pairs[codes, 0], pairs[codes, 1]
+
+    def _interval(self, chapter: PastRelease, name: str, label: str, old: Generalization) -> tuple[int, int]:
+        domain, before = self.domains[name], old.interval(label)
+        if before is None:
+            raise LedgerError(f"release {chapter.number}: a cell of '{name}' is no label of its hierarchy")
+        codes = [domain.code_of.get(leaf, -1) for leaf in old.leaves[before[0] : before[1]]]
+        now = (0, domain.size) if before == (0, old.size) and old.size > 1 else domain.interval(label)
+        if now is None and -1 not in codes and max(codes) - min(codes) + 1 == len(codes):
+            now = min(codes), max(codes) + 1
+        if now is None or -1 in codes or not (now[0] <= min(codes) and max(codes) < now[1]):
+            hint = "publish with the hierarchy that the earlier release used"
+            raise LedgerError(f"the hierarchy of '{name}' changed since release {chapter.number}", hint=hint)
+        return now
+
+    def columns(self) -> tuple[Attribute, ...]:
+        """All attributes, with the cohort when it counts."""
+        if not self.cohorts:
+            return self.attributes
+        return (*self.attributes, Attribute(COHORT, len(self.chapters) + 1, "quasi-identifier"))
+
+    def known(self) -> Box:
+        """What an outsider may know of each record whose sensitive value was ever published."""
+        lo = np.where(self.leaves >= 0, self.leaves, 0)
+        hi = np.where(self.leaves >= 0, self.leaves + 1, self.sizes)
+        if self.cohorts:
+            lo, hi = np.column_stack([lo, self.joined]), np.column_stack([hi, self.joined + 1])
+        told = self.leaves[:, -1] >= 0
+        return lo[told], hi[told]
+
+
+def _rows(chapter: PastRelease, keys: tuple[str, ...]) -> IntArray:
+    """Where the chapter remembers each record, −1 where it does not."""
+    return np.array([chapter.place.get(key, -1) for key in keys], dtype=np.int64)
+
+
+def _joined(rows: list[IntArray], records: int) -> IntArray:
+    joined = np.full(records, len(rows), dtype=np.int64)
+    for r in range(len(rows) - 1, -1, -1):
+        joined[rows[r] >= 0] = r
+    return joined
+
+
+def _codes(table: Table, name: str, domain: Generalization) -> IntArray:
+    text = table.text(name)
+    codes = np.array([domain.code_of.get(label, -1) for label in text.labels], dtype=np.int64)
+    if (codes < 0).any():
+        raise DataError(f"column '{name}': {int((codes < 0).sum())} distinct value(s) are not leaves of its hierarchy")
+    return codes[text.codes]
+
+
+def sequence_of(history: History, sensitive: str, *, cohorts: bool = True) -> ReleaseSequence | None:
+    """All releases of a history as one sequence; nothing when the hidden column was never published."""
+    last = history.chapters[-1]
+    if not any(sensitive in chapter.published for chapter in history.chapters):
+        return None
+    population = Population.of_chapter(last)
+    weave = Weave(history.chapters[:-1], population, last.policy, sensitive, cohorts)
+    own = weave.boxes(last, np.arange(len(last.keys)), len(history) - 1)
+    return ReleaseSequence.of_records(weave.columns(), [*weave.earlier(), own], weave.known())

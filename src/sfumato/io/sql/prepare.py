@@ -1,0 +1,136 @@
+"""The beginning of a load: everything that can be refused is refused here, in a transaction that changes nothing then."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+from sfumato.data.database import Schema
+from sfumato.errors import DataError
+from sfumato.io.sql import journal
+from sfumato.io.sql.create import make_table
+from sfumato.io.sql.finish_load import add_constraints, build_indexes
+from sfumato.io.sql.link import Session
+from sfumato.io.sql.names import listed, quoted
+from sfumato.io.sql.postgres_types import Types
+from sfumato.io.sql.trouble import plainly
+
+_LOCK = "SELECT pg_advisory_lock(hashtextextended('sfumato load ' || current_schema(), 0))"
+
+
+def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> journal.Journal:
+    """The journal to go on with: of a new load, or of the same load cut off earlier."""
+    with plainly("preparing the target"):
+        if link.dialect == "postgresql":
+            _alone(link)
+            check_types(link, plan)
+        with link.transaction():
+            found = journal.look(link)
+            if found and found.fingerprint == fingerprint:
+                return found
+            if found and not replace:
+                raise DataError(
+                    "the target holds an unfinished load of another release", hint="finish that one, or replace its tables"
+                )
+            old = _old_tables(link, plan, replace)
+            _rehearse(link, plan, old, replace)
+            journal.close(link)
+            journal.begin(link, fingerprint, old)
+            _declare_types(link, plan)
+    return journal.Journal(fingerprint, {}, frozenset(old))
+
+
+def _alone(link: Session) -> None:
+    """Waits a little for an earlier run that the server has not noticed to be gone."""
+    import psycopg
+
+    link.run("SET lock_timeout = '20s'")
+    link.run("SET statement_timeout = 0")
+    try:
+        link.run(_LOCK)
+    except psycopg.errors.LockNotAvailable:
+        raise DataError("another load into this target is running", hint="wait for it to end") from None
+    if not link.rows("SELECT has_schema_privilege(current_schema(), 'CREATE')")[0][0]:
+        raise DataError("missing rights: the user may not create tables in the target", hint="grant CREATE on its schema")
+
+
+def check_types(link: Session, plan: Schema) -> None:
+    """Every type must be known to the target before anything changes there."""
+    ours = {one.name for one in plan.types}
+    for table in plan.tables:
+        for column in table.columns:
+            if column.type_name in ours:
+                continue
+            if link.rows("SELECT to_regtype(%s)", column.native)[0][0] is None:
+                raise DataError(
+                    f"the target does not know the type '{column.native}'",
+                    where=f"table '{table.name}', column '{column.name}'",
+                    hint="install the extension that brings it, or leave the table out",
+                )
+
+
+def _old_tables(link: Session, plan: Schema, replace: bool) -> set[str]:
+    """Tables that stand where ours will stand."""
+    wanted = {table.name for table in plan.tables}
+    there = journal.existing(link)
+    folded = {name.lower() for name in there}  # SQLite tells names apart without regard to case
+    found = {name for name in wanted if name.lower() in folded} if link.dialect == "sqlite" else there & wanted
+    if found and not replace:
+        raise DataError(f"the target has a table '{min(found)}' already", hint="choose an empty target, or replace its tables")
+    if found and link.dialect == "sqlite" and found & _views(link):
+        raise DataError(f"the target has a view '{min(found & _views(link))}'", hint="choose an empty target")
+    return found
+
+
+def _views(link: Session) -> set[str]:
+    return {str(row[0]) for row in link.rows("SELECT name FROM sqlite_master WHERE type = 'view'")}
+
+
+def _rehearse(link: Session, plan: Schema, old: set[str], replace: bool) -> None:
+    """Makes everything without rows and takes it back, so that what the target cannot make is known before anything changes."""
+    if link.dialect == "sqlite":
+        with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as trial:
+            _make_all(Session("sqlite", trial), plan)
+            trial.execute("PRAGMA foreign_key_check")
+        return
+    link.run("SAVEPOINT rehearsal")
+    if old:
+        _drop_together(link, old)
+    taken = [one.name for one in plan.sequences if link.rows("SELECT to_regclass(%s)", quoted(one.name))[0][0] is not None]
+    if taken and not replace:
+        raise DataError(f"the target has a sequence '{taken[0]}' already", hint="choose an empty target, or replace its tables")
+    _declare_types(link, plan)
+    _make_all(link, plan)
+    link.run("ROLLBACK TO SAVEPOINT rehearsal")
+
+
+def _make_all(link: Session, plan: Schema) -> None:
+    for table in plan.tables:
+        with plainly(f"making table '{table.name}'"):
+            make_table(link, plan, table)
+    add_constraints(link, plan, foreign=False)
+    build_indexes(link, plan)
+    add_constraints(link, plan, foreign=True)
+
+
+def _drop_together(link: Session, tables: set[str]) -> None:
+    """A view or another table that needs these is nothing to be swept away."""
+    import psycopg
+
+    try:
+        link.run(f"DROP TABLE {listed(sorted(tables))}")
+    except (psycopg.errors.DependentObjectsStillExist, psycopg.errors.WrongObjectType):
+        raise DataError(
+            "something else in the target needs the tables to be replaced", hint="drop it first, or choose an empty target"
+        ) from None
+
+
+def _declare_types(link: Session, plan: Schema) -> None:
+    """Creates enums, domains and composites; one that is there must be the same."""
+    known = Types(link) if plan.types else None
+    for one in plan.types:
+        there = known.statement_of(one.name) if known else None
+        if there is None:
+            link.run(one.sql)
+        elif there != one.sql:
+            raise DataError(f"the target has another type called '{one.name}'", hint="choose an empty target")

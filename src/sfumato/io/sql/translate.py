@@ -1,0 +1,131 @@
+"""A schema in the other dialect: SQLite's tables for PostgreSQL and the other way round.
+
+A type of the target is chosen so that every value to be loaded comes back as it was: SQLite does not enforce what a column
+declares, so a declared DATETIME that holds other things becomes text, and a PostgreSQL numeric of more than fifteen digits
+becomes text in SQLite. Columns linked by a foreign key get one type. What has no counterpart is named in `left_out`.
+
+Departures: a whole real and an integer are one number in PostgreSQL's numeric types, and PostgreSQL writes 10.0 as 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+
+from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, TableFacts
+from sfumato.data.table import Table
+from sfumato.io.sql.conditions import default_for, for_postgres, for_sqlite
+from sfumato.io.sql.names import listed, literal, quoted
+from sfumato.io.sql.translate_types import to_postgres, to_sqlite
+
+_INTEGERS = {"bigint", "numeric"}
+
+
+def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema:
+    """The schema as the target declares it."""
+    if dialect == schema.dialect:
+        return schema
+    types = _types(schema, dialect, tables)
+    made = tuple(_table(table, types, dialect) for table in schema.tables)
+    lost = [
+        f"an index of table '{table.name}' is not copied into the other dialect" for table in schema.tables for _ in table.indexes
+    ]
+    lost += [
+        f"the default of '{table.name}.{old.name}' is not copied into the other dialect"
+        for table, new in zip(schema.tables, made, strict=True)
+        for old, column in zip(table.columns, new.columns, strict=True)
+        if old.default is not None and column.default is None and not column.identity and old.default.upper() != "NULL"
+    ]
+    return replace(
+        schema, tables=made, dialect=dialect, namespace="", types=(), sequences=(), left_out=schema.left_out + tuple(lost)
+    )
+
+
+def _types(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> dict[tuple[str, str], str]:
+    choose = to_postgres if dialect == "postgresql" else to_sqlite
+    types = {
+        (table.name, column.name): choose(table.name, column, _values(tables[table.name], column))
+        for table in schema.tables
+        for column in table.columns
+    }
+    changed = dialect == "postgresql"
+    while changed:
+        changed = sum(_joined(types, key) for key in schema.foreign_keys) > 0
+    return types
+
+
+def _values(table: Table, column: ColumnFacts) -> pa.ChunkedArray:
+    """What will be loaded; a computed column is not."""
+    return pa.chunked_array([], pa.string()) if column.computed else table.column(column.name)
+
+
+def _joined(types: dict[tuple[str, str], str], key: ForeignKey) -> bool:
+    """Gives both ends of a foreign key one type; whether anything changed."""
+    changed = False
+    for child, parent in zip(key.columns, key.parent_columns, strict=True):
+        ends = (key.table, child), (key.parent, parent)
+        found = {types[end] for end in ends}
+        if len(found) > 1 and not all(one == "text" or one.startswith("varchar") for one in found):
+            for end in ends:
+                types[end] = "numeric" if found <= _INTEGERS else "text"
+            changed = True
+    return changed
+
+
+def _table(table: TableFacts, types: Mapping[tuple[str, str], str], dialect: str) -> TableFacts:
+    turned = for_postgres if dialect == "postgresql" else for_sqlite
+    columns = tuple(_column(table, column, types[table.name, column.name], dialect) for column in table.columns)
+    columns = tuple(replace(column, computed=turned(column.computed, table.names)) for column in columns)
+    conditions = [*table.checks, *_choices(table)] if dialect == "sqlite" else list(table.checks)
+    named = tuple(
+        CheckConstraint(check_name(table, number, one), turned(one.sql, table.names)) for number, one in enumerate(conditions)
+    )
+    carried_table = replace(table, columns=columns, checks=named, sql="", indexes=(), constraints=())
+    return replace(carried_table, constraints=tuple(_keys(carried_table))) if dialect == "postgresql" else carried_table
+
+
+def check_name(table: TableFacts, number: int, check: CheckConstraint) -> str:
+    """The name of a check in the other dialect, where unnamed ones need one to be found again."""
+    return check.name or f"{table.name}_check_{number + 1}"[-60:]
+
+
+def _choices(table: TableFacts) -> list[CheckConstraint]:
+    """An enumerated type as a condition."""
+    return [
+        CheckConstraint(
+            f"{table.name}_{column.name}_choices"[-60:], f"{quoted(column.name)} IN ({', '.join(map(literal, column.choices))})"
+        )
+        for column in table.columns
+        if column.kind == "enum"
+    ]
+
+
+def _column(table: TableFacts, column: ColumnFacts, native: str, dialect: str) -> ColumnFacts:
+    numbered = column.generated and not column.computed
+    if dialect == "postgresql":
+        identity = "BY DEFAULT" if numbered and native == "bigint" else ""
+    else:
+        identity = "AUTOINCREMENT" if numbered and table.primary_key == (column.name,) and native == "INTEGER" else ""
+    default = None if numbered else default_for(column.default, native, dialect)
+    generated = bool(identity or column.computed)
+    bare = replace(column, sequence="", numbering="", collation="", type_name="")
+    return replace(bare, native=native, default=default, identity=identity, generated=generated)
+
+
+def _keys(table: TableFacts) -> list[CheckConstraint]:
+    keys = [CheckConstraint("", f"PRIMARY KEY ({listed(table.primary_key)})")] if table.primary_key else []
+    keys += [CheckConstraint("", f"UNIQUE ({listed(columns)})") for columns in table.uniques]
+    keys += [CheckConstraint(one.name, f"CHECK ({one.sql})") for one in table.checks]
+    return keys + [CheckConstraint(key.name, foreign_key_sql(key)) for key in table.foreign_keys]
+
+
+def foreign_key_sql(key: ForeignKey) -> str:
+    """The clause that declares a foreign key, in either dialect."""
+    options = key.options or {}
+    text = f"FOREIGN KEY ({listed(key.columns)}) REFERENCES {quoted(key.parent)} ({listed(key.parent_columns)})"
+    for action in ("on delete", "on update"):
+        if options.get(action, "NO ACTION") != "NO ACTION":
+            text += f" {action.upper()} {options[action]}"
+    return text + (f" DEFERRABLE {options['deferrable']}" if "deferrable" in options else "")

@@ -1,1 +1,0 @@
-"""Making one more release of a table that was published before: the parts of the method `sequential`."""

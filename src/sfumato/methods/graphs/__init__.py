@@ -1,0 +1,7 @@
+"""Graphs: who knows whom, published so that nobody is found again by their ties.
+
+======================  ==========================================================================================
+`edge-perturbation`     flip every possible tie with a known probability; analysts correct for it (`prediction`)
+`degree-anonymity`      add the fewest ties so that every degree is shared by k people (`degrees`)
+======================  ==========================================================================================
+"""

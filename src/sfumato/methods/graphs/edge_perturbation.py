@@ -1,0 +1,136 @@
+"""Random edge perturbation: every pair of people flips with a small probability, and everybody gets a new name.
+
+Guarantee
+    Each pair is protected by randomized response with ε = ln((1 − μ)/μ). Where the policy names a structural attack, μ is the
+    smallest flip under which the bounds of `models.structural_attack` hold, or the policy's own μ when that is enough. With
+    `keep_edges` an edge is lost with probability q and as many appear elsewhere: only attacks along paths are bounded, and ε is
+    large, because an edge in the release is almost surely an edge in the original.
+
+Paper
+    [multitype §4.2, §4.4.5]
+
+Invariants
+    I1  Nothing in the manifest depends on the edges: μ is a function of the number of people alone. Under `keep_edges` the
+        chance of a new edge is rounded to two digits, which tells the number of edges no better than the release itself.
+    I2  The output is not larger than `at_most`; what would be larger is refused before anything is drawn.
+
+Cost
+    O(h + μN²/2), see `data.flipping`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.edge_channel import EdgeChannel
+from sfumato.data.flipping import reflipped
+from sfumato.data.graph import Graph
+from sfumato.errors import Infeasible, SfumatoError
+from sfumato.methods.base import Method, Task
+from sfumato.methods.graphs.prediction import prediction
+from sfumato.models.structural_attack import StructuralAttack
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.release.release import Part, Release, Trace
+
+COVERED = {
+    "paths": "attacks that follow a path through the planted accounts (walk-based, interval-walk), whatever else they know",
+    "ties": "attacks of any kind and any computing power on the ties among the planted accounts",
+}
+UNCOVERED = "accounts that stand out by their number of ties to other people are not covered by any bound of structural-attack"
+
+
+class EdgePerturbation(Method):
+    """Flip every pair of people with a small probability; analysts undo the flip on average."""
+
+    name: ClassVar[str] = "edge-perturbation"
+    form: ClassVar[str] = "graph"
+    paper: ClassVar[str] = "multitype §4"
+    kinds: ClassVar[tuple[str, ...]] = ("graph",)
+
+    mu: float | None = Field(default=None, gt=0, lt=0.5, description="chance that a pair flips; absent: derived from 'protect'")
+    keep_edges: bool = Field(default=False, description="lose edges with mu and gain as many, a weaker promise and a small output")
+    at_most: int = Field(default=50_000_000, ge=1, description="largest number of edges to publish")
+
+    def refusal(self, policy: Policy) -> str:
+        attacks = _attacks(policy)
+        if self.mu is None and not attacks:
+            return "it needs 'mu', or a structural-attack to withstand under 'protect'"
+        if any(not isinstance(claim.model, StructuralAttack) for claim in policy.claims):
+            return "random flips promise nothing about the published degrees"
+        if self.keep_edges and any(attack.against != "paths" for attack in attacks):
+            return "keeping the number of edges withstands only attacks along paths; say 'against: paths' to accept that"
+        return ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        return isinstance(claim.model, StructuralAttack)
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        return 10, "it withstands structural attacks and lets analysts recover the figures"
+
+    def describe(self, policy: Policy) -> list[str]:
+        """What would come out, from the source when it can be read; nothing is drawn."""
+        try:
+            graph = policy.data.read()
+        except SfumatoError:
+            return ["the source cannot be read from here, so nothing is predicted"]
+        return [*_dropped(graph), *prediction(graph, self.flip(policy, graph), self.at_most)]
+
+    def flip(self, policy: Policy, graph: Graph) -> EdgeChannel:
+        """The flip that will be used, or `Infeasible`."""
+        attacks = _attacks(policy)
+        needed = max((attack.needed_mu(graph.nodes) for attack in attacks), default=0.0)
+        if needed >= 0.5:
+            hint = "raise success_at_most, or bound only one kind of attack with 'against: ties' or 'against: paths'"
+            raise Infeasible("no flip below one half withstands so few planted accounts that well", hint=hint)
+        if self.mu is not None and self.mu < needed:
+            raise Infeasible(f"mu {self.mu:g} does not withstand the attack", hint=f"mu of at least {needed:g}, or leave mu out")
+        mu = self.mu if self.mu is not None else needed
+        return _balanced(mu, graph) if self.keep_edges else EdgeChannel.symmetric(mu)
+
+    def run(self, task: Task) -> Release:
+        graph: Graph = task.data
+        flip = self.flip(task.policy, graph)
+        _check_size(graph, flip, self.at_most)
+        task.progress(0.1, "flipping")
+        names = task.randomness.child("names").permutation(graph.nodes)
+        published = reflipped(graph.relabelled(names), flip, task.randomness)
+        attacks = _attacks(task.policy)
+        notes = [f"structural-attack covers {COVERED[kind]}" for attack in attacks for kind in attack.bounds(flip, graph.nodes)]
+        part = Part({name: np.asarray(column, dtype=np.int64) for name, column in published.to_columns().items()})
+        return Release(
+            self.form,
+            {"edges": part},
+            {"nodes": graph.nodes} | flip.to_public(),  # I1
+            trace=Trace(extra={"names": names}),
+            notes=(*notes, UNCOVERED, _promise(flip)),
+        )
+
+
+def _attacks(policy: Policy) -> list[StructuralAttack]:
+    return [claim.model for claim in policy.claims if isinstance(claim.model, StructuralAttack)]
+
+
+def _balanced(delete: float, graph: Graph) -> EdgeChannel:
+    exact = EdgeChannel.keeping_edges(delete, graph.size, graph.pairs)
+    return EdgeChannel(delete, float(f"{exact.add:.2g}"))  # I1
+
+
+def _check_size(graph: Graph, flip: EdgeChannel, at_most: int) -> None:
+    expected = flip.expected_edges(graph.pairs, graph.size)
+    if expected > at_most:  # I2
+        hint = f"allow more with 'at_most', withstand less, or use keep_edges; mu up to {at_most / max(graph.pairs, 1):.1e} fits"
+        raise Infeasible(f"about {expected:,.0f} edges would be published, more than {at_most:,}", hint=hint)
+
+
+def _promise(flip: EdgeChannel) -> str:
+    return f"one tie alone is protected by randomized response with epsilon {flip.epsilon:.2f}; a person has many ties"
+
+
+def _dropped(graph: Graph) -> list[str]:
+    loops, duplicates = graph.dropped.loops, graph.dropped.duplicates
+    said = f"{loops:,} loops and {duplicates:,} repeated edges are dropped"
+    return [f"source: {graph.nodes:,} people, {graph.size:,} edges; {said}"]

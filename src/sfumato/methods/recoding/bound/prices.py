@@ -1,0 +1,175 @@
+"""The price bound: whatever prices records are given, no release costs less than the prices minus what nodes could gain by them.
+
+Guarantee: let every record of unit i carry any price u(i). A release publishes each record at one node, and the records at a node t
+satisfy the claims, so what they are priced above their cost, Σ (u − c(t)), is at most the node's gain (`kernels.node_prices`).
+Summed over the nodes, the release costs at least
+
+    L(u) = Σᵢ n(i)·u(i) − Σₜ max(gain(t), 0).
+
+This holds for every u, so nothing depends on how the prices were found. L is computed in whole numbers on costs that were rounded
+down: there is no rounding error to allow for.
+
+Paper: the Lagrangian dual of the program in [obfuscation §3.3] on counts; not in the paper.
+
+Invariants
+    I1  Prices stay at or below the cap of the list of nodes: a node that is not listed costs at least the cap, nobody gains
+        there, and L is complete without it.
+    I2  Where records may be suppressed, no price exceeds what that costs.
+    I3  Regions share no node, so L falls into one bound per region.
+
+Departures
+    Claims on shares enter only through the sizes and the numbers of different values that they imply (`implied`). That can
+    only lower the bound.
+
+Cost: an evaluation is two passes over the memberships of the nodes; the ascent takes some hundreds of them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.methods.recoding.bound.readings import rounded_down
+from sfumato.methods.recoding.bound.space import Nodes, RecodingSpace
+
+_MOMENTUM = 0.95
+_PATIENCE = 25
+_SHRINK = 0.6
+_PROGRESS = 1e-6
+_FLAT = 1e-6
+_STEPS = 40
+_WORK = 2_000_000
+"""Memberships that most steps look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices and what they prove."""
+
+    u: IntArray
+    by_region: IntArray
+    """L of each region, in parts of 1 / `RecodingSpace.scale`."""
+
+    @property
+    def total(self) -> int:
+        return int(self.by_region.sum())
+
+
+class PriceBound:
+    """The function L over the nodes of a space."""
+
+    def __init__(self, space: RecodingSpace, nodes: Nodes, *, may_suppress: bool) -> None:
+        self.space, self.nodes = space, nodes
+        self.top = min(nodes.cap, space.highest)  # I1
+        if may_suppress:
+            self.top = min(self.top, int(rounded_down(np.array([space.suppressed_cost]), space.scale)[0]))  # I2
+        self.region = space.units.region
+        self.node_region = self.region[nodes.member[nodes.start[:-1]]]
+        self.regions = int(self.region.max(initial=0)) + 1
+
+    def at(self, u: IntArray) -> tuple[Prices, IntArray]:
+        """L at prices that do not exceed the top, and how many records of each unit no node takes (or too many do)."""
+        gain, taken = self._gains(u, full=False)
+        records = np.zeros(self.regions, dtype=np.int64)
+        np.add.at(records, self.region, self.space.count * u)
+        np.subtract.at(records, self.node_region, np.maximum(gain, 0))  # I3
+        return Prices(u, records), self.space.count - taken
+
+    def slack(self, u: IntArray) -> IntArray:
+        """By how much L rises when a node is known to be used: nothing where its gain is positive."""
+        gain, _ = self._gains(u, full=True)
+        return np.maximum(-gain, 0)
+
+    def _gains(self, u: IntArray, *, full: bool) -> tuple[IntArray, IntArray]:
+        from sfumato.methods.recoding.kernels.node_prices import node_gains
+
+        gain, taken = np.zeros(len(self.nodes), dtype=np.int64), np.zeros(len(u), dtype=np.int64)
+        nodes, space = self.nodes, self.space
+        node_gains(
+            nodes.start, nodes.member, nodes.cost, space.count, space.tag, u, space.least, space.kinds, full, gain, taken
+        )  # fmt: skip
+        return gain, taken
+
+    def cheapest(self) -> IntArray:
+        """Each unit's cheapest node: prices at which nobody gains, so that L is their sum."""
+        u = np.full(len(self.space.count), self.top, dtype=np.int64)
+        np.minimum.at(u, self.nodes.member, np.repeat(self.nodes.cost, np.diff(self.nodes.start)))
+        return u
+
+    def ascend(self, target: float, *, seconds: float, start: Prices | None = None) -> Prices:
+        """Better and better prices, by steps along the records that are wanted too little or too much.
+
+        `target` is what a known release costs; steps are as long as if L could reach it. Most steps look only at nodes that are
+        near to gaining something; all nodes are looked at from time to time, and only then a bound counts.
+        """
+        end, aim = time.thread_time() + seconds, target * self.space.scale
+        best = start or self.at(self.cheapest())[0]
+        climb = _Climb(best.u, aim)
+        while time.thread_time() < end and climb.theta > _FLAT and best.total < aim:
+            near = self._near(climb.u)
+            for _ in range(_STEPS):
+                climb.step(near)
+            here = self.at(climb.best)[0]
+            climb.judge(here.total > best.total * (1 + _PROGRESS), best.u)
+            best = here if here.total > best.total else best
+        return best
+
+    def _near(self, u: IntArray) -> PriceBound:
+        """The bound over the nodes of least slack alone, as many as are quick to look at."""
+        length = np.diff(self.nodes.start)
+        if len(self.nodes.member) <= _WORK:
+            return self
+        order = np.argsort(self.slack(u))
+        chosen = np.zeros(len(order), dtype=np.bool_)
+        chosen[order[: int(np.searchsorted(np.cumsum(length[order]), _WORK))]] = True
+        near = PriceBound(self.space, self.nodes.only(chosen), may_suppress=False)
+        near.top = self.top
+        return near
+
+
+class _Climb:
+    """The state of an ascent: where it stands, in which direction it was going, and how bold its steps are."""
+
+    def __init__(self, u: IntArray, target: float) -> None:
+        self.u = self.best = u
+        self.target = target
+        self.way: FloatArray = np.zeros(len(u))
+        self.theta = 1.0
+        self.highest = -1
+        self.idle = 0
+
+    def step(self, bound: PriceBound) -> None:
+        """One step; some without progress make the next ones shorter."""
+        here, missing = bound.at(self.u)
+        self.idle = 0 if here.total > self.highest * (1 + _PROGRESS) else self.idle + 1
+        if here.total > self.highest:
+            self.highest, self.best = here.total, self.u
+        if self.idle >= _PATIENCE:
+            self.u, self.theta, self.idle = self.best, self.theta * _SHRINK, 0
+            return
+        self.way = _uphill(_MOMENTUM * self.way + missing, self.u, bound.top)
+        length = self.theta * max(self.target - here.total, 0.0) / max(float(self.way @ self.way), 1.0)
+        self.u = np.minimum(np.rint(self.u + length * self.way), bound.top).astype(np.int64)
+
+    def judge(self, better: bool, known: IntArray) -> None:
+        """After all nodes were looked at: go on from here, or return to the best prices and take shorter steps."""
+        self.highest = -1
+        if not better:
+            self.theta *= _SHRINK
+            self.u = known
+
+
+def compile_kernel() -> None:
+    """Compile on first use what the ascent needs, before anybody looks at the clock."""
+    from sfumato.methods.recoding.kernels.node_prices import node_gains
+
+    none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    node_gains(one, np.zeros(0, dtype=np.int32), none, none, none, none, 1, 1, False, none, none)
+
+
+def _uphill(way: FloatArray, u: IntArray, top: int) -> FloatArray:
+    """The direction without what leads above the top."""
+    return np.where((u >= top) & (way > 0), 0.0, way)

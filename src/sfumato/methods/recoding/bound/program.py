@@ -1,0 +1,288 @@
+"""The integer program: how many records of each unit are published at each node, and which nodes are in use.
+
+    minimize    Σ c(t)·x(i, t)  +  s·Σ z(i)
+    where       Σₜ x(i, t) + z(i) = n(i)                every record is published once, or suppressed
+                x(i, t) ≤ n(i)·y(t)                     only at nodes in use
+                Σᵢ x(i, t) ≥ k·y(t)                     and those have k records,
+                l·Σ{i has v} x(i, t) ≤ Σᵢ x(i, t)       no value with more than one in l of them (frequency),
+                Σᵥ d(v, t) ≥ l·y(t)                     or l different values, d(v, t) ≤ Σ{i has v} x(i, t) (distinct)
+                Σ z(i) ≤ budget
+
+Counts of records may be fractions when only sizes are claimed: once the nodes in use are known, the rest is a flow with whole
+bounds. With claims on values they are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes
+in use.
+
+Paper: [obfuscation §3.3], with units and counts instead of tuples.
+
+Notation
+    shares    (hidden column, largest share of one value) of every claim on shares
+    variety   (hidden column, fewest different values) of every claim on different values
+
+Departures
+    Claims that are not linear (entropy, recursive, t-closeness) are represented by what they imply. The program is then a
+    relaxation: its bound holds, and whether its answer satisfies the claims is for the models to say.
+    Two different values are asked for without d: for every value the others must have at least y(t) records.
+
+Cost: HiGHS through scipy; its answers are exact up to its tolerances (10⁻⁶), for which `TOLERANCE` is taken off
+the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.classes import group
+from sfumato.methods.recoding.bound.space import Nodes, RecodingSpace
+from sfumato.methods.recoding.greedy_clustering import implied
+from sfumato.methods.recoding.problem import RecodingProblem
+from sfumato.models.alpha_k import AlphaK
+from sfumato.models.base import Model
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import LDiversity
+from sfumato.models.p_sensitivity import PSensitivity
+
+TOLERANCE = 2e-6
+"""What is taken off the solver's bound, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """Some records of a space that are to be arranged anew, and the nodes they may go to."""
+
+    unit: IntArray
+    count: IntArray
+    node_cost: FloatArray
+    member: IntArray
+    """Per membership the index of the unit in `unit`."""
+    owner: IntArray
+    """Per membership its node."""
+    budget: int = 0
+    """Records that may be suppressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """The best arrangement that was found (none: no member), and a bound on all of them."""
+
+    member: IntArray
+    owner: IntArray
+    count: IntArray
+    cost: float
+    bound: float
+    suppressed: IntArray
+    """Records of each unit of the part that are suppressed."""
+
+    @property
+    def found(self) -> bool:
+        return bool(np.isfinite(self.cost))
+
+
+def claims_on_values(space: RecodingSpace) -> tuple[list[tuple[int, float]], list[tuple[int, int]]]:
+    """Shares and variety: the hidden column's place among the tags, and its limit."""
+    shares: list[tuple[int, float]] = []
+    hidden = space.claims.hidden
+    for requirement in space.problem.requirements:
+        model, limit = requirement.model, 1.0
+        if isinstance(model, LDiversity) and model.kind == "frequency":
+            limit = 1.0 / model.l
+        elif isinstance(model, AlphaK):
+            limit = model.alpha
+        if limit < 1.0:
+            shares += [(hidden.index(name), limit) for name in requirement.hide]
+    _, distinct = implied(space.problem)
+    shared = {column for column, _ in shares}
+    variety = [(hidden.index(name), kinds) for name, kinds in distinct.items() if kinds > 1]
+    return shares, [(column, kinds) for column, kinds in variety if column not in shared or _kinds_matter(shares, column, kinds)]
+
+
+def _kinds_matter(shares: list[tuple[int, float]], column: int, kinds: int) -> bool:
+    """Whether so many values are more than the shares imply by themselves."""
+    return all(kinds * limit > 1.0 + 1e-9 for at, limit in shares if at == column)
+
+
+def states(problem: RecodingProblem) -> bool:
+    """Whether the program states the claims completely: sizes, different values and shares."""
+    return all(_linear(requirement.model) for requirement in problem.requirements)
+
+
+def _linear(model: Model) -> bool:
+    if isinstance(model, LDiversity):
+        return model.kind in ("distinct", "frequency")
+    return isinstance(model, KAnonymity | PSensitivity | AlphaK)
+
+
+def part_of(space: RecodingSpace, nodes: Nodes, unit: IntArray, count: IntArray, *, budget: int = 0) -> Neighbourhood:
+    """The part of these records with the nodes that can be used by them alone."""
+    index = np.full(len(space.count), -1, dtype=np.int64)
+    index[unit] = np.arange(len(unit))
+    member = index[nodes.member]
+    owner = nodes.owner
+    inside = member >= 0
+    member, owner = member[inside], owner[inside]
+    enough = np.bincount(owner, weights=count[member], minlength=len(nodes)) >= space.least
+    kept = enough[owner]
+    number = np.cumsum(enough) - 1
+    return Neighbourhood(unit, count, nodes.cost[enough] / space.scale, member[kept], number[owner[kept]], budget)
+
+
+class Program:
+    """Rows and columns under construction: x per membership, then y per node, then what claims on values need."""
+
+    def __init__(self, space: RecodingSpace, part: Neighbourhood) -> None:
+        self.space, self.part = space, part
+        self.pairs, self.nodes = len(part.member), len(part.node_cost)
+        self.width = self.pairs + self.nodes
+        self.cost = [part.node_cost[part.owner], np.zeros(self.nodes)]
+        self.upper = [part.count[part.member].astype(np.float64), np.ones(self.nodes)]
+        self._entries: list[tuple[IntArray, IntArray, FloatArray]] = []
+        self._low: list[FloatArray] = []
+        self._high: list[FloatArray] = []
+        self._rows = 0
+        self.shares, self.variety = claims_on_values(space)
+        self._state()
+
+    def _state(self) -> None:
+        part = self.part
+        pair, y = np.arange(self.pairs), self.pairs + part.owner
+        suppressed = self._columns(len(part.unit), self.space.suppressed_cost, part.count) if part.budget else None
+        entries = [(part.member, pair, 1.0)]
+        if suppressed is not None:
+            entries.append((np.arange(len(part.unit)), suppressed, 1.0))
+            self._add([(np.zeros(len(suppressed), np.int64), suppressed, 1.0)], 1, -np.inf, float(part.budget))
+        self._add(entries, len(part.unit), part.count, part.count)
+        self._add([(pair, pair, 1.0), (pair, y, -part.count[part.member])], self.pairs, -np.inf, 0.0)
+        node = np.arange(self.nodes)
+        self._add([(part.owner, pair, 1.0), (node, self.pairs + node, -float(self.space.least))], self.nodes, 0.0, np.inf)
+        for column, limit in self.shares:
+            self._limit(column, limit)
+        for column, kinds in self.variety:
+            self._differ(column) if kinds == 2 else self._vary(column, kinds)
+
+    def _columns(self, number: int, cost: float, upper: IntArray | float) -> IntArray:
+        """New columns."""
+        first, self.width = self.width, self.width + number
+        self.cost.append(np.full(number, cost))
+        self.upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (number,)))
+        return np.arange(first, self.width)
+
+    def _add(self, entries: list[tuple[IntArray, IntArray, Any]], rows: int, low: Any, high: Any) -> None:
+        """New rows; entries are (row, column, factor)."""
+        for row, column, factor in entries:
+            spread = np.broadcast_to(np.asarray(factor, dtype=np.float64), (len(row),))
+            self._entries.append((self._rows + row, column, spread))
+        self._low.append(np.broadcast_to(np.asarray(low, dtype=np.float64), (rows,)))
+        self._high.append(np.broadcast_to(np.asarray(high, dtype=np.float64), (rows,)))
+        self._rows += rows
+
+    def _values(self, column: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Per membership its (node, value) pair; per pair its node and the records that could be there."""
+        value = self.space.units.tags[self.part.unit[self.part.member], column].astype(np.int64)
+        pairs = group([self.part.owner, value])
+        room = np.bincount(pairs.of, weights=self.part.count[self.part.member], minlength=len(pairs)).astype(np.int64)
+        return pairs.of, self.part.owner[pairs.first], room
+
+    def _totals(self) -> IntArray:
+        """One column per node that counts its records, so that rows about single values stay short."""
+        if not hasattr(self, "_total"):
+            self._total = self._columns(self.nodes, 0.0, float(self.part.count.sum()))
+            entries = [(self.part.owner, np.arange(self.pairs), 1.0), (np.arange(self.nodes), self._total, -1.0)]
+            self._add(entries, self.nodes, 0.0, 0.0)
+        return self._total
+
+    def _limit(self, column: int, limit: float) -> None:
+        """No value has more than its share; nothing to say of values with too few records to reach it."""
+        of, node, room = self._values(column)
+        tight = room > limit * self.space.least
+        row = np.cumsum(tight) - 1
+        pair = np.flatnonzero(tight[of])
+        scale = 1.0 / limit
+        entries = [(row[of[pair]], pair, scale), (np.arange(int(tight.sum())), self._totals()[node[tight]], -1.0)]
+        self._add(entries, int(tight.sum()), -np.inf, 0.0)
+
+    def _differ(self, column: int) -> None:
+        """For every value at least one record has another, where a node is used."""
+        of, node, _ = self._values(column)
+        row = np.arange(len(node))
+        entries = [(of, np.arange(self.pairs), -1.0), (row, self._totals()[node], 1.0), (row, self.pairs + node, -1.0)]
+        self._add(entries, len(node), 0.0, np.inf)
+
+    def _vary(self, column: int, kinds: int) -> None:
+        """At least so many values, where a node is used; the counts are whole, so a value is there or not."""
+        of, node, _ = self._values(column)
+        shown = self._columns(len(node), 0.0, 1.0)
+        row = np.arange(len(node))
+        self._add([(of, np.arange(self.pairs), 1.0), (row, shown, -1.0)], len(node), 0.0, np.inf)
+        self._add([(row, self.pairs + node, 1.0), (row, shown, -1.0)], len(node), 0.0, np.inf)
+        used = np.arange(self.nodes)
+        self._add([(node, shown, 1.0), (used, self.pairs + used, -float(kinds))], self.nodes, 0.0, np.inf)
+
+    def run(self, *, whole: bool, seconds: float, fixed: bool = False, gap: float = 0.0) -> Any:
+        """The solver's result; `whole` counts are whole numbers, `fixed` uses every node."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        row, column, factor = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        matrix = csr_array((factor, (row, column)), shape=(self._rows, self.width))
+        integrality = np.zeros(self.width, dtype=np.int64)
+        integrality[: self.pairs] = int(whole)
+        integrality[self.pairs : self.pairs + self.nodes] = 1
+        lower = np.zeros(self.width)
+        lower[self.pairs : self.pairs + self.nodes] = fixed
+        return milp(
+            np.concatenate(self.cost),
+            integrality=integrality,
+            bounds=Bounds(lower, np.concatenate(self.upper)),
+            constraints=LinearConstraint(matrix, np.concatenate(self._low), np.concatenate(self._high)),
+            options={"time_limit": seconds, "mip_rel_gap": gap, "presolve": True},
+        )
+
+
+def solve(space: RecodingSpace, part: Neighbourhood, *, seconds: float, gap: float = 0.0) -> Arranged:
+    """Solve the program of a part, and once more in whole numbers on the nodes that it uses."""
+    program = Program(space, part)
+    values = bool(program.shares or program.variety)
+    result = program.run(whole=values, seconds=seconds, gap=gap)
+    bound = _safe(result.mip_dual_bound)
+    if result.x is None:
+        return _nothing(part, np.inf if result.status == 2 else bound)
+    used = result.x[program.pairs : program.pairs + program.nodes] > 0.5
+    return _rounded(space, _restricted(part, used), part, bound, seconds, np.flatnonzero(used[part.owner]))
+
+
+def _safe(bound: float | None) -> float:
+    """The solver's bound, lowered by its tolerances."""
+    return 0.0 if bound is None or not np.isfinite(bound) else max(bound * (1 - TOLERANCE), 0.0)
+
+
+def _nothing(part: Neighbourhood, bound: float) -> Arranged:
+    none = np.zeros(0, dtype=np.int64)
+    return Arranged(none, none, none, np.inf, bound, np.zeros(len(part.unit), dtype=np.int64))
+
+
+def _restricted(part: Neighbourhood, used: NDArray[np.bool_]) -> Neighbourhood:
+    kept = used[part.owner]
+    number = np.cumsum(used) - 1
+    return Neighbourhood(part.unit, part.count, part.node_cost[used], part.member[kept], number[part.owner[kept]], part.budget)
+
+
+def _rounded(
+    space: RecodingSpace, small: Neighbourhood, part: Neighbourhood, bound: float, seconds: float, where: IntArray
+) -> Arranged:
+    """Whole counts on the nodes in use."""
+    program = Program(space, small)
+    result = program.run(whole=True, seconds=max(seconds, 1.0), fixed=True)
+    if result.x is None:
+        return _nothing(part, bound)
+    count = np.rint(result.x[: program.pairs]).astype(np.int64)
+    placed = np.bincount(small.member, weights=count, minlength=len(part.unit)).astype(np.int64)
+    suppressed = part.count - placed
+    if (suppressed < 0).any() or int(suppressed.sum()) > part.budget:
+        return _nothing(part, bound)
+    some = np.flatnonzero(count)
+    cost = float(count @ small.node_cost[small.owner] + suppressed.sum() * space.suppressed_cost)
+    return Arranged(part.unit[small.member[some]], small.owner[some], count[some], cost, bound, suppressed)

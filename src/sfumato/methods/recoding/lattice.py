@@ -1,0 +1,196 @@
+"""Lattice sweep: read all columns at coarser and coarser levels; whoever is safe at a combination of levels stays there.
+
+A level of a hierarchy is a cut at one depth; a range is cut into 1, 2, 4, … parts of about equally many records. The combinations
+of levels are visited from the least to the most costly. Points whose class satisfies the claims are fixed and leave, so
+every record gets (nearly) the cheapest uniform recoding that is safe for it.
+
+Paper: the lattice of full-domain recodings is that of Samarati (2001); regions are those of [boundaries Def. 9].
+
+Invariants
+    I1  A class is made of points of one region.
+    I2  A class is fixed only when the claims hold for it.
+    I3  A level never reads a leaf above its ceiling; the most costly combination reads every leaf at its ceiling.
+
+Cost: combinations × points still in play; the number of combinations is limited so that this product is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.generalization import Generalization
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.methods.recoding.claims import Claims
+from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.problem import Grouping, RecodingProblem
+
+Progress = Callable[[float], None]
+
+WORK = 400_000_000
+"""Points × combinations that a sweep may look at."""
+_PARTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One way to read a column: for each leaf the interval it is read as, and what that costs an average record."""
+
+    lo: IntArray
+    hi: IntArray
+    cost: float
+
+
+def lattice_sweep(problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
+    """Fix points at the cheapest combination of levels at which their class is safe."""
+    claims = Claims(problem)
+    levels = _levels(problem, Costs.of(problem, objective))
+    visits = _combinations(levels, max(100, min(20_000, WORK // max(len(problem.points), 1))))
+    final = np.full(len(problem.points), -1, dtype=np.int64)
+    sweep = _Sweep(problem, claims, levels)
+    found, left = 0, np.flatnonzero(~problem.out)
+    for visit, combination in enumerate(visits):
+        of = sweep.safe_classes(left, combination)
+        fixed = of >= 0
+        if fixed.any():
+            final[left[fixed]] = found + of[fixed]
+            found += int(of.max()) + 1
+            left = left[~fixed]
+        if not len(left):
+            break
+        if progress is not None:
+            progress((visit + 1) / len(visits))
+    _adopt(problem, claims, final, left)
+    return problem.grouping(np.where(final >= 0, np.unique(final, return_inverse=True)[1] - int((final < 0).any()), -1))
+
+
+class _Sweep:
+    """The points as numbers that are quick to add up, at every level."""
+
+    def __init__(self, problem: RecodingProblem, claims: Claims, levels: list[list[Level]]) -> None:
+        self.problem, self.claims = problem, claims
+        bits = np.random.default_rng(20_06)
+        self.marks = [[_marks(level, bits) for level in column] for column in levels]
+        self.start = np.cumsum([0, *(domain.size for domain in problem.domains[:-1])])
+        self.low = (1 << len(problem.regions).bit_length()) - 1
+
+    def safe_classes(self, left: IntArray, combination: tuple[int, ...]) -> IntArray:
+        """For each point that is left its class, numbered without gaps, or −1 when the class is not safe (I2)."""
+        from sfumato.methods.recoding.kernels.coarse_classes import coarse_classes
+
+        marks = np.concatenate([column[level] for column, level in zip(self.marks, combination, strict=True)])
+        region = self.problem.regions.of[left]  # I1
+        of, size = coarse_classes(self.problem.points[left], region, self.problem.counts[left], marks, self.start, self.low)
+        safe = size >= self.claims.fewest
+        if not self.claims.by_size and safe.any():
+            safe[safe] = self.claims.hold(self._grouping(left, _renumbered(safe)[of]))
+        return _renumbered(safe)[of]
+
+    def _grouping(self, left: IntArray, of: IntArray) -> Grouping:
+        whole = np.full(len(self.problem.points), -1, dtype=np.int64)
+        whole[left] = of
+        return self.problem.grouping(whole)
+
+
+def _renumbered(chosen: np.ndarray) -> IntArray:
+    return np.where(chosen, np.cumsum(chosen) - 1, -1)
+
+
+def _marks(level: Level, bits: np.random.Generator) -> IntArray:
+    """A random number for every leaf, equal for leaves that are read alike."""
+    _, of = np.unique(np.stack([level.lo, level.hi]), axis=1, return_inverse=True)
+    drawn = bits.integers(-(1 << 62), 1 << 62, int(of.max()) + 1)
+    return drawn[of.ravel()]
+
+
+def _levels(problem: RecodingProblem, costs: Costs) -> list[list[Level]]:
+    """The levels of every column, from fine to coarse; levels that cost the same are one."""
+    kept = ~problem.out
+    table = []
+    for column, domain in enumerate(problem.domains):
+        tally = np.bincount(problem.points[kept, column], problem.counts[kept], domain.size).astype(np.float64)
+        readings = [_below_ceiling(domain, lo, hi) for lo, hi in _readings(domain, tally)]
+        column_levels = [Level(lo, hi, _mean(costs.column(column, *domain.close(lo, hi)), tally)) for lo, hi in readings]
+        column_levels.sort(key=lambda level: level.cost)
+        table.append([level for i, level in enumerate(column_levels) if i == 0 or _differs(level, column_levels[i - 1])])
+    return table
+
+
+def _differs(level: Level, other: Level) -> bool:
+    return not (np.array_equal(level.lo, other.lo) and np.array_equal(level.hi, other.hi))
+
+
+def _mean(cost: FloatArray, tally: FloatArray) -> float:
+    return float((cost * tally).sum() / max(tally.sum(), 1.0))
+
+
+def _readings(domain: Generalization, tally: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+    leaf = np.arange(domain.size, dtype=np.int64)
+    if isinstance(domain, Hierarchy):
+        for row in domain.ancestors[::-1]:
+            yield domain.lo[row], domain.hi[row]
+        return
+    yield leaf, leaf + 1
+    middle = (np.cumsum(tally) - tally / 2) / max(tally.sum(), 1.0)
+    parts = 1
+    while parts < min(domain.size, _PARTS):
+        part = np.minimum((middle * parts).astype(np.int64), parts - 1)
+        yield np.searchsorted(part, part, side="left"), np.searchsorted(part, part, side="right")
+        parts *= 2
+
+
+def _below_ceiling(domain: Generalization, lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
+    """The reading, but no leaf above its ceiling (I3)."""
+    floor, roof = domain.ceiling()
+    return np.maximum(lo, floor), np.minimum(hi, roof)
+
+
+def _combinations(levels: list[list[Level]], most: int) -> list[tuple[int, ...]]:
+    """Combinations of levels from the least to the most costly, at most about `most` of them, the coarsest always."""
+    kept = [list(range(len(column))) for column in levels]
+    while np.prod([float(len(column)) for column in kept]) > most and max(map(len, kept)) > 2:
+        _thin(kept, levels)
+    if np.prod([float(len(column)) for column in kept]) <= most:
+        every = list(product(*kept))
+    else:
+        every = _sampled(levels, most)
+    cost = np.array([sum(levels[column][level].cost for column, level in enumerate(one)) for one in every])
+    return [every[i] for i in np.argsort(cost, kind="stable")]
+
+
+def _thin(kept: list[list[int]], levels: list[list[Level]]) -> None:
+    """Drop one inner level of the column that has most: the one nearest to its finer neighbour."""
+    column = max(range(len(kept)), key=lambda c: len(kept[c]))
+    costs = [levels[column][level].cost for level in kept[column]]
+    inner = min(range(1, len(costs) - 1), key=lambda i: costs[i] - costs[i - 1])
+    del kept[column][inner]
+
+
+def _sampled(levels: list[list[Level]], most: int) -> list[tuple[int, ...]]:
+    """A sample for tables of very many columns: from nothing read coarsely to everything."""
+    draw = np.random.default_rng(len(levels))
+    chosen = {tuple(len(column) - 1 for column in levels), tuple(0 for _ in levels)}
+    for coarse in np.linspace(0.0, 1.0, most):
+        raised = draw.random(len(levels)) < coarse
+        picked = [int(draw.integers(1, len(c))) if up and len(c) > 1 else 0 for c, up in zip(levels, raised, strict=True)]
+        chosen.add(tuple(picked))
+    return sorted(chosen)
+
+
+def _adopt(problem: RecodingProblem, claims: Claims, final: IntArray, left: IntArray) -> None:
+    """Points that were safe nowhere join groups of their region, as few as it takes: the last ones fixed cost most anyway."""
+    for region in np.unique(problem.regions.of[left]):
+        inside = np.flatnonzero((problem.regions.of == region) & ~problem.out)
+        waiting = inside[final[inside] < 0]
+        own = int(final.max()) + 1
+        final[waiting] = own
+        while not _one_holds(problem, claims, final, own):
+            final[final == final[inside][final[inside] != own].max()] = own
+
+
+def _one_holds(problem: RecodingProblem, claims: Claims, final: IntArray, own: int) -> bool:
+    return bool(claims.hold(problem.grouping(np.where(final == own, 0, -1)))[0])

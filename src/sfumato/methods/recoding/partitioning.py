@@ -1,0 +1,188 @@
+"""Mondrian: cut the space of records again and again, each time where it saves most, as long as every part is safe.
+
+Strict multidimensional partitioning on points with counts. A cut divides the node of a hierarchy into its children, or a
+range at its median. All groups are cut in the same round, so a round is a few passes over arrays.
+
+Paper: LeFevre, DeWitt, Ramakrishnan (2006); boundaries by starting from the maximum allowed microdata [boundaries Def. 9].
+
+Invariants
+    I1  Groups start as regions and only ever shrink, so none crosses a region.
+    I2  A cut is made only when every part satisfies the claims; a group that is not cut any more is final.
+    I3  A point is never divided: all records of a point are published alike.
+
+Departures
+    Children that are not safe by themselves stay together under their parent, with the smallest safe child when they need
+    one, instead of forbidding the cut. The column to cut is the one that saves most of the objective, not the widest.
+
+Cost: rounds × columns passes over the points that are still in play; rounds grow with the logarithm of the number of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.classes import group
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.methods.recoding.claims import Claims
+from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.problem import Grouping, RecodingProblem
+
+Progress = Callable[[float], None]
+
+
+def mondrian(problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
+    """Partition the points that need not be suppressed; regions are the first groups (I1)."""
+    play = _Play(problem, Claims(problem), Costs.of(problem, objective))
+    final = np.full(len(problem.points), -1, dtype=np.int64)
+    point = np.flatnonzero(~problem.out)
+    of = np.unique(problem.regions.of[point], return_inverse=True)[1].astype(np.int64)
+    found = 0
+    while len(point):
+        part = play.cut(point, of)
+        idle = part < 0  # I2
+        number = np.unique(of[idle], return_inverse=True)[1]
+        final[point[idle]] = found + number
+        found += int(number.max(initial=-1)) + 1
+        point, of = point[~idle], group([of[~idle], part[~idle]]).of
+        if progress is not None:
+            progress(1.0 - len(point) / len(final))
+    return problem.grouping(final)
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """Everything a round needs besides the points that are still in play."""
+
+    problem: RecodingProblem
+    claims: Claims
+    costs: Costs
+
+    def cut(self, point: IntArray, of: IntArray) -> IntArray:
+        """For each point the part its group falls into by the best safe cut; −1 when the group cannot be cut."""
+        chosen = np.full(len(point), -1, dtype=np.int64)
+        large = np.bincount(of, weights=self.problem.counts[point]) >= 2 * self.claims.fewest
+        inside = large[of]
+        if inside.any():
+            chosen[inside] = self._cut(point[inside], (np.cumsum(large) - 1)[of[inside]], int(large.sum()))
+        return chosen
+
+    def _cut(self, point: IntArray, of: IntArray, groups: int) -> IntArray:
+        best = np.zeros(groups)
+        chosen = np.full(len(point), -1, dtype=np.int64)
+        for column, child in self._proposals(point, of, groups):
+            part, safe = self._safe_parts(point, of, child, groups)
+            gain = self._gain(point, of, part, column, groups)
+            better = safe & (gain > best)
+            best[better] = gain[better]
+            chosen = np.where(better[of], part, chosen)
+        return chosen
+
+    def _proposals(self, point: IntArray, of: IntArray, groups: int) -> Iterator[tuple[int, IntArray]]:
+        """Cuts worth trying: the column and, for each point, the child it falls into."""
+        for column, domain in enumerate(self.problem.domains):
+            code = self.problem.points[point, column].astype(np.int64)
+            lo, hi = _extent(of, code, groups, domain.size)
+            if (lo == hi).all():
+                continue
+            if isinstance(domain, Hierarchy):
+                yield column, _children(domain, code, lo, hi, of)
+            else:
+                below, above = _medians(of, code, self.problem.counts[point], groups)
+                yield column, (code >= below[of]).astype(np.int64)
+                yield column, (code >= above[of]).astype(np.int64)
+
+    def _safe_parts(self, point: IntArray, of: IntArray, child: IntArray, groups: int) -> tuple[IntArray, BoolArray]:
+        """Parts made of the children so that they are safe, and for which groups that succeeds with two parts or more (I2)."""
+        classes = group([of, child])
+        owner = of[classes.first]
+        size = np.bincount(classes.of, weights=self.problem.counts[point], minlength=len(classes))
+        unsafe = ~self._hold(point, classes.of, len(classes))
+        several = np.bincount(owner, minlength=groups) > 1
+        needy = np.bincount(owner, weights=unsafe, minlength=groups) > 0
+        fine = np.bincount(owner, weights=~unsafe, minlength=groups)
+        possible = several & (fine > 0)
+        if (needy & possible).any():
+            alone = self._leftover_holds(point, of, unsafe[classes.of], needy & possible, groups)
+            unsafe[_smallest(owner, size, ~unsafe & (needy & possible & ~alone)[owner])] = True
+            joined = needy & possible & ~alone
+            possible &= ~joined | ((fine > 1) & self._leftover_holds(point, of, unsafe[classes.of], joined, groups))
+        return np.where(unsafe, len(classes) + owner, np.arange(len(classes)))[classes.of], possible
+
+    def _leftover_holds(self, point: IntArray, of: IntArray, unsafe: BoolArray, asked: BoolArray, groups: int) -> BoolArray:
+        """For the groups asked about: do the children marked unsafe satisfy the claims together?"""
+        inside = unsafe & asked[of]
+        verdict = np.zeros(groups, dtype=np.bool_)
+        present, number = np.unique(of[inside], return_inverse=True)
+        verdict[present] = self._hold(point[inside], number.astype(np.int64), len(present))
+        return verdict
+
+    def _hold(self, point: IntArray, of: IntArray, groups: int) -> BoolArray:
+        """The claims for groups of whole points."""
+        if self.claims.by_size:
+            return np.bincount(of, weights=self.problem.counts[point], minlength=groups) >= self.claims.fewest
+        lookup = np.full(len(self.problem.points), -1, dtype=np.int64)
+        lookup[point] = of
+        return self.claims.hold(self.problem.grouping(lookup))
+
+    def _gain(self, point: IntArray, of: IntArray, part: IntArray, column: int, groups: int) -> FloatArray:
+        """What each group saves in the cut column."""
+        domain = self.problem.domains[column]
+        count = self.problem.counts[point]
+        code = self.problem.points[point, column].astype(np.int64)
+        after = self._cost(column, *_extent(part, code, int(part.max()) + 1, domain.size))
+        before = self._cost(column, *_extent(of, code, groups, domain.size))
+        return before * np.bincount(of, weights=count, minlength=groups) - np.bincount(of, after[part] * count, groups)
+
+    def _cost(self, column: int, lo: IntArray, last: IntArray) -> FloatArray:
+        """The cost of the closed extents; 0 where there is nobody."""
+        cost = np.zeros(len(lo))
+        some = lo <= last
+        cost[some] = self.costs.column(column, *self.problem.domains[column].close(lo[some], last[some] + 1))
+        return cost
+
+
+def _extent(of: IntArray, code: IntArray, groups: int, size: int) -> tuple[IntArray, IntArray]:
+    """Smallest and largest code in each group."""
+    lo = np.full(groups, size, dtype=np.int64)
+    last = np.full(groups, -1, dtype=np.int64)
+    np.minimum.at(lo, of, code)
+    np.maximum.at(last, of, code)
+    return lo, last
+
+
+def _children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: IntArray) -> IntArray:
+    """For each code the child, of the lowest node around its group, that it stands under, counted among its siblings."""
+    above = tree.ancestors
+    order = np.argsort(tree.parent[:-1], kind="stable")
+    rank = np.zeros(len(tree.names), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - np.searchsorted(tree.parent[order], tree.parent[order])
+    depth = np.zeros(len(lo), dtype=np.int64)
+    for row in above[1:]:
+        depth += row[lo] == row[last]
+    return rank[above][np.minimum(depth + 1, len(above) - 1)[of], code]
+
+
+def _medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+    """For each group the code of its median record, where a range may be cut before it, and the next code, to cut after it."""
+    values = group([of, code])
+    owner, value = of[values.first], code[values.first]
+    weight = np.bincount(values.of, weights=count, minlength=len(values))
+    total = np.bincount(owner, weights=weight, minlength=groups)
+    before = np.cumsum(weight) - weight - (np.cumsum(total) - total)[owner]
+    start = np.searchsorted(owner, np.arange(groups))
+    rank = start + np.bincount(owner, weights=2 * (before + weight) < total[owner], minlength=groups).astype(np.int64)
+    after = np.minimum(rank + 1, len(values) - 1)
+    return value[rank], np.where(owner[after] == np.arange(groups), value[after], value[rank])
+
+
+def _smallest(owner: IntArray, size: NDArray[Any], among: BoolArray) -> IntArray:
+    """For each owner its smallest class among the marked ones."""
+    marked = np.flatnonzero(among)
+    order = marked[np.lexsort((size[marked], owner[marked]))]
+    return order[np.unique(owner[order], return_index=True)[1]]

@@ -1,0 +1,201 @@
+"""`obfuscation`: new data in which every rule is still true, for testing and teaching.
+
+Guarantee
+    Every rule under `keep` holds in the output. Parts made by a direct engine are blind to the values they replace, so their
+    release tells nothing about anybody beyond rules, domains and the number of records (zero knowledge); the certificate says
+    for each part how it was made, whether uniformly, and whether the original was read.
+
+Paper: [obfuscation §3-5]. The rule graph cuts the table into parts (Stage 1.1), each goes to the cheapest exact engine; what none
+covers goes to a constraint solver in blocks (Algorithms 1 and 2: LM, LM*, IG).
+
+Invariants
+    I1  A part's randomness depends on the seed and its columns only: the number of jobs does not change the answer.
+    I2  Published rows are in random order; the private trace knows which original record stands behind each.
+
+Departures
+    The paper gives every part to a solver and assumes that all its solutions are equally likely, which no solver grants. Here
+    the solver is the last resort. LM and LM* with blocks of one record would publish what rules bind unchanged; they are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from sfumato.data.table import Table, TextColumn
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.methods.base import Method, Task
+from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
+from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.router import Route, routes, run
+from sfumato.policy import replacements
+from sfumato.policy.claims import Claim
+from sfumato.policy.keep import integrity_rules, replacements_of
+from sfumato.policy.policy import Policy
+from sfumato.policy.rules import IntegrityRule, classify
+from sfumato.policy.rules.tree import Aggregate, Localities, References
+from sfumato.release.release import Part, Release, Trace
+
+
+class Obfuscation(Method):
+    """New values for the replaced columns, obeying every rule, by exact samplers or solver blocks."""
+
+    name: ClassVar[str] = "obfuscation"
+    form: ClassVar[str] = "replaced table"
+    paper: ClassVar[str] = "obfuscation"
+    keeps_rules: ClassVar[bool] = True
+
+    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")
+    block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
+    engine: Literal["direct", "blocks"] = Field(
+        default="direct", description="direct: exact samplers where they exist; blocks: the paper's solver blocks everywhere"
+    )
+
+    variety: Literal["order", "cells", "hint"] = Field(
+        default="order",
+        description="how solver blocks vary: search in random order; cells of a random hash (uniform, slow); from random guesses",
+    )
+
+    def refusal(self, policy: Policy) -> str:
+        if not policy.with_role("replaced"):
+            return "no column has the role 'replaced'"
+        rules, _ = integrity_rules(policy), replacements_of(policy)
+        for rule in rules:
+            if isinstance(rule.body, Localities):
+                return f'"{rule}" is kept by pattern-walk, not here'
+            if isinstance(rule.body, References):
+                return f'"{rule}" speaks about several tables'
+        if self.block == 1 and self.heuristic != "IG":
+            return f"{self.heuristic} with blocks of one record leaves values that rules bind as they were; take at least 2"
+        hidden = [claim for claim in policy.claims if not self.enforces(claim, policy)]
+        return f"it replaces values and cannot keep {hidden[0]}" if hidden else ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        """Claims that hide replaced columns; the audit computes what an outsider may still believe."""
+        return bool(claim.hide) and set(claim.hide) <= set(policy.with_role("replaced"))
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        return 5, "columns are to be replaced by new values that obey the rules"
+
+    def describe(self, policy: Policy) -> list[str]:
+        found = [f'rule "{rule}": {classify(rule)}' for rule in integrity_rules(policy)]
+        constants = [rule for rule in integrity_rules(policy) if _publishes(rule)]
+        if constants:
+            found.append("the constants in these rules become public: " + "; ".join(f'"{rule}"' for rule in constants))
+        return found
+
+    def examine(self, policy: Policy, data: Any) -> list[str]:
+        problem = problem_of(policy, data)
+        found = [f"rule graph: {len(problem.parts)} independent part(s)"]
+        return [*found, *(_sentence(route) for route in self._routes(problem))]
+
+    def _routes(self, problem: SamplingProblem) -> list[Route]:
+        last = fallback(self.heuristic, self.block, self.variety)
+        if self.engine == "blocks":
+            return [Route(part, last(problem, part)) for part in problem.parts]
+        return routes(problem, last)
+
+    def run(self, task: Task) -> Release:
+        problem = problem_of(task.policy, task.data)
+        found = self._routes(problem)
+        made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress)  # I1
+        rows = task.randomness.child("row order").permutation(task.data.rows)  # I2
+        new = {column.name: one.arrow() for column, one in made.items()}
+        shown = {name: new.get(name, task.data.column(name)) for name in task.policy.published}
+        table = pa.table(shown).take(pa.array(rows))
+        public = {"parts": [_entry(route) for route in found]}
+        return Release(self.form, {"data": Part(table)}, public, 0, Trace({"data": rows}), notes=_notes(problem, found))
+
+
+def problem_of(policy: Policy, data: Table) -> SamplingProblem:
+    """The table as a problem: what is replaced, with which numbering, under which rules."""
+    original = {name: _texts(data, name) for name in data.names if name in policy.columns}
+    replaced = {name: _levels(domain, data, name) for name, domain in replacements_of(policy).items()}
+    learned = [name for name in replaced if replacements.learns(policy.columns[name].domain)]
+    weights = {name: _frequencies(replaced[name], data.text(name)) for name in learned}
+    return SamplingProblem({None: TableSource(data.rows, replaced, original, weights)}, integrity_rules(policy))
+
+
+def _frequencies(numbering: Levels, text: TextColumn) -> Any:
+    """How often each code occurs in the original."""
+    found = np.zeros(numbering.size)
+    for label, count in zip(text.labels, text.counts(), strict=True):
+        code = numbering.code(label) if isinstance(numbering, (Steps, Listed)) else None
+        if code is not None:
+            found[code] += count
+    return found
+
+
+def _levels(domain: replacements.ValueDomain, data: Table, name: str) -> Levels:
+    if isinstance(domain, replacements.Like):
+        found = tuple(sorted(label for label in data.text(domain.column).labels if label))
+        if not found:
+            raise Infeasible(f"column '{domain.column}' has no values to draw from", where=f"domain of '{name}'")
+        domain = replacements.Values(found)
+    try:
+        return levels(domain)
+    except PolicyError as error:
+        raise PolicyError(error.what, where=error.where or f"domain of '{name}'", hint=error.hint) from None
+
+
+def _texts(data: Table, name: str) -> Any:
+    text = data.text(name)
+    return np.array(text.labels, dtype=np.str_)[text.codes]
+
+
+def _publishes(rule: IntegrityRule) -> bool:
+    return any(isinstance(node, Aggregate) for node in rule.body.walk())
+
+
+def _sentence(route: Route) -> str:
+    engine = route.engine
+    how = "exactly uniform" if engine.uniform else "legal, but not uniform"
+    seen = "reads the original" if route.reads_original else "blind to the original"
+    return f"part {route.title}: {engine.name}, {how}, {seen}"
+
+
+def _entry(route: Route) -> dict[str, Any]:
+    engine = route.engine
+    entry: dict[str, Any] = {
+        "columns": [column.name for column in route.part.columns],
+        "engine": engine.name,
+        "uniform": engine.uniform,
+        "reads_original": route.reads_original,
+    }
+    if "learned" in engine.name:
+        entry["learned"] = True
+    if isinstance(engine, Blocks):
+        entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
+        entry["variety"] = dict(sorted(engine.made.items()))
+    return entry
+
+
+def _notes(problem: SamplingProblem, found: list[Route]) -> tuple[str, ...]:
+    notes = [_sentence(route) for route in found]
+    if not any(route.reads_original for route in found):
+        notes.append("no replaced value was read: the release depends on the rules, the domains and the number of records only")
+    notes += [_how(route.title, route.engine) for route in found if isinstance(route.engine, Blocks)]
+    if any("learned" in route.engine.name for route in found):
+        notes.append("frequencies of some columns were learned: the output depends on the original through them")
+    if any(_publishes(rule) for rule in problem.rules):
+        notes.append("constants of aggregate rules are statistics of the original that the policy publishes on purpose")
+    return tuple(notes)
+
+
+_WAYS = {
+    "order": "by a search in random order, not uniform",
+    "hint": "from random guesses, far from uniform",
+    "cells": "in small groups drawn uniformly by hash cells, given the rest",
+    "kept": "not decided in time and left as they were",
+}
+
+
+def _how(title: str, engine: Blocks) -> str:
+    """How the solver's blocks of a part came about."""
+    told = "; ".join(f"{count} {_WAYS[how]}" for how, count in sorted(engine.made.items()))
+    biased = set(engine.made) != {"cells"}
+    return f"part {title}: solver blocks: {told}" + ("; estimates about it carry the solver's bias" if biased else "")

@@ -1,0 +1,213 @@
+"""`relational`: all tables of a database made anew, for testing; every constraint and every rule still holds.
+
+Guarantee
+    The release depends on the original only through what the policy publishes: columns that are not replaced, which cells are null,
+    row counts, which linked values are equal, rules that mention the original, and learned frequencies. Free columns are drawn like
+    those of `obfuscation`: by exact samplers that do not look at what they replace, unless the certificate says otherwise.
+
+Paper: [obfuscation §3-5], with several tables: the rule graph spans all of them.
+
+Invariants
+    I1  A child's foreign key is the image of the parent's key under one map, so references stay valid without an order of tables.
+    I2  A null stays a null.
+    I3  Every table is published in random row order.
+    I4  Chance depends on the seed and the columns of a part only.
+
+Departures: the paper makes one table; references, nulls, linked columns and subsets are ours.
+
+Cost: linear in rows for linked columns and for parts with direct engines.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from sfumato.data.database import Database
+from sfumato.data.schema_json import json_of
+from sfumato.errors import Infeasible
+from sfumato.methods.base import Method, Progress, Task, silent
+from sfumato.methods.replacing.databases.linked_rules import apart, narrowing
+from sfumato.methods.replacing.databases.maps import ValueMap, value_map
+from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
+from sfumato.methods.replacing.databases.rows import Selected
+from sfumato.methods.replacing.databases.subset import subset
+from sfumato.methods.replacing.sampling.blocks import Blocks
+from sfumato.policy.bound_policy import BoundPolicy, LinkedColumns
+from sfumato.policy.policy import Policy
+from sfumato.policy.replacements import Like
+from sfumato.policy.rules.tree import ColumnValue
+from sfumato.randomness import Randomness
+from sfumato.release.release import Part, Release, Trace
+
+
+class Relational(Method):
+    """All tables of a database anew: keys by one-to-one maps, other columns by exact samplers under every rule."""
+
+    name: ClassVar[str] = "relational"
+    form: ClassVar[str] = "database"
+    paper: ClassVar[str] = "obfuscation"
+    kinds: ClassVar[tuple[str, ...]] = ("database",)
+    keeps_rules: ClassVar[bool] = True
+
+    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how solver blocks follow each other: LM, LM* or IG")
+    block: int = Field(default=200, ge=2, description="records per block for parts that need the solver")
+
+    def refusal(self, policy: Policy) -> str:
+        if not policy.with_role("replaced"):
+            return "no column has the role 'replaced'"
+        return f"it replaces values and cannot keep {policy.claims[0]}" if policy.claims else ""
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        return 5, "the tables of a database are to be made anew"
+
+    def run(self, task: Task) -> Release:
+        bound = BoundPolicy(task.policy, task.data.schema)
+        data = self.selected(bound, task.data, task.randomness)
+        made = self.made(bound, data, task.randomness, task.progress)
+        orders = {name: task.randomness.child("row order").child(name).permutation(data.count(name)) for name in data.rows}  # I3
+        parts = {part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.rows}
+        trace = Trace({part_name(name): data.rows[name][order] for name, order in orders.items()})
+        return Release(self.form, parts, _public(bound, data, made), 0, trace, notes=_notes(bound, made))
+
+    def selected(self, bound: BoundPolicy, database: Database, random: Randomness) -> Selected:
+        """The rows that will be published: all, or a subset that is closed under references."""
+        wanted = bound.source.subset
+        rows = subset(database, wanted, bound.kinds, random.child("subset")) if wanted else None
+        return Selected(database, rows)
+
+    def made(self, bound: BoundPolicy, data: Selected, random: Randomness, progress: Progress = silent) -> NewTables:
+        """New values for every changed column, in the rows' original order."""
+        asked = narrowing(bound)
+        free = FreeColumns(bound, data, self.heuristic, self.block)
+        maps = {}
+        columns: dict[ColumnValue, pa.Array] = {}
+        for link in bound.links:
+            maps[link] = _mapped(bound, link, data, asked[link.root], random)
+            columns |= {column: maps[link](data.column(column)) for column in link.columns}
+        for place, segment in enumerate(free.segments):
+            chance = random.child("parts").child(segment.title).child(place)  # I4
+            _place(columns, segment, segment.route.engine.run(chance), data)
+            progress((place + 1) / len(free.segments), segment.title)
+        for column, domain in bound.free.items():
+            dealt = bound.mapped.get(bound.columns[domain.column]) if isinstance(domain, Like) else None
+            fresh = columns.get(column, data.column(column))  # a table without rows has no segment
+            columns[column] = _nulled(maps[dealt](fresh) if dealt else fresh, data, column)  # I2
+        return NewTables(columns, free, maps)
+
+    def _table(self, bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], table: str, order: Any) -> pa.Table:
+        rows = pa.array(order)
+        names = bound.schema.table(table).written
+        shown = [ColumnValue(name, table) for name in names]
+        return pa.table({c.name: columns.get(c, data.column(c)).take(rows) for c in shown} if names else {})
+
+    def examine(self, policy: Policy, data: Any) -> list[str]:
+        bound = BoundPolicy(policy, data.schema)
+        selected = self.selected(bound, data, Randomness())
+        narrowing(bound)
+        free = FreeColumns(bound, selected, self.heuristic, self.block)
+        found = [_link_sentence(link) for link in bound.links]
+        return [*found, *dict.fromkeys(_sentence(segment) for segment in free.segments)]
+
+
+class NewTables:
+    """New columns, and how they were made."""
+
+    def __init__(self, columns: dict[ColumnValue, pa.Array], free: FreeColumns, maps: dict[LinkedColumns, ValueMap]) -> None:
+        self.columns, self.free, self.maps = columns, free, maps
+
+
+def part_name(table: str) -> str:
+    """The name of a table as the name of a file.
+
+    >>> part_name("Order Details"), part_name("a/b")
+    ('Order Details', 'a%2Fb')
+    """
+    return quote(table, safe=" ")
+
+
+def _mapped(bound: BoundPolicy, link: LinkedColumns, data: Selected, conditions: list[Any], random: Randomness) -> ValueMap:
+    secret = bound.source.secret_key() if link.deterministic else None
+    source = secret or random.child("links").child(str(link.root))
+    found = value_map(link, [bound.facts(column) for column in link.columns], data, conditions, source)
+    if link.deterministic and found.collides and apart(bound, link):
+        hint = "widen the domain, or choose another secret"
+        raise Infeasible("two values get the same new value under this secret", where=f"column '{link.root}'", hint=hint)
+    return found
+
+
+def _place(columns: dict[ColumnValue, pa.Array], segment: Segment, drawn: Any, data: Selected) -> None:
+    """A segment's values at its rows; the first segment of a column that covers all rows needs no copying."""
+    for column in segment.part.columns:
+        rows, count = segment.rows[str(column.table)], data.count(str(column.table))
+        fresh = drawn[column].arrow()
+        if len(rows) == count:
+            columns[column] = fresh
+            continue
+        before = columns.get(column)
+        place = np.full(count, -1, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        taken = fresh.take(pa.array(place, mask=place < 0))
+        columns[column] = taken if before is None else pc.coalesce(taken, before)
+
+
+def _nulled(column: pa.Array, data: Selected, of: ColumnValue) -> pa.Array:
+    if not data.has_nulls(of):
+        return column
+    return pc.if_else(pc.is_valid(data.column(of)), column, pa.scalar(None, pa.string()))
+
+
+def _public(bound: BoundPolicy, data: Selected, made: NewTables) -> dict[str, Any]:
+    tables = {part_name(name): {"table": name, "rows": data.count(name)} for name in data.rows}
+    links = [{"columns": [str(column) for column in link.columns], "deterministic": link.deterministic} for link in bound.links]
+    entries = list({str(entry): entry for entry in map(_entry, made.free.segments)}.values())
+    found = {"tables": tables, "schema": json_of(bound.schema), "links": links, "parts": entries}
+    partly = bool(bound.source.subset)
+    extra = {"dialect": bound.schema.dialect, "namespace": bound.schema.namespace, "subset": partly}
+    return found | {key: value for key, value in extra.items() if value}
+
+
+def _entry(segment: Segment) -> dict[str, Any]:
+    engine = segment.route.engine
+    entry: dict[str, Any] = {
+        "columns": [str(column) for column in segment.part.columns],
+        "engine": engine.name,
+        "uniform": engine.uniform,
+        "reads_original": segment.route.reads_original,
+    }
+    if isinstance(engine, Blocks):
+        entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
+    return entry
+
+
+def _sentence(segment: Segment) -> str:
+    how = "exactly uniform" if segment.route.engine.uniform else "legal, but not uniform"
+    seen = "reads the original" if segment.route.reads_original else "blind to the original"
+    return f"part {segment.title}: {segment.route.engine.name}, {how}, {seen}"
+
+
+def _link_sentence(link: LinkedColumns) -> str:
+    how = "a function of the secret and the old value" if link.deterministic else "one random map"
+    return f"{', '.join(str(column) for column in link.columns)}: {how}, equal values stay equal"
+
+
+def _notes(bound: BoundPolicy, made: NewTables) -> tuple[str, ...]:
+    notes = ["columns that are not replaced are published as they are, and so is the pattern of nulls and the number of rows"]
+    if bound.links:
+        notes.append("linked columns: equal values stay equal, so how often a value occurs and who refers to whom is published")
+    if any(link.deterministic for link in bound.links):
+        notes.append(
+            "deterministic columns: releases under the same secret can be linked, and whoever holds it can find values again"
+        )
+    if any(segment.route.reads_original for segment in made.free.segments):
+        notes.append("some parts read original values, as their rules or weights ask")
+    if any(isinstance(segment.route.engine, Blocks) for segment in made.free.segments):
+        notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")
+    if bound.source.subset:
+        notes.append("a subset was published: whoever is in it is known to have been in the original")
+    return tuple(notes)

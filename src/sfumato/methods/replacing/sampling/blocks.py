@@ -1,0 +1,270 @@
+"""Parts that no direct engine covers, solved block by block: the heuristics LM, LM* and IG of the paper.
+
+Paper
+    [obfuscation §5.2-5.5, Algorithms 1 and 2]. A block is q records. LM walks over consecutive blocks of a table that starts as the
+    original, every other record being constant; LM* takes the records of a block at random; IG fills an empty table, earlier
+    blocks being constant and later ones absent.
+
+Notation
+    q        records per block
+    current  the table as it stands; LM and LM* keep it legal after every block, so they cannot fail once it is
+    round    blocks that are solved side by side
+
+Invariants
+    I1  LM, LM*: the block's present values solve the block's problem, so a solution exists.
+    I2  A block's answer is taken only when the whole part obeys every rule that cannot be posted to the solver (uniqueness and
+        dependencies against the other records): such conflicts are forbidden one by one and the block is solved again.
+    I3  Side by side: every block of a round is solved against the records outside the round; its answer is taken when it is legal
+        against the table as it then stands, else the block is solved again against that. For a solver that draws uniformly this is
+        rejection sampling, so the law is that of one block after the other. Rounds do not depend on the number of jobs.
+    I4  Variety `cells`: small groups of a solved block are drawn again, each uniformly among its solutions given all else, in
+        several sweeps. The uniform law over the block's solutions stays what it is under every such step; a block of one group
+        has it at once, a larger one approaches it.
+
+Departures
+    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. Which blocks are independent of each other
+    is said in `cutting`. The solver is not uniform (see `_solver`): routes say so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from sfumato.data.arrays import IntArray
+from sfumato.errors import Infeasible
+from sfumato.methods.replacing.sampling.constraint_posting import Posting
+from sfumato.methods.replacing.sampling.cutting import Block, BlockTask, Heuristic, blocks, side_by_side, task, within
+from sfumato.methods.replacing.sampling.engines import NewColumn
+from sfumato.methods.replacing.sampling.levels import Levels, Listed, Spelled, Steps
+from sfumato.methods.replacing.sampling.problem import RulePart, SamplingProblem
+from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
+from sfumato.methods.replacing.sampling.spaces import draw
+from sfumato.policy.rules import IntegrityRule
+from sfumato.policy.rules.tree import ColumnValue
+from sfumato.randomness import Randomness
+
+_SECONDS = 60.0
+_AT_ONCE = 3_000
+_ROUND = 32
+_SWEEPS, _GROUP, _SPACE = 2, 8, 200_000
+Variety = Literal["order", "cells", "hint"]
+How = Literal["order", "cells", "hint", "kept"]
+
+
+@dataclass(frozen=True)
+class BlockAnswer:
+    """New values of a block and how they came about; `kept`: undecided in time, so the present ones."""
+
+    codes: dict[ColumnValue, IntArray]
+    how: How
+
+
+class Blocks(Divided):
+    """The engine for what is left: LM, LM* or IG over a constraint solver."""
+
+    uniform = False
+
+    def __init__(
+        self, problem: SamplingProblem, part: RulePart, heuristic: Heuristic, size: int, variety: Variety = "order"
+    ) -> None:
+        self.problem, self.part = problem, part
+        self.heuristic, self.size, self.variety = heuristic, size, variety
+        self.made: Counter[How] = Counter()
+        self.count = problem.source(part.columns[0]).count
+        self.levels = {column: problem.levels(column) for column in part.columns}
+        self.posting = Posting(problem, part, self.levels)
+        self.levels = self.posting.levels
+        self.start = None if heuristic == "IG" else self._original()
+        self.name = f"{heuristic} blocks of {size}"
+        self.reads_original = heuristic != "IG"
+
+    def _original(self) -> dict[ColumnValue, IntArray] | None:
+        """The original as codes, or None when it is not a legal table (then LM has nowhere to start)."""
+        found = {}
+        for column, levels in self.levels.items():
+            codes = codes_of(levels, list(self.problem.source(column).original.get(column.name, ())))
+            if codes is None or len(codes) != self.count:
+                return None
+            found[column] = codes
+        return found
+
+    @property
+    def tasks(self) -> int:
+        return max(1, self.count // self.size)
+
+    @cached_property
+    def splits(self) -> bool:
+        return self.tasks > 1 and self.posting.separable(self.start, self.size * _ROUND)
+
+    def run(self, random: Randomness, crew: Crew | None = None) -> dict[ColumnValue, NewColumn]:
+        crew = crew or Crew(1, [self])
+        if self.start is None:
+            return self._made(self._generated(random, crew))
+        return self._made(self._modified(self.start, random, crew))
+
+    def _made(self, codes: dict[ColumnValue, IntArray]) -> dict[ColumnValue, NewColumn]:
+        return {column: NewColumn(self.levels[column], codes[column]) for column in self.part.columns}
+
+    def _modified(self, start: dict[ColumnValue, IntArray], random: Randomness, crew: Crew) -> dict[ColumnValue, IntArray]:
+        current = {column: codes.copy() for column, codes in start.items()}
+        if not self._walk(current, random, crew):
+            raise self._infeasible("the original does not obey the rules, so it cannot be modified block by block")
+        return current
+
+    def _generated(self, random: Randomness, crew: Crew) -> dict[ColumnValue, IntArray]:
+        """IG; when a block has no solution, LM* from the original, as the paper recommends."""
+        current = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
+        return current if self._walk(current, random, crew) else self._rescued(random, crew)
+
+    def _walk(self, current: dict[ColumnValue, IntArray], random: Randomness, crew: Crew) -> bool:
+        """New values in all blocks; whether every block had a solution."""
+        heuristic: Heuristic = "IG" if self.start is None else self.heuristic
+        found = blocks(self.count, self.size, heuristic, random.child("blocks"))
+        each = _ROUND if self.splits else 1
+        rounds = [(first, found[first : first + each]) for first in range(0, len(found), each)]
+        return all(self._round(together, first, current, random, crew) for first, together in rounds)
+
+    def _round(self, found: list[Block], first: int, current: dict[ColumnValue, IntArray], random: Randomness, crew: Crew) -> bool:
+        may_stay = self.start is not None
+        asked = side_by_side(found, self.count, self.heuristic) if self.splits else found
+        tasks = [task(block, current, random.child(first + n), may_stay=may_stay) for n, block in enumerate(asked)]
+        for place, (block, answer) in enumerate(zip(found, crew.each(self, tasks), strict=True)):
+            if answer is not None and self.splits and self.posting.clashes(block, current, answer.codes):  # I3
+                again = random.child(f"{first + place} again")
+                answer = self.answer(task(block, current, again, may_stay=may_stay))
+            if answer is None:
+                return False
+            self.made[answer.how] += 1
+            for column, codes in answer.codes.items():
+                current[column][block.records] = codes
+        return True
+
+    def _rescued(self, random: Randomness, crew: Crew) -> dict[ColumnValue, IntArray]:
+        self.start = self._original()
+        if self.start is None:
+            return self._at_once(random)
+        self.heuristic, self.reads_original = "LM*", True
+        self.made.clear()
+        self.name = f"LM* blocks of {self.size}, after IG found no solution"
+        self.__dict__.pop("splits", None)
+        return self._modified(self.start, random.child("rescue"), crew)
+
+    def _at_once(self, random: Randomness) -> dict[ColumnValue, IntArray]:
+        """The whole table as one block, when it is small enough to try."""
+        everything = Block(np.arange(self.count, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        nothing = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
+        one = task(everything, nothing, random.child("at once"), may_stay=False)
+        found = self.answer(one) if self.count <= _AT_ONCE else None
+        if found is None:
+            raise self._infeasible("no table that obeys the rules was found, and the original is none to start from")
+        self.name = "whole table at once"
+        self.made = Counter([found.how])
+        return found.codes
+
+    def _infeasible(self, what: str) -> Infeasible:
+        named = " and ".join(f'"{rule}"' for rule in self.conflict())
+        return Infeasible(what, where=f"rules {named}", hint="change one of these rules, use a larger block, or correct the data")
+
+    def conflict(self) -> list[IntegrityRule]:
+        """A set of rules from which none can be left out without a solution appearing, on at most one block of records."""
+        kept = list(self.part.rules)
+        for rule in self.part.rules:
+            fewer = [other for other in kept if other is not rule]
+            if not self._solvable(fewer):
+                kept = fewer
+        return kept
+
+    def _solvable(self, rules: list[IntegrityRule]) -> bool:
+        part = RulePart(self.part.columns, tuple(clause for clause in self.part.clauses if clause.rule in rules))
+        posting = Posting(self.problem, part, self.levels)
+        records = np.arange(min(self.count, max(self.size, 50)), dtype=np.int64)
+        current = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
+        try:
+            return posting.solve(Block(records, records[:0]), current, {}, Randomness(1), _SECONDS / 6, whole=True) is not None
+        except TimeoutError:
+            return True
+
+    def answer(self, task: BlockTask) -> BlockAnswer | None:
+        """New values for the block's records, None when there are none."""
+        random = Randomness(task.seed)
+        block, current = task.block, task.table(self.count)
+        whole = block.totals == "keeps" or max(block.before, len(block.constants)) + len(block.records) == self.count
+        try:
+            found = self._first(block, current, random, whole)
+        except TimeoutError:
+            # I1: the present values are a solution, so an undecided block stays as it is
+            return BlockAnswer(task.inside, "kept") if task.may_stay else None
+        if found is None or self.variety != "cells":
+            return found
+        return self._refined(block, current, found, random, whole)
+
+    def _first(self, block: Block, current: dict[ColumnValue, IntArray], random: Randomness, whole: bool) -> BlockAnswer | None:
+        """A solution by a search in random order, or from random guesses where that takes too long or is asked for."""
+        guesses = self._guesses(block, random)
+        if self.variety != "hint":
+            try:
+                found = self.posting.solve(block, current, guesses, random, _SECONDS / 6, whole=whole, ordered=True)
+                return None if found is None else BlockAnswer(found, "order")
+            except TimeoutError:
+                pass
+        found = self.posting.solve(block, current, guesses, random, _SECONDS, whole=whole)
+        return None if found is None else BlockAnswer(found, "hint")
+
+    def _refined(
+        self, block: Block, current: dict[ColumnValue, IntArray], start: BlockAnswer, random: Randomness, whole: bool
+    ) -> BlockAnswer:
+        """The block drawn again in small groups, each uniformly given the rest (I4)."""
+        few = self._few(len(block.records))
+        if not few:
+            return start
+        table = {column: codes.copy() for column, codes in current.items()}
+        for column, codes in start.codes.items():
+            table[column][block.records] = codes
+        modulus = 1
+        for _ in range(1 if few == len(block.records) else _SWEEPS):
+            order = block.records[random.permutation(len(block.records))]
+            for records in np.array_split(order, -(-len(order) // few)):
+                group = within(block, records)
+                try:
+                    drawn, modulus = self.posting.redraw(group, table, random, modulus, _SECONDS / 6, whole=whole)
+                except (TimeoutError, IndexError):
+                    return BlockAnswer({column: codes[block.records] for column, codes in table.items()}, start.how)
+                for column, codes in drawn.items():
+                    table[column][records] = codes
+        return BlockAnswer({column: codes[block.records] for column, codes in table.items()}, "cells")
+
+    def _few(self, most: int) -> int:
+        """How many records at a time can be drawn again; 0 when the domains are too large for any pair."""
+        single = None if self.posting.spaces is None else self.posting.spaces.single
+        each = math.prod(levels.size for levels in self.levels.values()) if single is None else single.space.size
+        fits = [count for count in range(1, min(most, _GROUP) + 1) if each**count <= _SPACE]
+        return fits[-1] if fits and fits[-1] >= min(2, most) else 0
+
+    def _guesses(self, block: Block, random: Randomness) -> dict[ColumnValue, IntArray]:
+        """Random legal records where they can be drawn, else random values."""
+        if self.posting.spaces is not None and self.posting.spaces.single is not None:
+            return draw(self.posting.spaces.single.space, random.bytes(16), block.records)
+        return {c: random.integers(min(v.size, 1 << 62), len(block.records)) for c, v in self.levels.items()}
+
+
+def codes_of(levels: Levels, texts: list[str]) -> IntArray | None:
+    """The codes of original texts, or None when one of them is outside the domain."""
+    if isinstance(levels, (Steps, Listed)):
+        found = [levels.code(text) for text in texts]
+    elif isinstance(levels, Spelled):
+        found = [levels.words.rank(text) for text in texts]
+    else:
+        return None
+    return None if any(code is None for code in found) else np.array(found, dtype=np.int64)
+
+
+def fallback(heuristic: Heuristic, size: int, variety: Variety = "order") -> Callable[[SamplingProblem, RulePart], Blocks]:
+    """The router's last resort with these settings."""
+    return lambda problem, part: Blocks(problem, part, heuristic, size, variety)

@@ -1,0 +1,264 @@
+"""Regular patterns as finite automata over printable characters, with conditions on the same text folded in.
+
+The patterns are the finite part of regular expressions that people write for codes: characters, classes `[0-9A-F]`, `[^…]`, `.`,
+`\\d \\w \\s`, groups, alternatives, `?`, `{m}`, `{m,n}`. `*` and `+` have no end, so they are accepted up to a stated length only.
+
+Notation
+    state    a tuple with one set of positions for each pattern that is followed at the same time; a set of positions stands
+             for everything that can still be read (its derivative by the characters read so far)
+
+>>> sorted("".join(word) for word in words(automaton(["a[bc]?"]), 2))
+['a', 'ab', 'ac']
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sfumato.errors import PolicyError
+
+ALPHABET = "".join(chr(code) for code in range(32, 127))
+_CLASSES = {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": " "}
+_SPECIAL = "()[]{}|?*+."
+UNBOUNDED = 1 << 30
+
+
+# ---- syntax: a pattern is nested tuples ------------------------------------------------------------------------------
+
+Syntax = tuple[object, ...]
+EMPTY: Syntax = ("empty",)
+
+
+def _chars(chars: str) -> Syntax:
+    return ("chars", frozenset(chars))
+
+
+def _then(first: Syntax, second: Syntax) -> Syntax:
+    return second if first == EMPTY else first if second == EMPTY else ("then", first, second)
+
+
+class _PatternReader:
+    """Recursive descent over the pattern's text."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+
+    def wrong(self, what: str) -> PolicyError:
+        return PolicyError(f"{what} at character {self.at + 1} of the pattern", where=f"pattern {self.pattern}")
+
+    def peek(self) -> str:
+        return self.pattern[self.at : self.at + 1]
+
+    def take(self) -> str:
+        found = self.peek()
+        if not found:
+            raise self.wrong("the pattern ends too early")
+        self.at += 1
+        return found
+
+    def read(self) -> Syntax:
+        found = self.alternatives()
+        if self.peek():
+            raise self.wrong(f"'{self.peek()}' was not expected")
+        return found
+
+    def alternatives(self) -> Syntax:
+        parts = [self.sequence()]
+        while self.peek() == "|":
+            self.take()
+            parts.append(self.sequence())
+        return parts[0] if len(parts) == 1 else ("either", *parts)
+
+    def sequence(self) -> Syntax:
+        found = EMPTY
+        while self.peek() not in ("", "|", ")"):
+            found = _then(found, self.repeated())
+        return found
+
+    def repeated(self) -> Syntax:
+        atom = self.atom()
+        while self.peek() and self.peek() in "?*+{":
+            least, most = self.bounds()
+            atom = ("repeat", atom, least, most)
+        return atom
+
+    def bounds(self) -> tuple[int, int]:
+        sign = self.take()
+        if sign != "{":
+            return {"?": (0, 1), "*": (0, UNBOUNDED), "+": (1, UNBOUNDED)}[sign]
+        end = self.pattern.find("}", self.at)
+        first, comma, last = self.pattern[self.at : end].partition(",")
+        if end < 0 or not first.isdigit() or (last and not last.isdigit()):
+            raise self.wrong("expected a repetition like {3} or {2,5}")
+        self.at = end + 1
+        return int(first), int(last) if last else (UNBOUNDED if comma else int(first))
+
+    def atom(self) -> Syntax:
+        sign = self.take()
+        if sign == "(":
+            return self.group()
+        if sign == "[":
+            return self.char_class()
+        if sign == ".":
+            return _chars(ALPHABET)
+        if sign == "\\":
+            return _chars(self.escaped())
+        if sign in "^$" and (self.at == 1 or self.at == len(self.pattern)):
+            return EMPTY
+        if sign in _SPECIAL:
+            self.at -= 1
+            raise self.wrong(f"'{sign}' was not expected")
+        return _chars(sign)
+
+    def group(self) -> Syntax:
+        if self.pattern.startswith("?:", self.at):
+            self.at += 2
+        elif self.peek() == "?":
+            raise self.wrong("look-around and named groups are not supported")
+        found = self.alternatives()
+        if self.peek() != ")":
+            raise self.wrong("expected ')'")
+        self.take()
+        return found
+
+    def escaped(self) -> str:
+        sign = self.take()
+        if sign.lower() in _CLASSES:
+            inside = _CLASSES[sign.lower()]
+            return inside if sign.islower() else "".join(c for c in ALPHABET if c not in inside)
+        if sign.isalnum():
+            raise self.wrong(f"'\\{sign}' is not supported")
+        return sign
+
+    def char_class(self) -> Syntax:
+        negated = self.peek() == "^"
+        if negated:
+            self.take()
+        found: set[str] = set()
+        while self.peek() != "]" or not found:
+            found |= self.class_item()
+        self.take()
+        return ("chars", frozenset(ALPHABET) - found) if negated else ("chars", frozenset(found))
+
+    def class_item(self) -> set[str]:
+        sign = self.take()
+        first = self.escaped() if sign == "\\" else sign
+        if len(first) > 1 or self.peek() != "-" or self.pattern[self.at + 1 : self.at + 2] in ("]", ""):
+            return set(first)
+        self.take()
+        sign = self.take()
+        last = self.escaped() if sign == "\\" else sign
+        if len(last) != 1 or last < first:
+            raise self.wrong("a range of characters goes upwards")
+        return {chr(code) for code in range(ord(first), ord(last) + 1)}
+
+
+def literal(text: str) -> Syntax:
+    """The pattern that matches exactly this text."""
+    found = EMPTY
+    for sign in text:
+        found = _then(found, _chars(sign))
+    return found
+
+
+# ---- derivatives: what can follow after one character ------------------------------------------------------------------
+
+
+def _can_end(syntax: Syntax) -> bool:
+    head = syntax[0]
+    if head == "chars":
+        return False
+    if head == "then":
+        return _can_end(_part(syntax, 1)) and _can_end(_part(syntax, 2))
+    if head == "either":
+        return any(_can_end(_part(syntax, place)) for place in range(1, len(syntax)))
+    if head == "repeat":
+        return _count(syntax, 2) == 0 or _can_end(_part(syntax, 1))
+    return True
+
+
+def _part(syntax: Syntax, place: int) -> Syntax:
+    found = syntax[place]
+    assert isinstance(found, tuple)
+    return found
+
+
+def _count(syntax: Syntax, place: int) -> int:
+    found = syntax[place]
+    assert isinstance(found, int)
+    return found
+
+
+def _firsts(syntax: Syntax) -> Iterator[tuple[frozenset[str], Syntax]]:
+    """Pairs (characters, what follows them); together they are everything the pattern can begin with."""
+    head = syntax[0]
+    if head == "chars":
+        chars = syntax[1]
+        assert isinstance(chars, frozenset)
+        yield chars, EMPTY
+    elif head == "either":
+        for place in range(1, len(syntax)):
+            yield from _firsts(_part(syntax, place))
+    elif head == "then":
+        first, second = _part(syntax, 1), _part(syntax, 2)
+        for chars, rest in _firsts(first):
+            yield chars, _then(rest, second)
+        if _can_end(first):
+            yield from _firsts(second)
+    elif head == "repeat":
+        yield from _repeats(_part(syntax, 1), _count(syntax, 2), _count(syntax, 3))
+
+
+def _repeats(inner: Syntax, least: int, most: int) -> Iterator[tuple[frozenset[str], Syntax]]:
+    if most == 0:
+        return
+    left = most if most >= UNBOUNDED else most - 1
+    rest: Syntax = EMPTY if left == 0 else ("repeat", inner, max(least - 1, 0), left)
+    for chars, after in _firsts(inner):
+        yield chars, _then(after, rest)
+
+
+# ---- the automaton -----------------------------------------------------------------------------------------------------
+
+State = tuple[frozenset[Syntax], ...]
+Accept = Callable[[tuple[bool, ...]], bool]
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """Follows several patterns at once; `accept` decides from which of them match the text read so far."""
+
+    start: State
+    accept: Accept
+
+    def accepts(self, state: State) -> bool:
+        return self.accept(tuple(any(_can_end(item) for item in items) for items in state))
+
+    def edges(self, state: State) -> dict[State, str]:
+        """Next state → the characters that lead there, sorted."""
+        found: dict[State, list[str]] = {}
+        steps = [[pair for item in items for pair in _firsts(item)] for items in state]
+        for sign in sorted({c for step in steps for chars, _ in step for c in chars}):
+            after = tuple(frozenset(rest for chars, rest in step if sign in chars) for step in steps)
+            found.setdefault(after, []).append(sign)
+        return {after: "".join(signs) for after, signs in found.items()}
+
+
+def automaton(patterns: Sequence[str | Syntax], accept: Accept = all) -> Automaton:
+    """All texts for which `accept` holds of the list of patterns that match; the first pattern must be among them."""
+    start = tuple(frozenset([_PatternReader(item).read() if isinstance(item, str) else item]) for item in patterns)
+    return Automaton(start, lambda matched: matched[0] and accept(matched))
+
+
+def words(machine: Automaton, longest: int, state: State | None = None) -> Iterator[str]:
+    """Every accepted text of at most `longest` characters, by plain search; for tests and tiny languages."""
+    state = machine.start if state is None else state
+    if machine.accepts(state):
+        yield ""
+    if longest > 0 and state[0]:
+        for after, signs in machine.edges(state).items():
+            for rest in words(machine, longest - 1, after):
+                yield from (sign + rest for sign in signs)

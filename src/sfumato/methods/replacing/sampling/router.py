@@ -1,0 +1,292 @@
+"""Which engine makes which part: the cheapest that is exact, a solver for the rest.
+
+    the part's rules                                       engine
+    per-record rules                                       legal records (table, intervals, tree, automaton)
+    `unique` over whole groups of columns                  keyed permutation of ranks
+    one to three totals (sum, mean, count, min, max)       fixed totals
+    a total per group or per parent row                    totals per group
+    `same_multiset` of all columns                         shuffle
+    `a determines b`, `at_least(k, …)`                     counts per value with a fixed total, or direct draws (not uniform)
+    anything else                                          blocks for a constraint solver (LM, LM*, IG)
+
+Guarantee
+    A part that is routed to a uniform engine comes out uniformly among all legal ones. A part whose engine does not read the
+    original is independent of it, hence zero-knowledge in the sense of [obfuscation Definition 5.3].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.methods.replacing.sampling.engines import Crowded, Distinct, Engine, Functional, NewColumn, PerRecord, Shuffled, Spaces
+from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem
+from sfumato.methods.replacing.sampling.ranges import RecordRanges
+from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
+from sfumato.methods.replacing.sampling.sums import MOST_CLASSES, Balanced, Grouped, Summed, contributions, group_rule, unit_of
+from sfumato.methods.replacing.sampling.wanted import PartDemands, wanted
+from sfumato.methods.replacing.sampling.weighed import MOST, Weighed
+from sfumato.policy.rules import IntegrityRule, columns_of
+from sfumato.policy.rules.tree import AtLeast, ColumnValue, Condition, Determines, SameMultiset, Unique
+from sfumato.randomness import Randomness
+
+Fallback = Callable[[SamplingProblem, RulePart], Engine]
+Progress = Callable[[float, str], None]
+
+
+def _nobody(done: float, what: str) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A part with its engine."""
+
+    part: RulePart
+    engine: Engine
+
+    @property
+    def reads_original(self) -> bool:
+        """Whether the engine, or a rule through its totals, looks at original values of replaced columns."""
+        looks_back = any(column.original for clause in self.part.clauses for column in columns_of(clause.body))
+        return self.engine.reads_original or looks_back
+
+    @property
+    def title(self) -> str:
+        return ", ".join(str(column) for column in self.part.columns)
+
+
+def routes(problem: SamplingProblem, fallback: Fallback) -> list[Route]:
+    """An engine for every part; everything that can be known before the run is checked here."""
+    followers = {column for reference in problem.references for column in reference.child if problem.is_new(column)}
+    found = []
+    for part in problem.parts:
+        if set(part.columns) <= followers:
+            if part.clauses:
+                raise PolicyError(
+                    f"rules on '{part.columns[0]}' clash with its reference", hint="state them on the column it refers to"
+                )
+            continue
+        found.append(Route(part, exact(problem, part) or fallback(problem, part)))
+    return found
+
+
+def exact(problem: SamplingProblem, part: RulePart) -> Engine | None:
+    """The direct engine for a part, or None when there is none."""
+    shuffled = _shuffled(problem, part)
+    if shuffled is not None:
+        return shuffled
+    asked = wanted(problem, part)
+    if any(problem.weights(column) is not None for column in part.columns):
+        return _weighed(problem, part, asked)
+    if len({column.table for column in part.columns}) > 1:
+        return _across(problem, part, asked)
+    if asked.totals and not asked.others:
+        return _balanced(problem, part, asked)
+    if not asked.others:
+        return _per_record(problem, part, asked.conditions)
+    if len(asked.others) == 1 and not asked.totals:
+        return _one_rule(problem, part, asked.others[0], asked.conditions)
+    return None
+
+
+def _per_record(problem: SamplingProblem, part: RulePart, conditions: list[Condition]) -> Engine | None:
+    ranges = RecordRanges.made(problem, part, conditions)
+    if ranges is not None:
+        return ranges
+    spaces = Spaces(problem, part, conditions)
+    return None if spaces.legal is None else PerRecord(spaces)
+
+
+def _weighed(problem: SamplingProblem, part: RulePart, asked: PartDemands) -> Engine:
+    """Learned weights go with per-record rules and totals over domains that can be listed, and with nothing else."""
+    spaces = Spaces(problem, part, asked.conditions)
+    small = spaces.legal is not None and all(one.space.size <= MOST for one in spaces.legal)
+    engine = None
+    if small and not asked.others:
+        engine = _balanced(problem, part, asked, learned=True) if asked.totals else Weighed(problem, spaces)
+    if engine is None:
+        names = ", ".join(str(column) for column in part.columns)
+        hint = "use uniform weights, or per-record rules and totals over smaller domains"
+        raise PolicyError(f"weights cannot be learned for the part {names}", where="keep", hint=hint)
+    return engine
+
+
+def _shuffled(problem: SamplingProblem, part: RulePart) -> Engine | None:
+    """Rows that move together keep every rule of the part that treats records alike."""
+    names = [set(c.body.columns) for c in part.clauses if isinstance(c.body, SameMultiset)]
+    if set(part.columns) not in names:
+        return None
+    symmetric = all(problem.is_new(column) for clause in part.clauses for column in columns_of(clause.body))
+    return Shuffled(problem, part) if symmetric else None
+
+
+def _balanced(problem: SamplingProblem, part: RulePart, asked: PartDemands, *, learned: bool = False) -> Engine | None:
+    if len(asked.totals) > 3:
+        return None
+    roots = [c for c in part.columns if any(c in n.walk() for t in asked.totals for s in t.summands for n in (s.argument,) if n)]
+    spaces = Spaces(problem, part, asked.conditions, roots[0] if roots else None)
+    if spaces.legal is None or len(spaces.contexts) > MOST_CLASSES:
+        return None
+    units = [unit_of(spaces, total) for total in asked.totals]
+    tables = []
+    for one, context in zip(spaces.legal, spaces.contexts, strict=True):
+        table = contributions(one, asked.totals, context.given, units, problem if learned else None)
+        if table is None:
+            return None
+        tables.append(table)
+    engine = Balanced(spaces, asked.totals, tables, units)
+    if learned:
+        engine.name, engine.uniform, engine.reads_original = "fixed totals by learned weights", False, True
+    return engine
+
+
+def _one_rule(problem: SamplingProblem, part: RulePart, clause: Clause, conditions: list[Condition]) -> Engine | None:
+    if isinstance(clause.body, Unique):
+        return _distinct(problem, part, clause, set(clause.body.columns), conditions)
+    if isinstance(clause.body, Determines):
+        return _functional(problem, part, clause.body, conditions)
+    spaces = Spaces(problem, part, conditions)
+    if spaces.single is None:
+        return None
+    if isinstance(clause.body, AtLeast) and set(clause.body.columns) == set(part.columns):
+        return Crowded(spaces, clause, clause.body.count)
+    rule = group_rule(problem, clause)
+    return Grouped(spaces, rule) if rule is not None and rule.targets is not None else None
+
+
+def _distinct(
+    problem: SamplingProblem, part: RulePart, clause: Clause, columns: set[ColumnValue], conditions: list[Condition]
+) -> Engine | None:
+    spaces = Spaces(problem, part, conditions)
+    if spaces.single is None:
+        return None
+    new = {column for column in columns if problem.is_new(column)}
+    whole = all(set(f.columns) <= new or set(f.columns).isdisjoint(new) for f in spaces.single.space.factors)
+    groups = _groups(problem, part, [column for column in columns if not problem.is_new(column)])
+    return Distinct(spaces, clause, new, groups) if whole else None
+
+
+def _groups(problem: SamplingProblem, part: RulePart, known: list[ColumnValue]) -> list[NDArray[np.int64]]:
+    """Records that agree on the given columns; uniqueness is needed inside each group only."""
+    count = problem.source(part.columns[0]).count
+    label = np.zeros(count, dtype=np.int64)
+    for column in known:
+        distinct, inverse = np.unique(problem.given(column).levels, return_inverse=True)
+        _, label = np.unique(label * len(distinct) + inverse, return_inverse=True)
+    order = np.argsort(label, kind="stable").astype(np.int64)
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+def _functional(problem: SamplingProblem, part: RulePart, body: Determines, conditions: list[Condition]) -> Engine | None:
+    left = [column for column in body.left if problem.is_new(column)]
+    right = tuple(column for column in body.right if problem.is_new(column))
+    if set(part.columns) != {*left, *right} or (left and len(left) != len(body.left)):
+        return None
+    if any(not {*columns_of(c)} <= set(right) and not {*columns_of(c)} <= set(left) for c in conditions):
+        return None
+    spaces = Spaces(problem, RulePart(right, part.clauses), [c for c in conditions if {*columns_of(c)} <= set(right)])
+    if spaces.single is None:
+        return None
+    if not left:
+        label = np.zeros(problem.source(part.columns[0]).count, dtype=np.int64)
+        for place, group in enumerate(_groups(problem, part, list(body.left))):
+            label[group] = place
+        return Functional(None, spaces, label)
+    own = Spaces(problem, RulePart(tuple(left), part.clauses), [c for c in conditions if {*columns_of(c)} <= set(left)])
+    return None if own.single is None else Functional(own, spaces, None)
+
+
+def _across(problem: SamplingProblem, part: RulePart, asked: PartDemands) -> Engine | None:
+    """Two tables: a replaced total in the parent that its children add up to."""
+    if len(asked.others) != 1 or asked.totals:
+        return None
+    rule = group_rule(problem, asked.others[0])
+    if rule is None or rule.parent is None:
+        return None
+    children = tuple(column for column in part.columns if column != rule.parent)
+    if len({column.table for column in children}) != 1:
+        return None
+    spaces = Spaces(problem, RulePart(children, part.clauses), asked.conditions)
+    return None if spaces.single is None else Summed(problem, spaces, rule)
+
+
+def run(
+    problem: SamplingProblem, found: list[Route], random: Randomness, jobs: int = 1, progress: Progress = _nobody
+) -> dict[ColumnValue, NewColumn]:
+    """All new columns; a part's stream of chance depends on its columns only, not on the order or number of workers."""
+    made: dict[ColumnValue, NewColumn] = {}
+    tally = _Tally(found, progress)
+    divided = [route.engine for route in found if isinstance(route.engine, Divided)]
+
+    def part(route: Route) -> dict[ColumnValue, NewColumn]:
+        own = random.child(route.title)
+        try:
+            new = route.engine.run(own, crew) if isinstance(route.engine, Divided) else route.engine.run(own)
+        except BaseException:
+            crew.stop()
+            raise
+        tally.finish(route.engine)
+        return new
+
+    with Crew(jobs, divided, tally.step) as crew, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        parts = [pool.submit(part, route) for route in found]
+        failures = [failure for one in parts if (failure := one.exception()) is not None]
+        for failure in sorted(failures, key=lambda failure: isinstance(failure, CancelledError)):
+            raise failure
+        for one in parts:
+            made.update(one.result())
+    for reference in problem.references:
+        made.update(_followed(problem, reference.child, reference.parent, made))
+    return made
+
+
+class _Tally:
+    """How much of all parts is done, told as it grows."""
+
+    def __init__(self, found: list[Route], progress: Progress) -> None:
+        self._titles = {id(route.engine): route.title for route in found}
+        self._left = {id(r.engine): r.engine.tasks if isinstance(r.engine, Divided) else 1 for r in found}
+        self._all, self._progress, self._lock = max(1, sum(self._left.values())), progress, Lock()
+
+    def step(self, engine: Engine) -> None:
+        """One task of the engine is done; its last one counts when the part is."""
+        with self._lock:
+            self._left[id(engine)] = max(1, self._left[id(engine)] - 1)
+            self._tell(engine)
+
+    def finish(self, engine: Engine) -> None:
+        with self._lock:
+            self._left[id(engine)] = 0
+            self._tell(engine)
+
+    def _tell(self, engine: Engine) -> None:
+        self._progress(1 - sum(self._left.values()) / self._all, self._titles[id(engine)])
+
+
+def _followed(
+    problem: SamplingProblem, child: tuple[ColumnValue, ...], parent: tuple[ColumnValue, ...], made: dict[ColumnValue, NewColumn]
+) -> dict[ColumnValue, NewColumn]:
+    """Referring columns take the new value of the row they referred to."""
+    pairs = [(c, p) for c, p in zip(child, parent, strict=True) if problem.is_new(c) and p in made]
+    if not pairs:
+        return {}
+    rows = zip(*(list(problem.source(p).original[p.name]) for p in parent), strict=True)
+    place = {row: number for number, row in enumerate(rows)}
+    keys = list(zip(*(list(problem.source(c).original[c.name]) for c in child), strict=True))
+    if any(key not in place for key in keys):
+        dangling = sum(key not in place for key in keys)
+        raise Infeasible(f"{dangling} records refer to no row", where=f"{child[0]} references {parent[0]}")
+    target = np.array([place[key] for key in keys], dtype=np.int64)
+    return {c: NewColumn(made[p].levels, made[p].codes[target]) for c, p in pairs}
+
+
+def rules_of_part(found: list[Route]) -> list[IntegrityRule]:
+    """The rules behind some routes, each once."""
+    return list(dict.fromkeys(rule for route in found for rule in route.part.rules))

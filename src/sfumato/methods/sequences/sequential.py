@@ -1,0 +1,192 @@
+"""`sequential`: one more release of a table that was published before, judged together with all earlier ones.
+
+Guarantee: whoever joins every release so far can link nobody to fewer than k sensitive values (k-linkability), or to one with a
+larger share than 1/k of the links (k-diversity). Two releases by construction, three and more by proof.
+
+Paper: [sequential Alg. 3, §6]
+
+Invariants
+    I1  Rows of every release are in an order of their own, drawn at random; keys and cohorts never leave.
+    I2  New records must satisfy the claim among themselves where an outsider can tell their sensitive values from those before.
+    I3  Records that vanished or changed are refused, unless counterfeits stand in for them, with the values they had.
+
+Departures
+    The first release is the same method with no history. With `growth: unifying` an outsider is taken to know when people joined
+    (`cohorts: known`); the paper's adversary does not (`cohorts: unknown`).
+    Columns with the role `other` take part in joins; they are generalized when they have a hierarchy, else published as they are.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from sfumato.data.generalization import Ranges
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.sequence import Boxes
+from sfumato.errors import Infeasible
+from sfumato.history.aligned import Population, Weave
+from sfumato.history.past_releases import History
+from sfumato.methods.base import Method, Task
+from sfumato.methods.sequences.growth import check_batch, population_of
+from sfumato.methods.sequences.sequel_problem import Goal
+from sfumato.methods.sequences.sequel_problem import SequelProblem as Sequel
+from sfumato.methods.sequences.specialize import Specialized, specialize
+from sfumato.methods.sequences.taxonomy import Taxonomy
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.randomness import Randomness
+from sfumato.release.release import Part, Release, Trace
+
+_GOALS: dict[str, Literal["linkability", "diversity"]] = {"k-linkability": "linkability", "k-diversity": "diversity"}
+
+
+class Sequential(Method):
+    """Generalize single cells of a further release, so that all releases together stay safe."""
+
+    name: ClassVar[str] = "sequential"
+    form: ClassVar[str] = "recoded table"
+    paper: ClassVar[str] = "sequential Alg. 3, §6"
+    remembers: ClassVar[bool] = True
+
+    growth: Literal["unifying", "separative"] = Field(
+        default="unifying", description="mix old and new records, or treat them apart"
+    )
+    cohorts: Literal["known", "unknown"] = Field(default="known", description="whether outsiders know when somebody joined")
+    counterfeits: Literal["refuse", "allow"] = Field(default="refuse", description="rows that stand in for vanished records")
+    cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
+    budget: float = Field(default=60.0, gt=0, description="CPU seconds to search and prove a claim over three or more releases")
+
+    def refusal(self, policy: Policy) -> str:
+        if not policy.claims:
+            return "the policy protects nothing: 'protect' has no claims"
+        if len(policy.claims) > 1:
+            return "it keeps one claim, k-linkability or k-diversity of one column"
+        if not self.enforces(policy.claims[0], policy):
+            return f"it keeps k-linkability or k-diversity of one column given all quasi-identifiers, not {policy.claims[0]}"
+        if policy.ledger and not policy.key:
+            return "with a ledger it needs 'key:', the columns that name a record across releases"
+        return ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        one = len(claim.hide) == 1 and policy.columns[claim.hide[0]].role == "sensitive"
+        return claim.model.name in _GOALS and one and set(claim.given) >= set(policy.quasi_identifiers)
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        return 60, "it judges the release together with all earlier ones"
+
+    def describe(self, policy: Policy) -> list[str]:
+        growth = f"new records: {self.growth}, outsiders {'know' if self.cohorts == 'known' else 'do not know'} when people joined"
+        return [growth, "vanished records: " + ("replaced by counterfeits" if self.counterfeits == "allow" else "refused")]
+
+    def run(self, task: Task) -> Release:
+        history = task.history if task.history is not None else History()
+        (claim,) = task.policy.claims
+        (hidden,) = claim.hide
+        level = Goal(float(claim.model.k), _GOALS[claim.model.name])  # type: ignore[attr-defined]
+        people = population_of(task, history, hidden, allow=self.counterfeits == "allow")  # I3
+        check_batch(history, people, level, hidden, hidden in task.policy.published)  # I2
+        lo, hi, weave = self._boxes(task, history, people, level, hidden)
+        return _published(task, people, weave, lo, hi)
+
+    def _boxes(
+        self, task: Task, history: History, people: Population, level: Goal, hidden: str
+    ) -> tuple[np.ndarray, np.ndarray, Weave]:
+        whole = Weave(history.chapters, people, task.policy, hidden, self.cohorts == "known")
+        if self.growth == "unifying" or not whole.grown:
+            made = self._made(task, whole, level, task.randomness)
+            return made.lo, made.hi, whole
+        lo, hi = (
+            np.zeros((len(people.keys), len(whole.names)), dtype=np.int64),
+            np.zeros((len(people.keys), len(whole.names)), dtype=np.int64),
+        )
+        for cohort in np.unique(whole.joined).tolist():
+            rows = np.flatnonzero(whole.joined == cohort)
+            part = Weave(history.chapters[cohort:], people.taking(rows), task.policy, hidden, False)
+            made = self._made(task, part, level, task.randomness.child(f"cohort {cohort}"))
+            for m, name in enumerate(part.names):
+                place = whole.names.index(name)
+                lo[rows, place], hi[rows, place] = _translated(part, whole, name, made.lo[:, m], made.hi[:, m])
+        return lo, hi, whole
+
+    def _made(self, task: Task, weave: Weave, level: Goal, chance: Randomness) -> Specialized:
+        measure: Literal["loss", "entropy"] = "entropy" if task.policy.utility.minimize == "entropy_loss" else "loss"
+        sequel = _sequel(weave, task.policy)
+        return specialize(sequel, level, chance, measure=measure, cells=self.cells, budget=self.budget)
+
+
+def _translated(part: Weave, whole: Weave, name: str, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals of a cohort's own domain in the domain of everybody: by label, which says the same in both."""
+    mine, ours = part.domains[name], whole.domains[name]
+    if mine.leaves == ours.leaves or name == whole.sensitive_name:
+        return lo, hi
+    spans = [
+        (0, ours.size) if (a, b) == (0, mine.size) else ours.interval(mine.label(int(a), int(b)))
+        for a, b in zip(lo, hi, strict=True)
+    ]
+    if any(span is None for span in spans):
+        raise Infeasible(f"the groups of column '{name}' differ between cohorts", hint="give the column a hierarchy file")
+    table = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def _sequel(weave: Weave, policy: Policy) -> Sequel:
+    """The task of Algorithm 3: targets are leaves in published columns, nothing elsewhere."""
+    attributes = weave.columns()
+    records = len(weave.leaves)
+    sizes = np.array([attribute.size for attribute in attributes], dtype=np.int64)
+    lo, hi = np.zeros((records, len(attributes)), dtype=np.int64), np.tile(sizes, (records, 1))
+    taxonomies, ceilings = {}, {}
+    for m, name in enumerate(weave.names):
+        if name not in policy.published:
+            continue
+        lo[:, m], hi[:, m] = weave.leaves[:, m], weave.leaves[:, m] + 1
+        if name == weave.sensitive_name:
+            continue
+        domain = weave.domains[name]
+        tree = _taxonomy(domain)
+        taxonomies[m] = tree
+        if policy.columns[name].role == "other" and not policy.columns[name].hierarchy:
+            ceilings[m] = np.arange(len(tree))
+        elif isinstance(domain, Hierarchy) and domain.ceilings:
+            ceilings[m] = tree.ceilings(*domain.ceiling())
+    known, _ = Boxes.of_records(*weave.known())
+    earlier = tuple(Boxes.of_records(*boxes) for boxes in weave.earlier())
+    return Sequel(attributes, earlier, Boxes.of_records(lo, hi), known, taxonomies, ceilings)
+
+
+def _taxonomy(domain: object) -> Taxonomy:
+    if isinstance(domain, Hierarchy):
+        return Taxonomy.of_intervals(zip(domain.lo.tolist(), domain.hi.tolist(), strict=True))
+    assert isinstance(domain, Ranges)
+    return Taxonomy.halving(domain.size)
+
+
+def _published(task: Task, people: Population, weave: Weave, lo: np.ndarray, hi: np.ndarray) -> Release:
+    """The table with its rows in an order of their own (I1)."""
+    order = task.randomness.child("row order").permutation(len(people.keys))
+    columns = {}
+    for name in task.policy.published:
+        m = weave.names.index(name)
+        if name == weave.sensitive_name or (lo[:, m] + 1 == hi[:, m]).all():
+            columns[name] = people.values.column(name).combine_chunks().take(pa.array(order))
+        else:
+            labels = weave.domains[name].labels(lo[order, m], hi[order, m])
+            columns[name] = pa.array(labels, pa.string())
+    counterfeit = people.counterfeit[order]
+    behind = np.where(counterfeit, -1, order)
+    invented = int(counterfeit.sum())
+    notes: tuple[str, ...] = ("outsiders may know when somebody joined the table",) if weave.cohorts else ()
+    if invented:
+        notes += (f"{invented} row(s) are counterfeits that stand in for records that vanished",)
+    extra = {}
+    if invented:
+        mine = order[counterfeit]
+        extra["stand_ins"] = [people.keys[i] for i in mine], people.values.frame.take(pa.array(mine))
+    return Release(
+        "recoded table", {"data": Part(pa.table(columns))}, {"counterfeits": invented} if invented else {}, 0,
+        Trace({"data": behind}, extra=extra), notes,
+    )  # fmt: skip

@@ -1,0 +1,106 @@
+"""`anatomy`: quasi-identifiers stay exact, sensitive values go to a second table, and only a bucket links the two.
+
+Guarantee: whoever finds a person's row learns the values of its bucket, which satisfy the claims. Presence and everything
+else in the row is not hidden, so claims on the number of candidates (k-anonymity) are refused.
+
+Paper: Xiao and Tao (2006), as used in [versatile §6].
+
+Invariants
+    I1  Eligibility first: when one bucket of all records breaks a claim no bucketization can keep it (monotone models).
+    I2  Buckets look at hidden values and at chance only (see `buckets`), and their numbers are a random permutation.
+    I3  Rows of both tables are in an order that tells nothing: shuffled, or sorted by what is published.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.table import Table, TextColumn
+from sfumato.errors import Infeasible
+from sfumato.methods.base import Method, Task
+from sfumato.methods.subtables.buckets import largest_l, spread
+from sfumato.models.base import Model
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.release.release import Part, Release, Trace
+
+
+class Anatomy(Method):
+    """Exact quasi-identifiers in one table, sensitive values in another, linked by buckets only."""
+
+    name: ClassVar[str] = "anatomy"
+    form: ClassVar[str] = "anatomy"
+    paper: ClassVar[str] = "Xiao, Tao 2006; versatile §6"
+
+    def refusal(self, policy: Policy) -> str:
+        if not policy.claims:
+            return "the policy protects nothing: 'protect' has no claims"
+        if "bucket" in policy.published:
+            return "a column is already called 'bucket'"
+        for claim in policy.claims:
+            if not self.enforces(claim, policy):
+                return f"anatomy publishes quasi-identifiers exactly and hides only sensitive columns, so it cannot keep {claim}"
+        return ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        hidden = bool(claim.hide) and set(claim.hide) <= set(policy.sensitive)
+        visible = set(claim.given).isdisjoint(policy.sensitive)
+        return claim.model.monotone and not claim.model.bounds_candidates and hidden and visible
+
+    def run(self, task: Task) -> Release:
+        table: Table = task.data
+        hidden = {name: table.text(name) for name in task.policy.sensitive}
+        bucket = _deal(task, hidden)
+        rows = task.randomness.child("row order").permutation(table.rows)  # I3
+        visible = [name for name in task.policy.published if name not in hidden]
+        shown = {name: table.column(name).combine_chunks().take(pa.array(rows)) for name in visible}
+        parts = {"data": Part(pa.table({**shown, "bucket": bucket[rows] + 1}))}
+        for name, text in hidden.items():
+            part = "sensitive" if len(hidden) == 1 else f"sensitive-{name}"
+            parts[part] = Part(_counts(bucket, text))
+        return Release("anatomy", parts, {}, 0, Trace({"data": rows}))
+
+
+def _deal(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
+    """As many buckets as the claims allow: start from what the levels ask for, and halve until every claim holds."""
+    claims = task.policy.claims
+    everyone = np.zeros(len(next(iter(hidden.values())).codes), dtype=np.int64)
+    for claim in claims:
+        seen = _linkage(everyone, claim, hidden)
+        if not claim.model.satisfied(seen).all():  # I1
+            hint = claim.model.suggestion(seen)
+            raise Infeasible(f"{claim} fails even when all records share one bucket", where=claim.where, hint=hint)
+    rarest = min(hidden.values(), key=lambda text: largest_l(text.codes))
+    buckets = max(1, len(everyone) // max(_least_rows(claim.model) for claim in claims))
+    attempt = 0
+    while buckets > 1:
+        bucket = spread(rarest.codes, buckets, task.randomness.child(f"buckets {attempt}"))  # I2
+        if all(claim.model.satisfied(_linkage(bucket, claim, hidden)).all() for claim in claims):
+            return bucket
+        buckets, attempt = buckets * 3 // 4, attempt + 1
+    return everyone
+
+
+def _least_rows(model: Model) -> int:
+    """A bucket with fewer rows than this cannot satisfy the model."""
+    level = getattr(model, "l", getattr(model, "p", 2))
+    return max(1, math.ceil(level))
+
+
+def _linkage(bucket: IntArray, claim: Claim, hidden: dict[str, TextColumn]) -> Linkage:
+    return Linkage.of_groups(bucket, {name: (hidden[name].codes, hidden[name].labels) for name in claim.hide})
+
+
+def _counts(bucket: IntArray, text: TextColumn) -> pa.Table:
+    """Per bucket the values and how often they occur, sorted by both."""
+    counted = Spread.count(bucket, text.codes, int(bucket.max()) + 1, text.labels)
+    labels = np.array(text.labels, dtype=object)[counted.value]
+    order = np.lexsort((labels.astype(str), counted.kind()))
+    columns = {"bucket": counted.kind()[order] + 1, "value": pa.array(labels[order], pa.string()), "count": counted.weight[order]}
+    return pa.table(columns)

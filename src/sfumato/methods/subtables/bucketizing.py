@@ -1,0 +1,49 @@
+"""Buckets for one hidden column under any set of models: as many as the models allow.
+
+Guarantee
+    Every bucket satisfies every model, and so does every mixture of buckets (the models are monotone).
+
+Invariants
+    I1  The number of buckets starts where the largest level puts it and falls until all models hold; one bucket of everybody is
+        the last resort, and was checked before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.linkage import Linkage
+from sfumato.data.table import TextColumn
+from sfumato.methods.subtables.buckets import spread
+from sfumato.models.base import Model
+from sfumato.randomness import Randomness
+
+
+def least_rows(model: Model) -> int:
+    """A bucket with fewer rows than this cannot satisfy the model."""
+    return max(2, math.ceil(getattr(model, "l", getattr(model, "p", 2))))
+
+
+def buckets_for(models: Sequence[Model], name: str, text: TextColumn, randomness: Randomness) -> IntArray:
+    """A bucket for every row of the hidden column `name`."""
+    ranks = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable")
+    codes = ranks[text.codes]  # neighbours in the deal are neighbours in meaning, and nothing depends on the order of the data
+    buckets = max(1, len(codes) // max((least_rows(model) for model in models), default=2))
+    for attempt in range(200):
+        if buckets == 1:
+            break
+        dealt = spread(codes, buckets, randomness.child(attempt))
+        seen = Linkage.of_groups(dealt, {name: (text.codes, text.labels)})
+        if all(model.satisfied(seen).all() for model in models):
+            return dealt
+        buckets = buckets * 7 // 8  # I1
+    return np.zeros(len(codes), dtype=np.int64)
+
+
+def bucket_size(models: Sequence[Model]) -> float:
+    """The size of bucket that the levels point to, for choosing a schema before anything is dealt."""
+    return float(max((least_rows(model) for model in models), default=2))

@@ -1,0 +1,64 @@
+"""`multi-sensitive`: one table in which every hidden column is protected from whoever knows all other columns.
+
+Guarantee: stronger than the rules ask (every hidden column is hidden from everything else), which costs utility.
+Paper: [versatile App. B], a baseline. The algorithm stands in ``_joint_buckets.py``.
+Departures: rows that fit into no bucket keep their visible columns and have their hidden values withheld (bucket ``*``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.arrays import IntArray
+from sfumato.decomposition.guardian import SubTable
+from sfumato.decomposition.privacy_rules import PrivacyRule, listed
+from sfumato.errors import Infeasible
+from sfumato.methods.base import Task
+from sfumato.methods.subtables.base import Hidden, SubTableMethod
+from sfumato.methods.subtables.bucketizing import least_rows
+from sfumato.methods.subtables.coloring import guarded_table
+from sfumato.methods.subtables.joint_buckets import joint_buckets
+from sfumato.models.l_diversity import LDiversity
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+
+
+class MultiSensitive(SubTableMethod):
+    """One table that hides every right side from all other columns at once; a baseline by integer programming."""
+
+    name: ClassVar[str] = "multi-sensitive"
+    paper: ClassVar[str] = "versatile App. B"
+
+    grids: int = Field(default=0, ge=0, description="cut what fits into so many kinds of small buckets (0: as the paper does)")
+
+    def refusal_of_inner(self, policy: Policy) -> str:
+        return "" if self.inner == "anatomy" else "several hidden columns need buckets (inner: anatomy)"
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        diverse = isinstance(claim.model, LDiversity) and claim.model.kind in ("frequency", "entropy", "distinct")
+        return diverse and super().enforces(claim, policy)
+
+    def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
+        hidden = {each.hidden for each in rules}
+        if tied := hidden - guardable:
+            what = f"outside knowledge ties {listed(tied)} to other columns of the same table"
+            raise Infeasible(what, hint="use utility-aware, which separates them")
+        return [guarded_table(units, hidden, rules)]
+
+    def buckets(self, hidden: Sequence[str], data: Hidden, task: Task) -> IntArray:
+        if len(hidden) == 1:
+            return super().buckets(hidden, data, task)
+        levels = [float(max(math.ceil(least_rows(model)) for model in data.asked(name))) for name in hidden]
+        codes = [data.table.text(name).codes.astype(np.int64) for name in hidden]
+        dealt = joint_buckets(codes, levels, task.randomness.child("buckets"), self.grids)
+        if (dealt < 0).all():
+            raise Infeasible(
+                f"no group of records keeps {listed(hidden)} diverse for whoever knows the others",
+                hint="lower the levels, or use utility-aware, which hides them in different tables",
+            )
+        return dealt
