@@ -12,10 +12,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Policy": "sfumato.policy.policy",
-    "publish": "sfumato.publication",
-    "verify": "sfumato.publication",
-    "measure": "sfumato.publication",
-    "Publication": "sfumato.publication",
+    "publish": "sfumato.spine.publish",
+    "verify": "sfumato.spine.verify",
+    "measure": "sfumato.spine.measure",
+    "Publication": "sfumato.spine.publish",
     "recover": "sfumato.metrics.recovery",
     "Graph": "sfumato.data.graph",
     "estimate": "sfumato.estimation",
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from sfumato.estimation import estimate
     from sfumato.metrics.recovery import recover
     from sfumato.policy.policy import Policy
-    from sfumato.publication import Publication, measure, publish, verify
+    from sfumato.spine.measure import measure
+    from sfumato.spine.publish import Publication, publish
+    from sfumato.spine.verify import verify
 
 __all__ = [
     "AuditRefused",

@@ -28,7 +28,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,9 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import LedgerError
-from sfumato.history.past_releases import History, PastRelease, recalled
 from sfumato.policy.generalizations import keep_generalizations
-from sfumato.policy.policy import Policy
 from sfumato.release.folder import MANIFEST, POLICY, REPORT, digest, new_folder, read_folder
+from sfumato.release.past import History, Memory, PastRelease
 
 APPLICATION = 0x53464D4F  # "SFMO"
 FORMAT = 1
@@ -96,9 +95,9 @@ class Ledger:
     def history(self) -> History:
         """The earlier releases, for the method and the audit; the chain is checked first."""
         self.verify()
-        return History(tuple(self._chapter(entry) for entry in self.entries()))
+        return History(tuple(self._past(entry) for entry in self.entries()))
 
-    def _chapter(self, entry: Entry) -> PastRelease:
+    def _past(self, entry: Entry) -> PastRelease:
         files = self.files(entry.number)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -106,18 +105,18 @@ class Ledger:
                 if file != MEMORY:
                     (folder / file).parent.mkdir(parents=True, exist_ok=True)
                     (folder / file).write_bytes(content)
-            read = read_folder(folder)
-            policy = keep_generalizations(Policy.read(folder / POLICY))
+            exhibit = read_folder(folder)
+            exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy))
         with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
-            memory = recalled(reader.read_all())
-        return PastRelease(entry.number, entry.when, read.form, read.parts, policy, read.certificate, *memory, public=read.public)
+            memory = Memory.from_arrow(reader.read_all())
+        return PastRelease(exhibit, memory, entry.number, entry.when)
 
     def history_until(self, folder: Path) -> History:
         """The releases up to the one in `folder`, which must be one of them."""
         history = self.history()
         for place, entry in enumerate(self.entries(), start=1):
             if entry.body["policy"] == digest(folder / POLICY) and self._same(entry.number, folder):
-                return History(history.chapters[:place])
+                return History(history.releases[:place])
         hint = "give the ledger it was published with"
         raise LedgerError("the ledger does not know this release", where=str(self.path), hint=hint)
 

@@ -110,7 +110,7 @@ def test_everybody_has_k_candidates_whatever_the_order_and_walk(order: str, walk
     for person in range(count_):
         fitting = [j for j in range(count_) if people.set_of(person) in set(worlds.possible(j))]
         assert len(fitting) >= k
-    graph = release.trace.extra["assignments"]
+    graph = release.trace.assignments
     assert graph.shape == (k, count_)
     for row in range(count_):
         assert len(set(graph[:, row].tolist())) == k

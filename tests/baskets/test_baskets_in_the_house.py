@@ -19,10 +19,10 @@ from sfumato.attacks.basket_linkage import BasketLinkage
 from sfumato.attacks.few_items import FewItems
 from sfumato.attacks.re_execution import ReExecution
 from sfumato.audit.checks.assignments import Assignments
-from sfumato.audit.evidence import Evidence
 from sfumato.data.baskets import Baskets
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.io.baskets import BasketSource
+from sfumato.release.exhibit import Exhibit
 
 ROWS = [{"a", "b"}, {"b"}, {"a", "c"}, {"c"}]
 
@@ -164,8 +164,8 @@ def test_a_graph_that_is_not_regular_is_noticed() -> None:
     baskets = people(50)
     publication = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=1)
     release = publication.release
-    graph = release.trace.extra["assignments"]
-    bare = Evidence("baskets", release.parts, publication.policy, release.public, original=baskets, behind=release.trace.rows)
+    graph = release.trace.assignments
+    bare = Exhibit(release.form, release.parts, publication.policy, original=baskets)
     true_round = int((graph == release.trace.rows["data"]).all(axis=1).argmax())
     for spoil in ("shared edge", "not one to one", "true one missing", "not compatible"):
         wrong = graph.copy()
@@ -177,8 +177,8 @@ def test_a_graph_that_is_not_regular_is_noticed() -> None:
             wrong = np.delete(wrong, true_round, axis=0)
         else:
             wrong[(true_round + 1) % 4] = np.roll(wrong[(true_round + 1) % 4], 25)
-        assert Assignments().examine(replace(bare, private={"assignments": graph})).holds
-        assert not Assignments().examine(replace(bare, private={"assignments": wrong})).holds, spoil
+        assert Assignments().examine(replace(bare, trace=replace(release.trace, assignments=graph))).holds
+        assert not Assignments().examine(replace(bare, trace=replace(release.trace, assignments=wrong))).holds, spoil
 
 
 def test_the_compact_form_says_the_same(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_guarded_release() -> None:
     labels = np.array([f"l{i:02}" for i in rng.integers(0, 40, 300)], dtype=object)
     people = Baskets(random_sets(rng, 300, 10), tuple("abcdefghij"), {"label": labels})
     publication = sf.publish(policy(4), data=people, seed=3)
-    assert publication.release.public["degree"] == 8
+    assert publication.release.form.to_public()["degree"] == 8
     shown = publication.release.parts["data"].table.column("label").to_pylist()
     assert 0 < shown.count("") < 150
     assert any("no label is guessed" in note for note in publication.certificate.assumptions)

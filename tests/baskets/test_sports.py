@@ -94,7 +94,7 @@ def test_labels_travel_with_the_drawn_assignment(shared: Path) -> None:
     drawn = np.zeros(3)
     for seed in range(60):
         release = sf.publish(shared / "policies" / "sports.yaml", seed=seed).release
-        graph = release.trace.extra["assignments"]
+        graph = release.trace.assignments
         behind = release.trace.rows["data"]
         labels = release.parts["data"]["religion"].to_pylist()
         assert labels == original.labels["religion"][behind].tolist()

@@ -15,16 +15,17 @@ from random_baskets import random_sets
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.overlap import overlaps
 from sfumato.cli.verify import command, headline
 from sfumato.data.baskets import Baskets
 from sfumato.data.published_baskets import from_table, to_table
 from sfumato.data.table import Table
 from sfumato.data.worlds import PublishedBaskets
-from sfumato.publication import Audit
+from sfumato.forms.baskets import Basket
 from sfumato.release.certificate import Certificate, Finding, Records
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
+from sfumato.spine.verify import Audit
 
 NAMES = tuple("abcd")
 few = st.lists(st.sets(st.sampled_from(NAMES), max_size=3), min_size=2, max_size=5)
@@ -72,7 +73,7 @@ def test_overlap_never_loses_a_candidate() -> None:
 
 
 def judged(worlds: PublishedBaskets, *protect: dict[str, object]) -> Finding:
-    evidence = Evidence("baskets", {"data": Part(to_table(worlds))}, policy(*protect), {"separator": " "})
+    evidence = Exhibit(Basket(separator=" "), {"data": Part(to_table(worlds))}, policy(*protect))
     return judge_claims(evidence)[0]
 
 

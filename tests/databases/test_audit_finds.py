@@ -14,38 +14,29 @@ from small_shop import POLICY, make_shop, sfumato, write_policy
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.evidence import Evidence
-from sfumato.publication import load_release
-from sfumato.release.release import Part
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.release import Part, Trace
+from sfumato.spine.load import load_release
 
 Change = Callable[[list[Any]], list[Any]]
 
 
 @pytest.fixture(scope="module")
-def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Exhibit:
     folder = tmp_path_factory.mktemp("shop")
     text = POLICY.replace("columns:", "  consistent: [[customer.email, newsletter.email]]\ncolumns:")
     publication = sf.publish(write_policy(folder, make_shop(folder / "shop.db"), "''", text), seed=3)
-    release = publication.release
-    return Evidence(
-        release.form,
-        release.parts,
-        publication.policy,
-        release.public,
-        records=publication.certificate.records,
-        original=publication.original,
-        behind=release.trace.rows,
-    )
+    return publication.exhibit
 
 
-def changed(evidence: Evidence, table: str, column: str, change: Change) -> Evidence:
+def changed(evidence: Exhibit, table: str, column: str, change: Change) -> Exhibit:
     frame = evidence.parts[table].table
     values = pa.array(change(frame.column(column).to_pylist()), pa.string())
     place = frame.column_names.index(column)
     return replace(evidence, parts={**evidence.parts, table: Part(frame.set_column(place, column, values))})
 
 
-def found(evidence: Evidence) -> set[str]:
+def found(evidence: Exhibit) -> set[str]:
     return {finding.model for finding in certify(evidence) if not finding.holds}
 
 
@@ -53,13 +44,13 @@ def first(value: Any) -> Change:
     return lambda values: [value, *values[1:]]
 
 
-def original(evidence: Evidence, table: str, column: str) -> Change:
+def original(evidence: Exhibit, table: str, column: str) -> Change:
     assert evidence.behind is not None
     frame, rows = evidence.original.tables[table].frame, evidence.behind[table]
     return lambda _: frame.column(column).take(pa.array(rows)).to_pylist()
 
 
-def test_the_release_itself_holds(evidence: Evidence) -> None:
+def test_the_release_itself_holds(evidence: Exhibit) -> None:
     assert found(evidence) == set()
 
 
@@ -79,16 +70,16 @@ def test_the_release_itself_holds(evidence: Evidence) -> None:
         ("newsletter", "email", lambda values: values[::-1], "linked columns"),
     ],
 )
-def test_a_changed_cell_is_found(evidence: Evidence, table: str, column: str, change: Change, check: str) -> None:
+def test_a_changed_cell_is_found(evidence: Exhibit, table: str, column: str, change: Change, check: str) -> None:
     assert check in found(changed(evidence, table, column, change))
 
 
 @pytest.mark.parametrize(("table", "column"), [("customer", "name"), ("orders", "ordered"), ("customer", "id")])
-def test_original_values_are_found(evidence: Evidence, table: str, column: str) -> None:
+def test_original_values_are_found(evidence: Exhibit, table: str, column: str) -> None:
     assert "unchanged values" in found(changed(evidence, table, column, original(evidence, table, column)))
 
 
-def test_a_few_original_values_among_many_are_found(evidence: Evidence) -> None:
+def test_a_few_original_values_among_many_are_found(evidence: Exhibit) -> None:
     def some(values: list[Any]) -> list[Any]:
         old = original(evidence, "orders", "ordered")(values)
         return [o if place % 20 == 0 else new for place, (o, new) in enumerate(zip(old, values, strict=True))]
@@ -96,25 +87,25 @@ def test_a_few_original_values_among_many_are_found(evidence: Evidence) -> None:
     assert "unchanged values" in found(changed(evidence, "orders", "ordered", some))
 
 
-def test_a_lost_row_and_a_lost_table_are_found(evidence: Evidence) -> None:
+def test_a_lost_row_and_a_lost_table_are_found(evidence: Exhibit) -> None:
     assert evidence.behind is not None
     shorter = Part(evidence.parts["orders"].table.slice(1))
     behind = {**evidence.behind, "orders": np.asarray(evidence.behind["orders"])[1:]}
-    assert "tables and row counts" in found(replace(evidence, parts={**evidence.parts, "orders": shorter}, behind=behind))
+    assert "tables and row counts" in found(replace(evidence, parts={**evidence.parts, "orders": shorter}, trace=Trace(behind)))
     without = {name: part for name, part in evidence.parts.items() if name != "newsletter"}
-    assert "tables and row counts" in found(replace(evidence, parts=without, original=None, behind=None))
+    assert "tables and row counts" in found(replace(evidence.as_published(), parts=without))
 
 
-def test_a_row_published_twice_is_found(evidence: Evidence) -> None:
+def test_a_row_published_twice_is_found(evidence: Exhibit) -> None:
     assert evidence.behind is not None
     rows = np.asarray(evidence.behind["orders"]).copy()
     rows[0] = rows[1]
-    assert "kept cells" in found(replace(evidence, behind={**evidence.behind, "orders": rows}))
+    assert "kept cells" in found(replace(evidence, trace=Trace({**evidence.behind, "orders": rows})))
 
 
-def test_a_schema_without_its_constraints_is_found(evidence: Evidence) -> None:
-    tree = [{key: value for key, value in table.items() if key != "foreign_keys"} for table in evidence.public["schema"]]
-    assert "tables and row counts" in found(replace(evidence, public={**evidence.public, "schema": tree}))
+def test_a_schema_without_its_constraints_is_found(evidence: Exhibit) -> None:
+    tree = [{key: value for key, value in table.items() if key != "foreign_keys"} for table in evidence.form.declared]
+    assert "tables and row counts" in found(replace(evidence, form=evidence.form.with_public(schema=tree)))
 
 
 def test_an_edited_target_is_found(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_an_existing_policy_is_told_what_it_overlooks(folder):
 def test_the_written_policy_publishes_as_it_is(tmp_path):
     if "database" not in catalogue("io", Source):
         pytest.skip("needs the kind 'database'")
-    from sfumato.publication import publish
+    from sfumato.spine.publish import publish
 
     written = tmp_path / "policy.yaml"
     written.write_text(policy_text(discover(url_of("chinook", tmp_path))), encoding="utf-8")

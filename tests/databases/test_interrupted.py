@@ -16,7 +16,7 @@ from small_shop import make_shop, sfumato, write_policy
 
 import sfumato as sf
 from sfumato.errors import DataError
-from sfumato.publication import is_unfinished, load_release
+from sfumato.spine.load import is_unfinished, load_release
 
 TABLES = {"customer": 60, "orders": 239, "newsletter": 9}
 
@@ -29,7 +29,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 KILLED = """
 import os, signal, sys
 import sfumato as sf
-from sfumato.publication import load_release
+from sfumato.spine.load import load_release
 
 policy, out, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
 steps = iter(range(1, 1000))

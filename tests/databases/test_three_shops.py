@@ -15,7 +15,7 @@ from postgres_server import Server, postgres  # noqa: F401
 from shops import POLICIES, QUERIES, SHOPS, asked, column, copy, session, unpack
 
 import sfumato as sf
-from sfumato.publication import load_release
+from sfumato.spine.load import load_release
 
 DECLARED = "FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace"
 CASES = [(shop, kind) for shop in SHOPS for kind in ("sqlite", "postgresql")]

@@ -9,7 +9,7 @@ from shops import asked, session
 from small_shop import write_policy
 
 import sfumato as sf
-from sfumato.publication import load_release
+from sfumato.spine.load import load_release
 
 TABLES = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');

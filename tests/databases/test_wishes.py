@@ -14,8 +14,8 @@ from small_shop import POLICY, make_shop, sfumato, write_policy
 import sfumato as sf
 from sfumato.errors import Infeasible
 from sfumato.policy.sql_checks import rule_text
-from sfumato.preview import preview
-from sfumato.publication import load_release
+from sfumato.spine.load import load_release
+from sfumato.spine.preview import preview
 
 SECRET = "a secret of more than sixteen signs"
 

@@ -14,13 +14,15 @@ from degree_cases import anonymous, random_graph
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.evidence import Evidence
 from sfumato.data.graph import Graph
-from sfumato.errors import AuditRefused, Infeasible, PolicyError
+from sfumato.errors import AuditRefused, Infeasible, PolicyError, ReleaseError
 from sfumato.methods.graphs.degrees import additions, sequence
-from sfumato.plan import plan
 from sfumato.policy.policy import Policy
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 from sfumato.release.release import Part
+from sfumato.spine.foresight import foresee
+from sfumato.spine.plan import plan
 
 CLUB = nx.powerlaw_cluster_graph(300, 4, 0.4, seed=2)
 GRAPH = Graph.from_networkx(CLUB)
@@ -38,9 +40,7 @@ def publication():
 
 def evidence(publication, **changes):
     release = publication.release
-    whole = Evidence(
-        release.form, release.parts, publication.policy, release.public, original=GRAPH, private=dict(release.trace.extra)
-    )
+    whole = Exhibit(release.form, release.parts, publication.policy, original=GRAPH, trace=release.trace)
     return replace(whole, **changes)
 
 
@@ -61,7 +61,7 @@ def test_the_planner_chooses_it_and_says_why():
 
 def test_the_certificate_says_what_was_added_and_what_is_needed(publication):
     assert publication.certificate.holds
-    utility, public = publication.certificate.utility, publication.release.public
+    utility, public = publication.certificate.utility, publication.release.form.to_public()
     assert utility["added_edges"] == public["added_edges"] == len(publication.release.parts["edges"]) - GRAPH.size
     gap = (public["added_edges"] - public["fewest_added_edges"]) / public["added_edges"]
     assert utility["optimality_gap"] == pytest.approx(gap, abs=1e-6)
@@ -74,7 +74,7 @@ def test_the_certificate_says_what_was_added_and_what_is_needed(publication):
 def test_small_graphs_get_the_proven_optimum():
     made = sf.publish(policy(4), data=nx.barabasi_albert_graph(18, 2, seed=5), seed=1)
     assert made.certificate.utility["optimality_gap"] == 0
-    assert made.certificate.utility["added_edges"] == made.release.public["fewest_added_edges"] > 0
+    assert made.certificate.utility["added_edges"] == made.release.form.to_public()["fewest_added_edges"] > 0
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -82,7 +82,7 @@ def test_every_release_is_an_anonymous_supergraph_under_new_names(seed):
     graph = random_graph(45, 0.05 + 0.1 * seed, seed)
     made = sf.publish(policy(3 + seed, exact_up_to=0), data=graph, seed=seed)
     published = Graph.from_table(made.release.parts["edges"].table, graph.nodes)
-    names = made.release.trace.extra["names"]
+    names = made.release.trace.names
     assert anonymous(published.degrees.tolist(), 3 + seed)
     assert published.has_edges(*(names[ends] for ends in graph.edges())).all()
     assert (names != np.arange(45)).any()
@@ -118,7 +118,9 @@ def test_reports_say_what_no_graph_of_this_kind_can_do(publication, tmp_path):
     out = publication.write(tmp_path / "out")
     public, private = (out / "report.html").read_text(), (tmp_path / "out.private.html").read_text()
     for page in (public, private):
-        assert f"No graph of this kind can add fewer than {publication.release.public['fewest_added_edges']:,} edges" in page
+        assert (
+            f"No graph of this kind can add fewer than {publication.release.form.fewest_added_edges:,} edges" in page
+        )
         assert "there is nothing to undo" in page
         assert "recovered" not in page
     assert "original and published" in private
@@ -127,19 +129,20 @@ def test_reports_say_what_no_graph_of_this_kind_can_do(publication, tmp_path):
 
 def test_a_lost_edge_is_noticed_by_whoever_has_the_names(publication):
     source, target = columns(publication)
-    names = publication.release.trace.extra["names"]
+    names = publication.release.trace.names
     ends = GRAPH.relabelled(names).edges()
     lost = np.flatnonzero((source == ends[0][0]) & (target == ends[1][0]))
     fewer = {"edges": Part({"source": np.delete(source, lost), "target": np.delete(target, lost)})}
-    less = publication.release.public | {"added_edges": publication.release.public["added_edges"] - 1}
+    form = publication.release.form
+    less = form.model_copy(update={"added_edges": form.added_edges - 1})
     assert kept(evidence(publication)).holds
-    assert "1 original edges are not published" in kept(evidence(publication, parts=fewer, public=less)).reason
+    assert "1 original edges are not published" in kept(evidence(publication, parts=fewer, form=less)).reason
 
 
 def test_an_edge_moved_elsewhere_is_noticed_only_with_the_names(publication):
     """Same number of edges and the same degrees: two original edges exchange their ends."""
     source, target = columns(publication)
-    published, names = Graph.from_pairs(source, target, 300), publication.release.trace.extra["names"]
+    published, names = Graph.from_pairs(source, target, 300), publication.release.trace.names
     low, high = GRAPH.relabelled(names).edges()
     for one in range(1, len(low)):
         a, b, c, d = low[0], high[0], low[one], high[one]
@@ -156,17 +159,19 @@ def test_an_edge_moved_elsewhere_is_noticed_only_with_the_names(publication):
     ("name", "step"), [("added_edges", 1), ("added_edges", -1), ("fewest_added_edges", 1), ("fewest_added_edges", -999)]
 )
 def test_false_figures_in_the_manifest_are_noticed(publication, name, step):
-    lied = publication.release.public | {name: publication.release.public[name] + step}
-    assert not kept(evidence(publication, public=lied)).holds
+    form = publication.release.form
+    lied = form.model_copy(update={name: getattr(form, name) + step})
+    assert not kept(evidence(publication, form=lied)).holds
 
 
 @pytest.mark.parametrize("public", [{"nodes": 300, "added_edges": 5}, {"nodes": 300, "added_edges": "x", "fewest_added_edges": 1}])
-def test_a_manifest_without_figures_is_a_violation_not_a_crash(publication, public):
-    assert not kept(evidence(publication, public=public)).holds
+def test_a_manifest_without_figures_is_refused(public):
+    with pytest.raises(ReleaseError):
+        Form.read("graph", public)
 
 
 def test_a_claimed_flip_beside_kept_edges_is_a_contradiction(publication):
-    assert not kept(evidence(publication, public=publication.release.public | {"delete": 0.1, "add": 0.1})).holds
+    assert not kept(evidence(publication, form=publication.release.form.with_public(delete=0.1, add=0.1))).holds
 
 
 def test_unsorted_edges_are_refused(publication):
@@ -211,7 +216,7 @@ def test_check_says_how_many_edges_are_needed(tmp_path):
     (tmp_path / "p.yaml").write_text(
         "version: 1\ndata: {kind: graph, source: club.txt}\nprotect:\n  - k-degree-anonymity: {k: 5}\n"
     )
-    said = "\n".join(plan(Policy.read(tmp_path / "p.yaml")).sentences())
+    said = "\n".join(foresee(Policy.read(tmp_path / "p.yaml")).sentences())
     assert "no graph of this kind adds fewer than" in said
     assert "300 people" in said
 

@@ -11,14 +11,17 @@ import pytest
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.evidence import Evidence
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
-from sfumato.errors import Infeasible, PolicyError
+from sfumato.errors import Infeasible, PolicyError, ReleaseError
+from sfumato.forms.graph import Edges
 from sfumato.methods.graphs.prediction import predicted
-from sfumato.plan import plan
 from sfumato.policy.policy import Policy
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 from sfumato.release.release import Part
+from sfumato.spine.foresight import foresee
+from sfumato.spine.plan import plan
 
 CLUB = nx.powerlaw_cluster_graph(600, 5, 0.4, seed=2)
 GRAPH = Graph.from_networkx(CLUB)
@@ -43,7 +46,7 @@ def publication():
 
 def evidence(publication, **changes):
     release = publication.release
-    return replace(Evidence(release.form, release.parts, publication.policy, release.public), **changes)
+    return replace(Exhibit(release.form, release.parts, publication.policy), **changes)
 
 
 def test_the_certificate_states_what_was_withstood_and_what_it_took(publication):
@@ -52,7 +55,7 @@ def test_the_certificate_states_what_was_withstood_and_what_it_took(publication)
     assert finding.required == {"planted": 12, "success_at_most": 0.2, "against": "any"}
     assert max(finding.achieved["by_paths"], finding.achieved["by_ties"]) == finding.achieved["success_at_most"] <= 0.2
     assert finding.grade.startswith("bound")
-    public = publication.release.public
+    public = publication.release.form.to_public()
     assert public["mu"] == public["delete"] > 1 - 0.2 ** (1 / 11)
     assert public["edge_epsilon"] == pytest.approx(EdgeChannel.symmetric(public["mu"]).epsilon, abs=1e-3)
     said = " ".join(publication.certificate.assumptions)
@@ -85,7 +88,7 @@ def test_the_folder_verifies_and_holds_nothing_of_the_original(publication, tmp_
 
 def test_mu_depends_on_the_number_of_people_alone():
     sparse, dense = (sf.publish(policy({}, ATTACK), data=g, seed=1) for g in (nx.path_graph(200), nx.gnp_random_graph(200, 0.4)))
-    assert sparse.release.public == dense.release.public
+    assert sparse.release.form.to_public() == dense.release.form.to_public()
 
 
 def test_an_unflipped_graph_under_a_declared_flip_is_refused(publication):
@@ -97,20 +100,28 @@ def test_an_unflipped_graph_under_a_declared_flip_is_refused(publication):
 
 def test_a_smaller_flip_than_declared_is_refused_by_the_data_holder(publication):
     less = sf.publish(policy({"mu": 0.05}), data=CLUB, seed=3)
-    lied = evidence(publication, parts=less.release.parts, original=GRAPH, private=less.release.trace.extra)
+    lied = evidence(publication, parts=less.release.parts, original=GRAPH, trace=less.release.trace)
     assert not {finding.model: finding for finding in certify(lied)}["perturbation"].holds
 
 
 def test_a_flip_that_is_too_small_for_the_claim_is_refused(publication):
-    declared = {**publication.release.public, "mu": 0.01, "delete": 0.01, "add": 0.01}
-    finding = certify(evidence(publication, public=declared))[0]
+    declared = publication.release.form.with_public(mu=0.01, delete=0.01, add=0.01)
+    finding = certify(evidence(publication, form=declared))[0]
     assert not finding.holds
     assert "at least" in finding.reason
 
 
-@pytest.mark.parametrize("public", [{}, {"nodes": 600}, {"nodes": "x", "delete": 0.1, "add": 0.1}])
-def test_a_manifest_without_the_flip_is_a_violation_not_a_crash(publication, public):
-    assert not all(finding.holds for finding in certify(evidence(publication, public=public)))
+def test_a_manifest_without_the_flip_is_a_violation_not_a_crash(publication):
+    silent = evidence(publication, form=Form.read("graph", {"nodes": 600}))
+    assert not all(finding.holds for finding in certify(silent))
+
+
+@pytest.mark.parametrize(
+    "public", [{}, {"nodes": "x", "delete": 0.1, "add": 0.1}, {"nodes": 600, "delete": 0.1}, {"nodes": 6, "k": 1}]
+)
+def test_a_manifest_that_no_form_declares_is_refused(public):
+    with pytest.raises(ReleaseError):
+        Form.read("graph", public)
 
 
 def test_edges_that_were_tampered_with_are_noticed(publication):
@@ -124,7 +135,7 @@ def test_k_degree_anonymity_is_read_from_degrees():
     ring = Policy.parse({"version": 1, "data": {"kind": "graph"}, "protect": [{"k-degree-anonymity": {"k": 10}}]})
     for graph, holds, level in ((nx.cycle_graph(12), True, 12), (nx.star_graph(11), False, 1)):
         parts = {"edges": Part(Graph.from_networkx(graph).to_columns())}
-        finding = certify(Evidence("graph", parts, ring, {"nodes": 12}))[0]
+        finding = certify(Exhibit(Edges(nodes=12), parts, ring))[0]
         assert (finding.holds, finding.achieved) == (holds, {"k": level})
 
 
@@ -148,8 +159,8 @@ def test_keeping_edges_keeps_edges_and_says_what_it_cannot_do():
     paths = [{"structural-attack": {"planted": 12, "success_at_most": 0.2, "against": "paths"}}]
     made = sf.publish(policy({"keep_edges": True}, paths), data=CLUB, seed=2)
     assert len(made.release.parts["edges"]) == pytest.approx(GRAPH.size, rel=0.1)
-    assert made.release.public["edge_epsilon"] > 4
-    assert "mu" not in made.release.public
+    assert made.release.form.to_public()["edge_epsilon"] > 4
+    assert "mu" not in made.release.form.to_public()
     recovered = made.certificate.utility["recovered"]["edges"]
     assert abs(recovered["estimate"] - GRAPH.size) < 4 * recovered["standard_error"]
 
@@ -174,7 +185,7 @@ def test_check_predicts_and_warns(tmp_path):
         "version: 1\ndata: {kind: graph, source: club.tsv}\nprotect:\n"
         "  - structural-attack: {planted: 12, success_at_most: 0.2}\nmethod: {edge-perturbation: {}}\n"
     )
-    said = "\n".join(plan(Policy.read(tmp_path / "p.yaml")).sentences())
+    said = "\n".join(foresee(Policy.read(tmp_path / "p.yaml")).sentences())
     for word in ("output: about", "warning: the output explodes", "transitivity ±", "edge-level epsilon", "loops"):
         assert word in said
 

@@ -10,8 +10,8 @@ from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import flipped
 from sfumato.io.graph import read_graph
 from sfumato.metrics.degree_law import DegreeLaw
-from sfumato.plan import plan
 from sfumato.randomness import Randomness
+from sfumato.spine.foresight import foresee
 
 GRAPHS = ["wiki_vote", "email_enron", "ca_grqc", "ca_hepth", "ca_hepph", "ca_condmat", "ca_astroph_lcc", "brightkite"]
 FIGURES = ("edges", "wedges", "triangles", "open_triads", "transitivity")
@@ -39,11 +39,11 @@ def test_the_degree_distribution_of_co_authors(shared):
 
 def test_the_wiki_vote_policy_works_as_it_stands(shared):
     policy = sf.Policy.read(shared / "policies" / "wiki-vote.yaml")
-    said = "\n".join(plan(policy).sentences())
+    said = "\n".join(foresee(policy).sentences())
     assert "7,115 people, 100,762 edges" in said
     assert "explodes" in said
     publication = sf.publish(policy)
     assert publication.certificate.holds
-    assert publication.release.public["mu"] >= 0.1459
+    assert publication.release.form.to_public()["mu"] >= 0.1459
     recovered = publication.certificate.utility["recovered"]["edges"]
     assert abs(recovered["estimate"] - 100_762) < 5 * recovered["standard_error"]

@@ -174,9 +174,9 @@ def test_no_release_folder_is_a_clear_error(desk: Path) -> None:
 
 def test_killed_halfway_leaves_no_folder(desk: Path) -> None:
     code = (
-        "import os, signal, sfumato.publication as p\n"
-        "p.write_manifest = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "p.publish('policy.yaml').write('out')\n"
+        "import os, signal, sfumato as sf, sfumato.spine.write as w\n"
+        "w.damage_of = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sf.publish('policy.yaml').write('out')\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=desk, check=False).returncode == -9
     assert not (desk / "out").exists()

@@ -12,8 +12,8 @@ from sfumato.audit.base import Reading
 from sfumato.demos.hospital import discharges
 from sfumato.methods.base import Method
 from sfumato.models.base import Model
-from sfumato.plan import plan
 from sfumato.registry import catalogue
+from sfumato.spine.plan import plan
 
 LEVELS: dict[str, list[dict[str, Any]]] = {
     "k-anonymity": [{"k": 4}],

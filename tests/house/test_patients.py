@@ -9,7 +9,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.evidence import Evidence
+from sfumato.forms.recoded import Recoded
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
 
 AGE = {
@@ -71,7 +72,7 @@ MM3 = masked(
 
 def findings(table: pa.Table) -> dict[str, bool]:
     policy = sf.Policy.parse(TREE)
-    evidence = Evidence("recoded table", {"data": Part(table)}, policy, original=policy.data.read(original()))
+    evidence = Exhibit(Recoded(), {"data": Part(table)}, policy, original=policy.data.read(original()))
     return {finding.model: finding.holds for finding in certify(evidence)}
 
 

@@ -163,14 +163,15 @@ def test_verify_catches_changes(tmp_path, what):
 
 def test_a_repeated_key_is_caught(tmp_path):
     from sfumato.audit.checks.rules import RulesKept
-    from sfumato.audit.evidence import Evidence
+    from sfumato.forms.replaced import Replaced
+    from sfumato.release.exhibit import Exhibit
     from sfumato.release.release import Part
 
     publication = sf.publish(policy(), data=people(60), seed=3)
     table = publication.release.parts["data"].table
     phones = table["phone"].to_pylist()
     forged = table.set_column(0, "phone", [[phones[1], *phones[1:]]])
-    found = RulesKept().examine(Evidence("replaced table", {"data": Part(forged)}, policy()))
+    found = RulesKept().examine(Exhibit(Replaced(), {"data": Part(forged)}, policy()))
     assert not found.holds
     assert '"unique(phone)" is broken 1 time(s)' in found.reason
 
@@ -318,7 +319,7 @@ def test_learned_weights_keep_frequencies_and_say_so():
     assert set(new) <= {80, 85, 90, 95}
     assert 0.5 < (new == 90).mean() < 0.8
     assert any("learned" in note for note in publication.certificate.assumptions)
-    assert publication.release.public["parts"][0]["reads_original"]
+    assert publication.release.form.to_public()["parts"][0]["reads_original"]
     assert publication.certificate.findings[0].grade.startswith("estimate")
     with pytest.raises(PolicyError, match="weights cannot be learned"):
         sf.publish(sf.Policy.parse({**tree, "keep": ["unique(mark)"]}), data={"mark": ["80", "81"]})

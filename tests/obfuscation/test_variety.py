@@ -92,7 +92,7 @@ def test_the_certificate_says_how_blocks_varied():
     }
     data = {"g": ["x"] * 6, "a": [str(v) for v in (1, 2, 3, 4, 5, 6)]}
     publication = sf.publish(sf.Policy.parse(policy), data=pa.table(data), seed=1)
-    (part,) = publication.release.public["parts"]
+    (part,) = publication.release.form.to_public()["parts"]
     assert part["variety"] == {"cells": 1}
     assert any("hash cells" in note for note in publication.release.notes)
     assert np.array(publication.release.parts["data"]["a"].to_pylist(), dtype=int).sum() == 21

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.demos.hospital import discharges
-from sfumato.plan import plan
+from sfumato.spine.foresight import foresee
 
 NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
 COLUMNS = {
@@ -57,25 +58,25 @@ def test_measure_gives_the_gap_again(folder: Path) -> None:
 @pytest.mark.parametrize("change", [{"lower_bound": 0.9}, {"lower_bound": 0.0}])
 def test_a_false_bound_is_refuted(folder: Path, tmp_path: Path, change: dict[str, Any]) -> None:
     """A bound above the measured loss, and a proven optimum whose bound lies far below it."""
-    from sfumato.audit.checks.optimality import Optimality
-    from sfumato.audit.evidence import Evidence
-    from sfumato.publication import open_release
+    from sfumato.audit.checks.optimality import OptimalityHonest
+    from sfumato.release.folder import open_release
 
-    read, own = open_release(folder)
-    public = {**read.public, "optimality": {**read.public["optimality"], **change}}
-    evidence = Evidence(read.form, read.parts, own, public, original=own.data.read(table()))
-    assert not Optimality().examine(evidence).holds
-    honest = Evidence(read.form, read.parts, own, read.public, original=own.data.read(table()))
-    assert Optimality().examine(honest).holds
+    honest = open_release(folder, original=table())
+    said = honest.form.optimality.model_copy(update=change)
+    forged = replace(honest, form=honest.form.model_copy(update={"optimality": said}))
+    assert not OptimalityHonest().examine(forged).holds
+    assert OptimalityHonest().examine(honest).holds
 
 
 def test_check_says_what_the_bound_will_be_about() -> None:
-    sentences = list(plan(policy(utility={"suppress_at_most": "2%"})).sentences())
+    sentences = list(foresee(policy(utility={"suppress_at_most": "2%"})).sentences())
     assert any(sentence.startswith("space:") and "2.000%" in sentence for sentence in sentences)
 
 
 def test_the_planner_leaves_it_to_whoever_asks() -> None:
     asked = sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]})
+    from sfumato.spine.plan import plan
+
     assert plan(asked, records=1_000).method.name == "refined"
 
 

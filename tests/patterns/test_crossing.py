@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.evidence import Evidence
 from sfumato.errors import DataError
 from sfumato.methods.replacing.kernels.localities import NARROW, WIDE
 from sfumato.methods.replacing.patterns.crossing import crossing
@@ -21,6 +20,7 @@ from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import parse
 from sfumato.randomness import Randomness
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
 from sfumato.release.trace_file import trace_path
 
@@ -117,19 +117,18 @@ def publication():
 def judged(publication, *, values=None, triples=None):
     """What the audit says about the release, with other values (by original record) or other sampled triples."""
     release = publication.release
-    parts, private, behind = release.parts, dict(release.trace.extra), release.trace.rows
+    parts, trace, behind = release.parts, release.trace, release.trace.rows
     if values is not None:
         table = parts["data"].to_polars().with_columns(pl.Series("v", [str(v) for v in values[behind["data"]]]))
         parts = {"data": Part(table.to_arrow())}
     if triples is not None:
-        private["localities"] = {"v": triples}
-    evidence = Evidence(release.form, parts, publication.policy, release.public, original=publication.original,
-                        behind=behind, private=private)  # fmt: skip
-    return next(found for found in certify(evidence) if found.model == "localities")
+        trace = replace(trace, localities={"v": triples})
+    exhibit = Exhibit(release.form, parts, publication.policy, original=publication.original, trace=trace)
+    return next(found for found in certify(exhibit) if found.model == "localities")
 
 
 def apart(publication):
-    triples = publication.release.trace.extra["localities"]["v"]
+    triples = publication.release.trace.localities["v"]
     partition = triples[:, :3] // 8
     return triples, np.flatnonzero([len(set(row)) == 3 for row in partition.tolist()])
 

@@ -13,11 +13,11 @@ import pytest
 import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.audit.checks.neighbours import judged, majority, nearest
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.space import KeptSpace
 from sfumato.data.table import Table
 from sfumato.errors import DataError, PolicyError
 from sfumato.policy.policy import Policy
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
 from sfumato.release.trace_file import read_trace, trace_path
 
@@ -37,8 +37,7 @@ def frame(count=80, seed=1, high=60):
 
 def evidence_of(publication):
     release = publication.release
-    return Evidence(release.form, release.parts, publication.policy, release.public, original=publication.original,
-                    behind=release.trace.rows, private=release.trace.extra)  # fmt: skip
+    return Exhibit(release.form, release.parts, publication.policy, original=publication.original, trace=release.trace)
 
 
 def finding(evidence, name):
@@ -157,14 +156,14 @@ def test_the_same_seed_gives_the_same_release_and_another_another():
     ],
 )
 def test_policies_the_walk_cannot_serve_are_refused_before_data_moves(keep, columns, word):
-    from sfumato.plan import plan
+    from sfumato.spine.plan import plan
 
     with pytest.raises(PolicyError, match=word):
         plan(policy_of(keep, **columns))
 
 
 def test_claims_are_refused_because_nothing_is_guaranteed():
-    from sfumato.plan import plan
+    from sfumato.spine.plan import plan
 
     policy = policy_of([])
     tree = dict(policy.document.tree) | {"protect": [{"given": ["s"], "hide": "v", "by": {"l-diversity": {"l": 2}}}]}

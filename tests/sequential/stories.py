@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
-from sfumato.publication import publish
+from sfumato.spine.publish import publish
 
 TREES = {"a": {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}, "b": {"*": ["b0", "b1", "b2"]}}
 LEAVES = {"a": ["a0", "a1", "a2", "a3"], "b": ["b0", "b1", "b2"], "s": ["s0", "s1", "s2", "s3"]}
@@ -64,36 +64,36 @@ class Judge:
     """Reads the ledger's releases literally and enumerates every way to pair up their rows."""
 
     def __init__(self, path):
-        self.chapters = Ledger(path / "book.ledger").history().chapters
-        self.keys = self.chapters[-1].keys
+        self.releases = Ledger(path / "book.ledger").history().releases
+        self.keys = self.releases[-1].memory.keys
         self.originals = {}
-        for chapter in self.chapters:
-            for i, key in enumerate(chapter.keys):
-                for name in chapter.values.names:
-                    text = chapter.values.text(name)
+        for past in self.releases:
+            for i, key in enumerate(past.memory.keys):
+                for name in past.memory.values.names:
+                    text = past.memory.values.text(name)
                     self.originals.setdefault(key, {})[name] = text.labels[text.codes[i]]
-        self.tells = [set(chapter.published) for chapter in self.chapters]
+        self.tells = [set(past.published) for past in self.releases]
 
     def rows(self, r):
         """Row r of each record: per column the leaves it may be, or nothing at all for somebody absent (the stand-in)."""
-        chapter = self.chapters[r]
-        table = chapter.parts["data"].table.to_pylist()
+        past = self.releases[r]
+        table = past.exhibit.parts["data"].table.to_pylist()
         found = []
         for key in self.keys:
-            if key in chapter.place:
-                row = table[chapter.rows[chapter.place[key]]]
+            if key in past.memory.place:
+                row = table[past.memory.rows[past.memory.place[key]]]
                 cells = {name: leaves_of(name, row[name]) if name in row else whole(name) for name in LEAVES}
                 found.append((cells, True))
             else:
                 cells = {name: whole(name) for name in LEAVES}
-                if "s" in chapter.published:
+                if "s" in past.published:
                     cells["s"] = {self.originals[key].get("s", "unknown")}
                 found.append((cells, False))
         return found
 
     def full_join(self, cohorts=True):
         """All admissible cliques of records: (rows per release, possible sensitive values, presence pattern)."""
-        releases = [self.rows(r) for r in range(len(self.chapters))]
+        releases = [self.rows(r) for r in range(len(self.releases))]
         count = len(self.keys)
         cliques = [c for c in product(range(count), repeat=len(releases)) if self._consistent(releases, c, cohorts)]
         by_first = [[c for c in cliques if c[0] == n] for n in range(count)]
@@ -132,7 +132,7 @@ class Judge:
         return worst
 
     def _multiset(self, releases, join, key, cohorts):
-        mine, present = self.originals[key], [key in chapter.place for chapter in self.chapters]
+        mine, present = self.originals[key], [key in past.memory.place for past in self.releases]
         found = {}
         for clique in join:
             rows = [releases[r][n] for r, n in enumerate(clique)]

@@ -30,7 +30,7 @@ def test_random_stories_keep_their_promise(tmp_path, model, growth, cohorts):
         level = judge.level("diversity" if model == "k-diversity" else "linkability", cohorts == "known")
         if level is not None:
             judged += 1
-            grown += len(judge.chapters) > 1
+            grown += len(judge.releases) > 1
             assert level >= 2
     assert judged >= 4
     assert grown >= 1
@@ -61,7 +61,7 @@ def test_stand_ins_carry_a_sensitive_value_only_where_the_column_was_published(t
     from sfumato.history.aligned import Population, Weave
 
     history = Ledger(tmp_path / "book.ledger").history()
-    weave = Weave(history.chapters[:1], Population.of_chapter(history.chapters[1]), history.chapters[1].policy, "s", True)
+    weave = Weave(history.releases[:1], Population.of_past(history.releases[1]), history.releases[1].exhibit.policy, "s", True)
     ((lo, hi),) = weave.earlier()
     assert ((hi - lo)[:, weave.names.index("s")] == weave.sizes[-1]).all()
     assert Judge(tmp_path).level() >= 2
@@ -80,7 +80,7 @@ def test_vanished_and_changed_records_are_refused_and_counterfeits_keep_the_bala
     with pytest.raises(Infeasible, match="other values"):
         release(tmp_path, ["b", "s"], changed)
     publication = release(tmp_path, ["b", "s"], left, counterfeits="allow")
-    assert publication.release.public == {"counterfeits": 1}
+    assert publication.release.form.to_public() == {"counterfeits": 1}
     assert len(publication.release.parts["data"]) == 6
     assert publication.certificate.records.published == 5
     assert any("counterfeit" in note for note in publication.certificate.assumptions)
@@ -88,7 +88,7 @@ def test_vanished_and_changed_records_are_refused_and_counterfeits_keep_the_bala
     assert Judge(tmp_path).level() >= 2
     assert Ledger(tmp_path / "book.ledger").entries()[-1].body["counterfeits"] == 1
     third = release(tmp_path, ["a", "b"], left, counterfeits="allow")  # the counterfeit stays
-    assert third.release.public == {"counterfeits": 1}
+    assert third.release.form.to_public() == {"counterfeits": 1}
     assert Judge(tmp_path).level() >= 2
 
 

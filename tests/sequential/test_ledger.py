@@ -14,7 +14,8 @@ import pytest
 
 from sfumato.errors import LedgerError, PolicyError
 from sfumato.ledger import Ledger
-from sfumato.publication import publish, verify
+from sfumato.spine.publish import publish
+from sfumato.spine.verify import verify
 
 from .stories import people, policy, random_generator, release
 
@@ -142,7 +143,7 @@ KILLER = """
     import os, signal, sys
     sys.path.insert(0, {root!r})
     from tests.sequential.stories import people, policy, random_generator
-    from sfumato.publication import publish
+    from sfumato.spine.publish import publish
     from pathlib import Path
     folder = Path({folder!r})
     table = people(random_generator(2), 6)

@@ -19,9 +19,10 @@ from versatile_worlds import largest_posterior
 import sfumato as sf
 from sfumato.attacks.intersection import IntersectionAttack
 from sfumato.audit.certify import certify, judge_claims
-from sfumato.audit.evidence import Evidence
 from sfumato.cli import main
+from sfumato.forms.subtables import SubTables
 from sfumato.policy.policy import Choice
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
 
 POLICIES = Path(__file__).parents[3] / "shared" / "policies"
@@ -86,7 +87,7 @@ def test_multi_sensitive_hides_every_right_side_from_everything(tmp_path):
 
 
 def evidence(publication, policy=None, parts=None):
-    return Evidence("sub-tables", parts or publication.release.parts, policy or publication.policy)
+    return Exhibit(SubTables(), parts or publication.release.parts, policy or publication.policy)
 
 
 def test_generalization_may_take_the_place_of_buckets(tmp_path):
@@ -220,14 +221,14 @@ def test_the_audit_derives_guardians_and_names_the_failing_condition():
     data = table()
     asked = policy("a -> c : 2-diversity")
     exact = parts_of(data)
-    (finding,) = judge_claims(Evidence("sub-tables", exact, asked))
+    (finding,) = judge_claims(Exhibit(SubTables(), exact, asked))
     assert finding.holds  # a and c are independent enough here: the table satisfies the rule as it is
     linked = dict(data, c=[f"c{value[1:]}" for value in data["a"]])
-    (finding,) = judge_claims(Evidence("sub-tables", parts_of(linked), asked))
+    (finding,) = judge_claims(Exhibit(SubTables(), parts_of(linked), asked))
     assert not finding.holds
     assert "condition (ii)" in finding.reason
     chain = parts_of(*({name: linked[name] for name in pair} for pair in ("ab", "bc", "ac")))
-    (finding,) = judge_claims(Evidence("sub-tables", chain, asked))
+    (finding,) = judge_claims(Exhibit(SubTables(), chain, asked))
     assert not finding.holds
     assert "condition (iii)" in finding.reason
 

@@ -9,45 +9,29 @@ Cost: pairs of a record and a published record that share an item.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from sfumato.attacks.base import Attack
+from sfumato.attacks.base import ReleaseAttack
 from sfumato.audit.compatible import Compatibility
 from sfumato.audit.readings.baskets import label_codes
 from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table
-from sfumato.data.table import Table
 from sfumato.data.worlds import PublishedBaskets
-from sfumato.errors import PolicyError
-from sfumato.policy.policy import Policy
-from sfumato.release.folder import POLICY, Folder, read_folder
+from sfumato.forms.baskets import Basket, published_baskets
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
-class BasketLinkage(Attack):
+class BasketLinkage(ReleaseAttack):
     """Look every person up by their whole item set; report candidates and how often the best guess of a label is right."""
 
     name: ClassVar[str] = "basket-linkage"
     paper: ClassVar[str] = "multitype Def. 1"
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
-    target: str = Field(description="the release folder")
-    original: str = Field(description="the original records, which play the outsider's knowledge and score the guesses")
-
-    def run(self) -> dict[str, Any]:
-        _, policy, published = open_baskets(self.target)
-        return play(policy.data.read(self.original), published)
-
-
-def open_baskets(target: str) -> tuple[Folder, Policy, PublishedBaskets]:
-    """A release folder of the form baskets, its policy and its records."""
-    folder = read_folder(Path(target))
-    if folder.form != "baskets":
-        raise PolicyError(f"this adversary reads baskets, not a {folder.form}", where=target)
-    separator = str(folder.public.get("separator", " "))
-    return folder, Policy.read(Path(target) / POLICY), from_table(Table(folder.parts["data"].table), separator)
+    def play(self, exhibit: Exhibit) -> dict[str, Any]:
+        return play(exhibit.original, exhibit.once(published_baskets))
 
 
 def play(original: Baskets, published: PublishedBaskets) -> dict[str, Any]:

@@ -14,20 +14,24 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.attacks.base import Attack
-from sfumato.attacks.basket_linkage import open_baskets
+from sfumato.attacks.base import ReleaseAttack
 from sfumato.audit.compatible import on_one_universe
 from sfumato.audit.itemsets import fewest_fits
+from sfumato.data.arrays import IntArray
 from sfumato.data.sets import Sets
 from sfumato.errors import PolicyError
+from sfumato.forms.baskets import Basket, published_baskets
 from sfumato.io.baskets import BasketSource
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
-class FewItems(Attack):
+class FewItems(ReleaseAttack):
     """Know up to m items of a person; report the fewest baskets that fit and how many people a given k leaves unprotected."""
 
     name: ClassVar[str] = "few-items"
     paper: ClassVar[str] = "multitype §2"
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
     target: str = Field(description="a release folder, or a file of baskets that somebody published")
     original: str = Field(default="", description="the original records; needed for a release folder")
@@ -40,13 +44,16 @@ class FewItems(Attack):
         if Path(self.target).is_dir():
             if not self.original:
                 raise PolicyError("a release folder is judged against the original", where=self.target, hint="add --original")
-            _, policy, published = open_baskets(self.target)
-            people, worlds = on_one_universe(policy.data.read(self.original), published)
-            least = fewest_fits(people, worlds.base, worlds.doubt, worlds.threshold, self.m)
-        else:
-            sets = BasketSource(source=self.target, items=self.items, separator=self.separator).read().sets
-            nothing = Sets.of([()] * len(sets), sets.width)
-            least = fewest_fits(sets, sets, nothing, np.zeros(len(sets), dtype=np.int64), self.m)
+            return super().run()
+        sets = BasketSource(source=self.target, items=self.items, separator=self.separator).read().sets
+        nothing = Sets.of([()] * len(sets), sets.width)
+        return self._figures(fewest_fits(sets, sets, nothing, np.zeros(len(sets), dtype=np.int64), self.m))
+
+    def play(self, exhibit: Exhibit) -> dict[str, Any]:
+        people, worlds = on_one_universe(exhibit.original, exhibit.once(published_baskets))
+        return self._figures(fewest_fits(people, worlds.base, worlds.doubt, worlds.threshold, self.m))
+
+    def _figures(self, least: IntArray) -> dict[str, Any]:
         return {
             "people": len(least),
             "m": self.m,

@@ -72,5 +72,5 @@ class IntersectionAttack(Attack):
 
 def _parts(folder: Path) -> Mapping[str, Table]:
     if (folder / MANIFEST).exists():
-        return {name: Table(part.table) for name, part in read_folder(folder).parts.items()}
+        return read_folder(folder).tables
     return {path.stem: Table(read_file(path)) for path in sorted(folder.glob("table-*.csv"))}

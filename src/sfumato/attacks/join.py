@@ -39,10 +39,10 @@ class JoinAttack(Attack):
         if not Path(self.ledger).exists():
             raise LedgerError("no such ledger", where=self.ledger)
         history = Ledger(self.ledger).history()
-        last = history.chapters[-1]
-        claim = next((claim for claim in last.policy.claims if claim.model.joint), None)
+        last = history.releases[-1]
+        claim = next((claim for claim in last.exhibit.policy.claims if claim.model.joint), None)
         level = self.k or (claim.model.k if claim is not None else 2)  # type: ignore[attr-defined]
-        columns = claim.hide if claim is not None else last.policy.sensitive
+        columns = claim.hide if claim is not None else last.exhibit.policy.sensitive
         return {
             column: self._column(
                 timeline(history, column, only=self.release or len(history), level=float(level), budget=60.0), float(level)

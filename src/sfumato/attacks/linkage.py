@@ -9,43 +9,33 @@ Cost: distinct original tuples × distinct published tuples, in pieces of bounde
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from sfumato.attacks.base import Attack
+from sfumato.attacks.base import ReleaseAttack
 from sfumato.audit.cover import allowed
 from sfumato.data.arrays import BoolArray, FloatArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.table import Table
-from sfumato.errors import PolicyError
+from sfumato.forms.recoded import Recoded
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
-from sfumato.release.folder import POLICY, read_folder
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 _CHUNK = 4_000_000
 
 
-class LinkageAttack(Attack):
+class LinkageAttack(ReleaseAttack):
     """Look every person up by their exact quasi-identifiers; report the best chance of finding the row or the value."""
 
     name: ClassVar[str] = "linkage"
     paper: ClassVar[str] = "boundaries §2"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
-    target: str = Field(description="the release folder")
-    original: str = Field(description="the original data, which plays the outsider's knowledge")
-
-    def run(self) -> dict[str, Any]:
-        folder = read_folder(self._folder())
-        policy = Policy.read(self._folder() / POLICY)
-        if folder.form != "recoded table":
-            raise PolicyError(f"this adversary reads recoded tables, not {folder.form}", where=self.target)
-        return play(Table(folder.parts["data"].table), policy.data.read(self.original), policy)
-
-    def _folder(self) -> Path:
-        return Path(self.target)
+    def play(self, exhibit: Exhibit) -> dict[str, Any]:
+        return play(exhibit.data, exhibit.original, exhibit.policy)
 
 
 def play(published: Table, original: Table, policy: Policy) -> dict[str, Any]:

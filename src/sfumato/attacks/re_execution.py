@@ -15,42 +15,41 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from sfumato.attacks.base import Attack
-from sfumato.attacks.basket_linkage import open_baskets
+from sfumato.attacks.base import ReleaseAttack
 from sfumato.audit.compatible import on_one_universe
 from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import PolicyError
+from sfumato.forms.baskets import Basket, published_baskets
 from sfumato.methods.baskets.needs import Needs
 from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
 from sfumato.methods.baskets.orders import ORDERS
 from sfumato.methods.baskets.rings import members
 from sfumato.methods.baskets.shifts import spaced
 from sfumato.methods.baskets.voting import vote
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
-class ReExecution(Attack):
+class ReExecution(ReleaseAttack):
     """Run the ordering again on everybody's items, find each person's candidates, and guess the labels."""
 
     name: ClassVar[str] = "re-execution"
     paper: ClassVar[str] = "multitype 3.4"
 
-    target: str = Field(description="the release folder")
-    original: str = Field(description="the original records: items play the outsider's knowledge, labels score the guesses")
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
-    def run(self) -> dict[str, Any]:
-        folder, policy, published = open_baskets(self.target)
-        choice = policy.method
+    def play(self, exhibit: Exhibit) -> dict[str, Any]:
+        choice = exhibit.policy.method
         if choice is None or choice.name != Nonreciprocal.name:
             raise PolicyError("this adversary re-runs the method nonreciprocal", where=self.target)
         method = Nonreciprocal(**choice.parameters)
         if method.labels == "shift":
             raise PolicyError("rings arranged by label fall to any re-execution", where=self.target, hint="see docs/limits.md")
-        balance = method.allowance(Needs.of(claim.model for claim in policy.claims))
-        return play(policy.data.read(self.original), published, method.order, int(folder.public["degree"]), balance)
+        balance = method.allowance(Needs.of(claim.model for claim in exhibit.policy.claims))
+        return play(exhibit.original, exhibit.once(published_baskets), method.order, exhibit.of(Basket).degree, balance)
 
 
 def play(original: Baskets, published: PublishedBaskets, order_name: str, degree: int, balance: float = 0.0) -> dict[str, Any]:

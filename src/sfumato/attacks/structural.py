@@ -1,4 +1,4 @@
-"""Find planted accounts by likelihood alone: no path has to survive, every tie and every degree is evidence.
+"""Find planted accounts by likelihood alone: no path has to survive, every tie and every degree is exhibit.
 
 The strongest adversary played here, and the one that judges what the planner derives. Guesses grow from pairs of joined
 nodes, account by account in the order that ties each new one to as many placed ones as possible; the likeliest guesses
@@ -38,7 +38,7 @@ _TINY = 1e-12
 
 
 class Structural(PlantedAttack):
-    """Plant accounts, then look for them by likelihood alone: every tie and degree is evidence, nothing has to survive."""
+    """Plant accounts, then look for them by likelihood alone: every tie and degree is exhibit, nothing has to survive."""
 
     name: ClassVar[str] = "structural"
     paper: ClassVar[str] = "multitype §4.5"

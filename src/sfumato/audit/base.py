@@ -8,26 +8,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from sfumato.audit.evidence import Evidence
 from sfumato.data.linkage import Linkage
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+from sfumato.release.onlooker import Onlooker
 
 
 class Reading(ABC):
     """What an outsider makes of a form of release."""
 
     name: ClassVar[str]
+    form: ClassVar[type[Form]]
     """The form it reads."""
     grade: ClassVar[str] = "exact"
 
     @abstractmethod
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         """Everybody's candidates for an outsider who knows the claim's given columns."""
 
-    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
+    def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
         """The claim's finding: the model applied to what was read."""
-        linkage = self.read(evidence, claim)
+        linkage = self.read(exhibit, claim)
         verdict = claim.model.satisfied(linkage)
         below = int(linkage.people[~verdict].sum())
         reason = f"{below} people in {int((~verdict).sum())} group(s) fall below" if below else linkage.note
@@ -42,24 +45,10 @@ class Reading(ABC):
             reason=reason,
         )
 
-    def suppressed(self, evidence: Evidence, inputs: int) -> int:
-        """Records that went in and did not come out."""
-        return inputs - self.published(evidence)
 
-    def published(self, evidence: Evidence) -> int:
-        """How many records the release speaks about."""
-        return evidence.data.rows
-
-
-class Check(ABC):
+class Check(Onlooker):
     """Something that must be true of a release besides its claims."""
 
-    name: ClassVar[str]
-
     @abstractmethod
-    def applies(self, evidence: Evidence) -> bool:
-        """Whether this can be judged from the evidence at hand."""
-
-    @abstractmethod
-    def examine(self, evidence: Evidence) -> Finding:
+    def examine(self, exhibit: Exhibit) -> Finding:
         """The verdict."""

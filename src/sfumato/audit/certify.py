@@ -6,44 +6,48 @@ Guarantee: nothing here is taken from the method's word. The audit imports neith
 from __future__ import annotations
 
 from sfumato.audit.base import Check, Reading
-from sfumato.audit.evidence import Evidence
-from sfumato.errors import SfumatoError
+from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.policy.claims import Claim
-from sfumato.registry import catalogue, find
+from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
-def certify(evidence: Evidence) -> tuple[Finding, ...]:
+def certify(exhibit: Exhibit) -> tuple[Finding, ...]:
     """All findings: first the claims in the order of the policy, then the checks that apply."""
-    return (*judge_claims(evidence), *examine_all(evidence))
+    return (*judge_claims(exhibit), *examine_all(exhibit))
 
 
-def reading_of(form: str) -> Reading:
-    """The reading for a form of release."""
-    return find("audit.readings", Reading, form)()
+def reading_of(form: Form) -> Reading:
+    """The reading for a form of release; a form that nobody reads cannot be judged."""
+    for reading in catalogue("audit.readings", Reading).values():
+        if isinstance(form, reading.form):
+            return reading()
+    raise ReleaseError(f"nobody can read a {form}", hint="a form needs a reading in audit/readings")
 
 
-def judge_claims(evidence: Evidence) -> list[Finding]:
+def judge_claims(exhibit: Exhibit) -> list[Finding]:
     """One finding per claim; a part that cannot be read is a violation, not a crash."""
-    reading = reading_of(evidence.form)
-    return [_judged(reading, evidence, claim) for claim in evidence.policy.claims]
+    reading = reading_of(exhibit.form)
+    return [_judged(reading, exhibit, claim) for claim in exhibit.policy.claims]
 
 
-def _judged(reading: Reading, evidence: Evidence, claim: Claim) -> Finding:
+def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:
     try:
-        return reading.judge(evidence, claim)
+        return reading.judge(exhibit, claim)
     except (SfumatoError, KeyError) as error:
         what = error.what if isinstance(error, SfumatoError) else f"part {error} is missing"
         return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=what)
 
 
-def examine_all(evidence: Evidence) -> list[Finding]:
+def examine_all(exhibit: Exhibit) -> list[Finding]:
     """One finding per check that applies."""
     findings = []
     for check in (cls() for cls in catalogue("audit.checks", Check).values()):
-        if check.applies(evidence):
+        if check.applies(exhibit):
             try:
-                findings.append(check.examine(evidence))
+                findings.append(check.examine(exhibit))
             except (SfumatoError, KeyError) as error:
                 what = error.what if isinstance(error, SfumatoError) else f"{error} is missing"
                 findings.append(Finding(check.name, False, reason=what))

@@ -3,7 +3,7 @@
 A published row covers an original record when each quasi-identifier cell stands for a set that contains the original value
 (and, for boundaries, does not reach beyond what that value allows) and every other column is the same. A release is truthful when
 all rows can be matched to different records at once. On classes with counts that is a flow; with the private trace it is one
-comparison per row.
+exhibit per row.
 
 Cost: pairs of classes that agree on the exactly published columns; beyond `PAIRS` only necessary conditions are checked.
 """

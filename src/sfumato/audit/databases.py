@@ -6,42 +6,40 @@ Shares no line with the methods. With the original at hand the schema is the ori
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.rules import Judge
 from sfumato.data.arrays import BoolArray, IntArray
-from sfumato.data.database import Database, Schema
-from sfumato.data.schema_json import schema_from
+from sfumato.data.database import Schema
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
+from sfumato.forms.database import DatabaseForm, bound_policy, schema_of, tables_of
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.rules import IntegrityRule
 from sfumato.policy.rules.tree import Aggregate, ColumnValue, References, Unique
+from sfumato.release.exhibit import Exhibit
 
 
-class Seen:
-    """The tables of a release, and the policy bound to their schema."""
+class DatabaseExhibit:
+    """The tables of a release, and the policy bound to their schema; ask for it with ``exhibit.once(DatabaseExhibit)``."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-        self.names = {part: str(entry["table"]) for part, entry in evidence.public.get("tables", {}).items()}
-        self.tables = {self.names.get(part, part): table for part, table in evidence.tables.items()}
+    def __init__(self, exhibit: Exhibit) -> None:
+        self.exhibit, self.form = exhibit, exhibit.of(DatabaseForm)
+        self.names = {part: entry.table for part, entry in self.form.tables.items()}
+        self.tables = exhibit.once(tables_of)
 
-    @cached_property
+    @property
     def schema(self) -> Schema:
-        if isinstance(self.evidence.original, Database):
-            return self.evidence.original.schema
-        return schema_from(self.evidence.public.get("schema"))
+        return self.exhibit.once(schema_of)
 
-    @cached_property
+    @property
     def bound(self) -> BoundPolicy:
-        return BoundPolicy(self.evidence.policy, self.schema)
+        return self.exhibit.once(bound_policy)
 
     def column(self, column: ColumnValue) -> pa.ChunkedArray:
         if column.table not in self.tables:
@@ -53,14 +51,14 @@ class Seen:
     @property
     def aligned(self) -> bool:
         """Whether the original row behind every published row is known."""
-        return isinstance(self.evidence.original, Database) and self.evidence.behind is not None
+        return self.exhibit.private and self.exhibit.behind is not None
 
     def original(self, column: ColumnValue) -> pa.ChunkedArray:
         """The original values behind the published rows, in their order."""
-        assert self.evidence.behind is not None
+        assert self.exhibit.behind is not None
         part = next(part for part, table in self.names.items() if table == column.table)
-        table: Table = self.evidence.original.tables[column.table]
-        return table.column(column.name).take(pa.array(self.evidence.behind[part]))
+        table: Table = self.exhibit.original.tables[column.table]
+        return table.column(column.name).take(pa.array(self.exhibit.behind[part]))
 
     def judge(self, rule: IntegrityRule) -> int:
         """How often a rule is broken; keys and references leave nulls out, as a database does."""

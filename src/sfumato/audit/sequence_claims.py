@@ -11,25 +11,25 @@ Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sfumato.audit.boxes import meeting
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.full_match_join import decide, everything
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import linkage_of, short_of
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.data.table import Table
 from sfumato.errors import DataError, SfumatoError
 from sfumato.history.aligned import sequence_of
-from sfumato.history.past_releases import History, PastRelease
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.past import History, PastRelease
 
 BUDGET = 60.0
 """CPU seconds for one exact decision."""
@@ -44,18 +44,18 @@ class Judged:
     undecided: int = 0
 
 
-def judge_together(evidence: Evidence, claim: Claim) -> Finding:
+def judge_together(exhibit: Exhibit, claim: Claim) -> Finding:
     """The finding for a claim about all releases."""
-    if evidence.history is not None:
-        return _of_history(evidence.history, claim, evidence)
-    findings = [_alone(evidence, claim, column) for column in claim.hide if column in evidence.data.names]
+    if exhibit.history is not None:
+        return _of_history(exhibit.history, claim, exhibit)
+    findings = [_alone(exhibit, claim, column) for column in claim.hide if column in exhibit.data.names]
     return _worst(claim, findings, "on this release alone") if findings else _nothing(claim)
 
 
-def _of_history(history: History, claim: Claim, evidence: Evidence) -> Finding:
-    for chapter in history.chapters:
-        _accounted(chapter)
-    cohorts, apart = growth_of(evidence)
+def _of_history(history: History, claim: Claim, exhibit: Exhibit) -> Finding:
+    for past in history.releases:
+        _accounted(past)
+    cohorts, apart = growth_of(exhibit)
     parts = cohorts_of(history) if apart else [history]
     findings = []
     for column in claim.hide:
@@ -67,9 +67,9 @@ def _of_history(history: History, claim: Claim, evidence: Evidence) -> Finding:
     return _worst(claim, findings, what) if findings else _nothing(claim)
 
 
-def growth_of(evidence: Evidence) -> tuple[bool, bool]:
+def growth_of(exhibit: Exhibit) -> tuple[bool, bool]:
     """(outsiders know when people joined, cohorts are judged apart) as the policy's method says."""
-    method = evidence.policy.method
+    method = exhibit.policy.method
     parameters = method.parameters if method is not None else {}
     return parameters.get("cohorts", "known") == "known", parameters.get("growth", "unifying") == "separative"
 
@@ -120,10 +120,10 @@ def _nothing(claim: Claim) -> Finding:
     return Finding(claim.model.name, True, claim.model.required(), {}, claim.given, claim.hide, reason=reason)
 
 
-def _accounted(chapter: PastRelease) -> None:
+def _accounted(past: PastRelease) -> None:
     """Every row of the release must have exactly one remembered record behind it."""
-    if not np.array_equal(np.sort(chapter.rows), np.arange(chapter.data.rows)):
-        raise DataError(f"the memory of release {chapter.number} does not account for its rows")
+    if not np.array_equal(np.sort(past.memory.rows), np.arange(past.exhibit.data.rows)):
+        raise DataError(f"the memory of release {past.number} does not account for its rows")
 
 
 def _labels(history: History, column: str) -> tuple[str, ...]:
@@ -133,31 +133,27 @@ def _labels(history: History, column: str) -> tuple[str, ...]:
 
 def cohorts_of(history: History) -> list[History]:
     """One history per cohort: the records that joined with a release, from that release on."""
-    last, seen, found = history.chapters[-1], set[str](), []
-    for r, chapter in enumerate(history.chapters):
-        mine = {key for key in chapter.keys if key not in seen}
+    last, seen, found = history.releases[-1], set[str](), []
+    for r, past in enumerate(history.releases):
+        mine = {key for key in past.memory.keys if key not in seen}
         seen |= mine
-        if mine & set(last.keys):
-            found.append(History(tuple(_only(later, mine) for later in history.chapters[r:])))
+        if mine & set(last.memory.keys):
+            found.append(History(tuple(_only(later, mine) for later in history.releases[r:])))
     return found
 
 
-def _only(chapter: PastRelease, keys: set[str]) -> PastRelease:
-    import pyarrow as pa
-
-    rows = np.array([i for i, key in enumerate(chapter.keys) if key in keys], dtype=np.int64)
-    values = Table(chapter.values.frame.take(pa.array(rows)))
-    kept = tuple(chapter.keys[i] for i in rows)
-    return replace(chapter, keys=kept, rows=chapter.rows[rows], values=values, counterfeit=chapter.counterfeit[rows])
+def _only(past: PastRelease, keys: set[str]) -> PastRelease:
+    kept = np.array([i for i, key in enumerate(past.memory.keys) if key in keys], dtype=np.int64)
+    return replace(past, memory=past.memory.taking(kept))
 
 
 # -- one release by itself ----------------------------------------------------------------------------------------------------
 
 
-def _alone(evidence: Evidence, claim: Claim, column: str) -> Judged:
+def _alone(exhibit: Exhibit, claim: Claim, column: str) -> Judged:
     """This release without a history; with the original the tuples that occur are known, without it they are guessed at."""
-    sequence, labels = _single(evidence, column)
-    if evidence.original is not None:
+    sequence, labels = _single(exhibit, column)
+    if exhibit.original is not None:
         return Judged(linkage_of(sequence, match_join(sequence), labels), "exact")
     boxes, m = sequence.releases[0], sequence.sensitive
     quasi = sequence.quasi
@@ -167,27 +163,27 @@ def _alone(evidence: Evidence, claim: Claim, column: str) -> Judged:
     return Judged(Linkage(people.count, spread.total(), {column: spread}), "bound (from above)")
 
 
-def _single(evidence: Evidence, column: str) -> tuple[ReleaseSequence, tuple[str, ...]]:
-    policy, table = evidence.policy, evidence.data
+def _single(exhibit: Exhibit, column: str) -> tuple[ReleaseSequence, tuple[str, ...]]:
+    policy, table = exhibit.policy, exhibit.data
     names = [name for name in policy.quasi_identifiers if name in table.names]
     values = table.text(column)
     domains, lo, hi, known = [], [values.codes.astype(np.int64)], [values.codes.astype(np.int64) + 1], []
     for name in names:
         text = table.text(name)
-        source = text if evidence.original is None else evidence.original.text(name)
-        leaves = list(source.labels) if evidence.original is not None else _leaves(policy, name, source.labels)
+        source = text if exhibit.original is None else exhibit.original.text(name)
+        leaves = list(source.labels) if exhibit.original is not None else _leaves(policy, name, source.labels)
         domain = generalization_of(policy, name, leaves)
         spans = np.array([domain.interval(label) or (0, domain.size) for label in text.labels], dtype=np.int64).reshape(-1, 2)
         domains.append(domain)
         lo.append(spans[text.codes, 0])
         hi.append(spans[text.codes, 1])
-        if evidence.original is not None:
+        if exhibit.original is not None:
             known.append(np.array([domain.code_of[label] for label in source.labels], dtype=np.int64)[source.codes])
     attributes = [Attribute(column, len(values.labels) + 1, "sensitive")]
     attributes += [Attribute(name, domain.size, "quasi-identifier") for name, domain in zip(names, domains, strict=True)]
     boxes = np.stack(lo, axis=1), np.stack(hi, axis=1)
-    if evidence.original is not None:
-        tuples = np.stack([np.zeros(len(known[0]) if known else evidence.original.rows, dtype=np.int64), *known], axis=1)
+    if exhibit.original is not None:
+        tuples = np.stack([np.zeros(len(known[0]) if known else exhibit.original.rows, dtype=np.int64), *known], axis=1)
         return ReleaseSequence.of_records(attributes, [boxes], (tuples, tuples + 1)), values.labels
     return ReleaseSequence.of_records(attributes, [boxes], boxes), values.labels
 
@@ -225,7 +221,7 @@ def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0
     """
     found = []
     for r in [only] if only else range(1, len(history) + 1):
-        part = History(history.chapters[:r])
+        part = History(history.releases[:r])
         sequence = sequence_of(part, column)
         if sequence is None:
             continue
@@ -242,16 +238,27 @@ def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0
     return found
 
 
-def foresight(history: History, claim: Claim, policy: Policy) -> list[str]:
+def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[str]:
+    """What the releases in a ledger mean for the next one, in sentences."""
+    if not history:
+        yield f"ledger: {ledger} is empty; this will be the first release"
+        return
+    yield f"ledger: {len(history)} earlier release(s) in {ledger}"
+    for claim in policy.claims:
+        if claim.model.joint:
+            yield from _bound_claim(history, claim, policy)
+
+
+def _bound_claim(history: History, claim: Claim, policy: Policy) -> list[str]:
     """How much the earlier releases bind the next one, before it is made: levels so far, and the best that is left."""
     sentences = []
     for column in claim.hide:
-        tellers = [str(chapter.number) for chapter in history.chapters if column in chapter.published]
+        tellers = [str(past.number) for past in history.releases if column in past.published]
         if not tellers:
             sentences.append(f"'{column}' was never published, so earlier releases bind only through the columns they share")
         for number, now in _levels_after(history, claim, column)[-1:]:
             sentences.append(f"after release {number} the level of '{column}' is {now}; no further release can raise it")
-        shared = sorted({name for chapter in history.chapters for name in chapter.published} & set(policy.published))
+        shared = sorted({name for past in history.releases for name in past.published} & set(policy.published))
         new = [name for name in policy.published if name not in shared]
         sentences.append(f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}")
         if tellers and column in policy.published:

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.rules import Judge
 from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.forms.replaced import WalkTrace
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.replacements import Ordered
 from sfumato.policy.rules import Inequality, conjuncts, linear_comparison
 from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Compare, Localities
+from sfumato.release.exhibit import Exhibit
 
 Rows = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]
 """Row number, variable and weight of every term; low and high of every row."""
@@ -31,34 +32,34 @@ Rows = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]
 _NEAR = 1e-6
 
 
-def localities_of(evidence: Evidence) -> Iterator[tuple[Localities, str]]:
+def localities_of(exhibit: Exhibit) -> Iterator[tuple[Localities, str]]:
     """Every `localities(…)` of the policy with each of its columns."""
-    for rule in integrity_rules(evidence.policy):
+    for rule in integrity_rules(exhibit.policy):
         if isinstance(rule.body, Localities):
             yield from ((rule.body, column.name) for column in rule.body.columns)
 
 
-def levels(evidence: Evidence, name: str, domain: Ordered) -> tuple[IntArray, IntArray]:
+def levels(exhibit: Exhibit, name: str, domain: Ordered) -> tuple[IntArray, IntArray]:
     """A replaced column before and after, by original record; a value outside the domain's writing counts as its lowest."""
-    assert evidence.behind is not None
+    assert exhibit.behind is not None
     found = []
-    for table in (evidence.original, evidence.data):
+    for table in (exhibit.original, exhibit.data):
         text = table.text(name)
         own = [domain.level(label) for label in text.labels]
         found.append(np.array([domain.low if level is None else level for level in own], dtype=np.int64)[text.codes])
     after = np.empty_like(found[1])
-    after[evidence.behind["data"]] = found[1]
+    after[exhibit.behind["data"]] = found[1]
     return found[0], after
 
 
 class KeptSpace:
     """The variables, rows and parts around one release."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-        self.records = int(evidence.original.rows)
-        self.domains = {name: d for name, d in replacements_of(evidence.policy).items() if isinstance(d, Ordered)}
-        pairs = {name: levels(evidence, name, domain) for name, domain in self.domains.items()}
+    def __init__(self, exhibit: Exhibit) -> None:
+        self.exhibit = exhibit
+        self.records = int(exhibit.original.rows)
+        self.domains = {name: d for name, d in replacements_of(exhibit.policy).items() if isinstance(d, Ordered)}
+        pairs = {name: levels(exhibit, name, domain) for name, domain in self.domains.items()}
         self.before = {name: pair[0] for name, pair in pairs.items()}
         self.after = {name: pair[1] for name, pair in pairs.items()}
         self.of = self._variables()
@@ -67,7 +68,7 @@ class KeptSpace:
         self._join(list(self._rows()))
 
     def _variables(self) -> dict[str, IntArray]:
-        sizes = {name: rule.partition or max(1, self.records) for rule, name in localities_of(self.evidence)}
+        sizes = {name: rule.partition or max(1, self.records) for rule, name in localities_of(self.exhibit)}
         found, taken = {}, 0
         for name in self.domains:
             own = np.arange(self.records)
@@ -81,19 +82,19 @@ class KeptSpace:
         box = np.empty((self.size.size, 2))
         for name, domain in self.domains.items():
             box[self.of[name]] = (domain.low, domain.high)
-        for rule, name in localities_of(self.evidence):
+        for rule, name in localities_of(self.exhibit):
             size = rule.partition or max(1, self.records)
-            for start in range(0, self.records if self.evidence.private.get("range") == "partition" else 0, size):
+            for start in range(0, self.records if self.exhibit.traced(WalkTrace).range == "partition" else 0, size):
                 inside = slice(start, start + size)
                 box[self.of[name][inside]] = (self.before[name][inside].min(), self.before[name][inside].max())
         return box
 
     def _rows(self) -> Iterator[Rows]:
-        for name, triples in self.evidence.private.get("localities", {}).items():
+        for name, triples in self.exhibit.traced(WalkTrace).localities.items():
             yield from _locality_rows(self.of[name], self.before[name], triples)
-        original = {name: self.evidence.original.text(name) for name in self.evidence.original.names}
+        original = {name: self.exhibit.original.text(name) for name in self.exhibit.original.names}
         judge = Judge({None: original}, {None: original})
-        for part in (part for rule in integrity_rules(self.evidence.policy) for part in conjuncts(rule.body)):
+        for part in (part for rule in integrity_rules(self.exhibit.policy) for part in conjuncts(rule.body)):
             wanted = linear_comparison(part)
             if isinstance(part, Compare) and wanted is not None:
                 yield self._rule_rows(part, wanted, judge)

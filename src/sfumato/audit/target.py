@@ -15,22 +15,22 @@ import pyarrow as pa
 from sfumato.audit.base import Check
 from sfumato.audit.checks.database import Constraints, PolicyRules, TablesPresent
 from sfumato.audit.checks.database_values import DatabaseDomains
-from sfumato.audit.databases import Seen, differing
-from sfumato.audit.evidence import Evidence
+from sfumato.audit.databases import DatabaseExhibit, differing
 from sfumato.data.database import ColumnFacts, Database
 from sfumato.data.moments import moment
 from sfumato.errors import SfumatoError
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
 
 _CHECKS: tuple[type[Check], ...] = (TablesPresent, Constraints, PolicyRules, DatabaseDomains)
 
 
-def judge_target(evidence: Evidence, there: Database, server: Sequence[str]) -> tuple[Finding, ...]:
+def judge_target(exhibit: Exhibit, there: Database, server: Sequence[str]) -> tuple[Finding, ...]:
     """`there` was read back from the target; `server` are its own complaints."""
-    seen = Seen(evidence)
+    seen = exhibit.once(DatabaseExhibit)
     parts = {part: Part(_written(seen, table, there)) for part, table in seen.names.items() if table in there.tables}
-    target = replace(evidence, parts=parts, original=None, behind=None, history=None, damage=None)
+    target = replace(exhibit.as_published(), parts=parts, damage=None)
     findings = [_rows(seen, there), _server(server)]
     for check in (cls() for cls in _CHECKS):
         if check.applies(target):
@@ -38,13 +38,13 @@ def judge_target(evidence: Evidence, there: Database, server: Sequence[str]) -> 
     return tuple(findings)
 
 
-def _written(seen: Seen, table: str, there: Database) -> pa.Table:
+def _written(seen: DatabaseExhibit, table: str, there: Database) -> pa.Table:
     """The columns that somebody wrote; in the spelling of the release where the target spells the same value differently."""
     names = [name for name in seen.schema.table(table).written if name in there.tables[table].names]
     return there.tables[table].frame.select(names)
 
 
-def _judged(check: Check, target: Evidence) -> Finding:
+def _judged(check: Check, target: Exhibit) -> Finding:
     try:
         found = check.examine(target)
     except (SfumatoError, KeyError) as error:
@@ -57,7 +57,7 @@ def _server(complaints: Sequence[str]) -> Finding:
     return Finding("target: server", not complaints, {"complaints": 0}, {"complaints": len(complaints)}, reason=reason)
 
 
-def _rows(seen: Seen, there: Database) -> Finding:
+def _rows(seen: DatabaseExhibit, there: Database) -> Finding:
     """The rows of the target are the rows of the release, in whatever order and spelling."""
     wrong = []
     for name, table in seen.tables.items():

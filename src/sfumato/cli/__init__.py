@@ -33,7 +33,7 @@ class Commands(click.Group):
 
 SUMMARIES = {
     "attack": "Play a named adversary against a release or a graph.",
-    "check": "Read and plan a policy; touches no rows.",
+    "check": "Read and plan a policy: what would happen, and why.",
     "demo": "Run a complete embedded example.",
     "discover": "Propose a policy for some data.",
     "ledger": "Show or verify what was published so far.",
@@ -42,7 +42,6 @@ SUMMARIES = {
     "publish": "Make, certify and write a release.",
     "query": "Answer COUNT queries from a release folder.",
     "report": "Write the page that shows a release.",
-    "studio": "Open the local web studio.",
     "verify": "Audit a release folder independently.",
 }
 

@@ -18,7 +18,7 @@ def command(
 ) -> None:
     """Measure the utility of the release in DIR against the original, by all metrics that apply."""
     from sfumato.cli._show import print_figures, print_json
-    from sfumato.publication import measure
+    from sfumato.spine.measure import measure
 
     asked = {"queries": queries, "dimension": dimension, "selectivity": selectivity, "percentage": percentage}
     figures = measure(folder, original=original, parameters=asked)

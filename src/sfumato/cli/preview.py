@@ -15,7 +15,7 @@ import click
 def command(policy: str, data: str | None, rows: int, table: str | None, seed: int | None, as_json: bool) -> None:
     """Show what a few rows would become under POLICY, replaced columns only; a dry run that writes nothing."""
     from sfumato.cli._show import print_json, progress_bar
-    from sfumato.preview import preview
+    from sfumato.spine.preview import preview
 
     with progress_bar(quiet=as_json) as progress:
         samples = preview(policy, data, rows=rows, table=table, seed=seed, progress=progress)

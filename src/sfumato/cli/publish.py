@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")
 @click.option("--seed", type=int, help="Repeat a run in tests; whoever knows the seed can undo the release.")
 @click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where to compute.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
@@ -26,7 +25,8 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     """Make a release under POLICY, certify it, and write the release folder; of a database also load and audit the target."""
     from sfumato.cli._show import print_findings, progress_bar
     from sfumato.policy.policy import Policy
-    from sfumato.publication import is_unfinished, publish
+    from sfumato.spine.load import is_unfinished
+    from sfumato.spine.publish import publish
 
     read = Policy.read(policy)
     if is_unfinished(read, out):
@@ -35,8 +35,8 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         _load(read, out, replace, as_json, {"out": out})
         return
     with progress_bar(quiet=as_json) as progress:
-        publication = publish(read, options.pop("data"), progress=progress, **options)
-    target = publication.write(out, format=format_, report=not no_report)
+        publication = publish(read, options.pop("data"), progress=progress, format=format_, **options)
+    target = publication.write(out, report=not no_report)
     if as_json:
         _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()})
         return
@@ -53,8 +53,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
 def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any]) -> None:
     """Into the target, when the policy names one."""
     from sfumato.cli._show import print_findings, print_json, progress_bar
-    from sfumato.loading import has_target
-    from sfumato.publication import load_release
+    from sfumato.spine.load import has_target, load_release
 
     if has_target(policy):
         with progress_bar(quiet=as_json) as progress:

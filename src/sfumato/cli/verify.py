@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from sfumato.publication import Audit
+    from sfumato.spine.verify import Audit
 
 
 @click.command("verify")
@@ -23,7 +23,7 @@ def command(ctx: click.Context, folder: str, original: str | None, ledger: str |
     A claim that cannot be judged from what was given is marked with a question mark and named in the first line.
     """
     from sfumato.cli._show import print_findings, print_json
-    from sfumato.publication import verify
+    from sfumato.spine.verify import verify
 
     verdict = verify(folder, original=original, ledger=ledger, target=target)
     if as_json:

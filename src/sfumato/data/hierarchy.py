@@ -114,14 +114,20 @@ class Hierarchy(Generalization):
         return len(self.names) - 1
 
     @cached_property
+    def _climb_all(self) -> IntArray:
+        """``[j, leaf]``: the node j steps above the leaf; the root once it is reached."""
+        steps = [np.arange(self.size, dtype=np.int64)]
+        while (steps[-1] != self.root).any():
+            steps.append(self.parent[steps[-1]])
+        return np.stack(steps)
+
+    @cached_property
     def ancestors(self) -> IntArray:
         """``ancestors[d, leaf]``: the node above the leaf at depth d (the root has depth 0), the leaf itself beyond its depth."""
-        chains = [self._chain(leaf) for leaf in range(self.size)]
-        depth = max(len(chain) for chain in chains)
-        table = np.empty((depth, self.size), dtype=np.int64)
-        for leaf, chain in enumerate(chains):
-            table[:, leaf] = chain + [leaf] * (depth - len(chain))
-        return table
+        above = self._climb_all
+        depth = (above != self.root).sum(axis=0)
+        leaf = np.arange(self.size)
+        return np.stack([above[np.maximum(depth - d, 0), leaf] for d in range(int(depth.max(initial=0)) + 1)])
 
     def _chain(self, node: int) -> list[int]:
         chain = [node]
@@ -194,11 +200,12 @@ class Hierarchy(Generalization):
         return replace(self, ceilings=frozenset(nodes))
 
     def ceiling(self) -> tuple[IntArray, IntArray]:
-        nodes = np.array([self._first_ceiling(leaf) for leaf in range(self.size)], dtype=np.int64)
+        nodes = np.full(self.size, self.root, dtype=np.int64)
+        bounding = np.zeros(len(self.names), dtype=np.bool_)
+        bounding[list(self.ceilings)] = True
+        for row in self._climb_all[::-1] if self.ceilings else ():  # the lowest boundary above a leaf is written last
+            nodes = np.where(bounding[row], row, nodes)
         return self.lo[nodes], self.hi[nodes]
-
-    def _first_ceiling(self, leaf: int) -> int:
-        return next((node for node in self.path(leaf) if node in self.ceilings), self.root)
 
     def with_missing(self) -> Hierarchy:
         """The same tree with the missing value as one more leaf directly under the root."""

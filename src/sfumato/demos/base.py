@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from sfumato.methods.base import Progress, silent
-from sfumato.publication import measure, publish, verify
 from sfumato.release.certificate import Finding
+from sfumato.spine.measure import measure
+from sfumato.spine.publish import publish
+from sfumato.spine.verify import verify
 
 Say = Callable[[str], None]
 

@@ -12,8 +12,10 @@ import numpy as np
 from sfumato.demos.base import Say, Scenario, describe
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
-from sfumato.preview import preview
-from sfumato.publication import load_release, publish, verify
+from sfumato.spine.load import load_release
+from sfumato.spine.preview import preview
+from sfumato.spine.publish import publish
+from sfumato.spine.verify import verify
 
 SCHEMA = """
 CREATE TABLE customer (

@@ -11,7 +11,9 @@ import numpy as np
 from sfumato.attacks.interval_walk import IntervalWalk
 from sfumato.attacks.walk import Walk
 from sfumato.demos.base import Say, Scenario
+from sfumato.forms.graph import Edges
 from sfumato.methods.base import Progress, silent
+from sfumato.release.exhibit import certified
 from sfumato.release.folder import read_folder
 
 POLICY = """\
@@ -43,9 +45,9 @@ class SocialGraph(Scenario):
     def play(self, folder: Path, say: Say, progress: Progress = silent) -> Path:
         report = super().play(folder, say, progress)
         read = read_folder(report.parent)
-        for name, figure in read.certificate.utility["recovered"].items():
+        for name, figure in certified(read).utility["recovered"].items():
             say(f"recovered {name:<13} {figure['estimate']:.6g} ± {figure['standard_error']:.2g}")
-        self._attacks(folder / "friends.csv", float(read.public["mu"]), say)
+        self._attacks(folder / "friends.csv", float(read.of(Edges).mu or 0.0), say)
         return report
 
     def _attacks(self, data: Path, mu: float, say: Say) -> None:

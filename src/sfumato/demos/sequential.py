@@ -12,7 +12,8 @@ from sfumato.attacks.join import JoinAttack
 from sfumato.demos.base import Say, Scenario, describe
 from sfumato.errors import Infeasible
 from sfumato.methods.base import Progress, silent
-from sfumato.publication import publish, verify
+from sfumato.spine.publish import publish
+from sfumato.spine.verify import verify
 
 POLICY = """\
 # {purpose}: whoever joins this with every earlier release must not link anybody to fewer than four illnesses.

@@ -26,7 +26,6 @@ import numpy as np
 
 from sfumato.data.arrays import FloatArray
 from sfumato.data.generalization import Generalization
-from sfumato.data.table import Table
 from sfumato.decomposition.estimate import JointEstimate
 from sfumato.decomposition.published_subtables import PublishedSubTables, read_tables
 from sfumato.errors import PolicyError, ReleaseError
@@ -35,9 +34,8 @@ from sfumato.io.hierarchies import is_standing
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.registry import nearest
-from sfumato.release.folder import POLICY, read_folder
+from sfumato.release.folder import read_folder
 
-_FORMS = ("sub-tables", "anatomy", "recoded table")
 _RANGE = re.compile(r"^(-?\d+)-(-?\d+)$")
 _WIDEST = 100_000
 
@@ -106,18 +104,22 @@ def _share(label: str, domain: Generalization | None, condition: CountCondition)
 
 
 def estimate(release: Any) -> CountEstimator:
-    """The distribution behind a release: a folder, a `Publication`, or a release with its policy."""
-    if isinstance(release, str | Path):
-        folder = read_folder(Path(release))
-        return _answering(folder.form, folder.parts, Policy.read(Path(release) / POLICY))
-    return _answering(release.release.form, release.release.parts, release.policy)
+    """The distribution behind a release: a folder, or a `Publication`.
 
+    Parameters
+    ----------
+    release
+        The path of a release folder, or what `publish` returned.
 
-def _answering(form: str, parts: Mapping[str, Any], policy: Policy) -> CountEstimator:
-    if form not in _FORMS:
-        raise ReleaseError(f"COUNT queries are answered from {', '.join(_FORMS)}, not from a release of the form '{form}'")
-    if form == "anatomy" and len(policy.sensitive) != 1:
-        raise ReleaseError("an anatomy of several sensitive columns is not one distribution", hint="publish sub-tables")
-    hidden = policy.sensitive[0] if policy.sensitive else "value"
-    tables = read_tables({name: Table(part.table) for name, part in parts.items()}, hidden)
+    Returns
+    -------
+    CountEstimator
+        Its `count` answers COUNT queries from the published parts alone.
+    """
+    exhibit = read_folder(Path(release)) if isinstance(release, str | Path) else release.exhibit.as_published()
+    why = exhibit.form.uncountable(exhibit)
+    if why:
+        raise ReleaseError(f"COUNT queries cannot be answered: {why}")
+    policy = exhibit.policy
+    tables = read_tables(exhibit.tables, policy.sensitive[0] if policy.sensitive else "value")
     return CountEstimator(tables, policy, JointEstimate(tables.sheets()))

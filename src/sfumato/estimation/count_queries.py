@@ -1,7 +1,7 @@
 """COUNT queries in words: ``count where age in (37, 55) and race = white``.
 
 Conditions are joined by ``and``. A condition is ``column = value``, ``column != value``, ``column in (value, …)``,
-``column between low and high`` or a comparison ``< <= > >=`` of numbers. Values and names with blanks stand in quotes.
+``column between low and high`` or a exhibit ``< <= > >=`` of numbers. Values and names with blanks stand in quotes.
 
 >>> [condition.column for condition in parse("count where age between 30 and 39 and race in (white, 'not said')")]
 ['age', 'race']
@@ -137,5 +137,5 @@ def _is_number(text: str) -> bool:
 
 def _number(text: str) -> float:
     if not _is_number(text):
-        raise PolicyError("an order comparison needs a number", hint=_HINT)
+        raise PolicyError("an order exhibit needs a number", hint=_HINT)
     return float(text)

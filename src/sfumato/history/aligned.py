@@ -32,9 +32,9 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.sequence import Attribute, ReleaseSequence, Role
 from sfumato.data.table import Table
 from sfumato.errors import DataError, LedgerError
-from sfumato.history.past_releases import History, PastRelease
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
+from sfumato.release.past import History, PastRelease
 
 COHORT = "\x1fjoined"
 Box = tuple[IntArray, IntArray]
@@ -49,8 +49,8 @@ class Population:
     counterfeit: BoolArray
 
     @classmethod
-    def of_chapter(cls, chapter: PastRelease) -> Population:
-        return cls(chapter.keys, chapter.values, chapter.counterfeit)
+    def of_past(cls, past: PastRelease) -> Population:
+        return cls(past.memory.keys, past.memory.values, past.memory.counterfeit)
 
     def taking(self, rows: IntArray) -> Population:
         """Some of the records."""
@@ -62,15 +62,15 @@ class Weave:
     """Earlier releases and the population in one numbering; `sensitive` is the hidden column that is judged."""
 
     def __init__(
-        self, chapters: tuple[PastRelease, ...], population: Population, policy: Policy, sensitive: str, cohorts: bool
+        self, releases: tuple[PastRelease, ...], population: Population, policy: Policy, sensitive: str, cohorts: bool
     ) -> None:
-        self.chapters, self.population, self.policy = chapters, population, policy
+        self.releases, self.population, self.policy = releases, population, policy
         self.sensitive_name = sensitive
-        self.rows = [_rows(chapter, population.keys) for chapter in chapters]
+        self.rows = [_rows(past, population.keys) for past in releases]
         self.joined = _joined(self.rows, len(population.keys))
         names = [name for name in policy.published if name != sensitive]
-        for chapter in chapters:
-            names += [name for name in chapter.published if name not in names and name != sensitive]
+        for past in releases:
+            names += [name for name in past.published if name not in names and name != sensitive]
         self.names = [*names, sensitive]
         self.domains = {name: self._domain(name) for name in self.names}
         self.leaves = np.stack([self._leaves(name) for name in self.names], axis=1)
@@ -81,13 +81,13 @@ class Weave:
         self.sizes = np.array([attribute.size for attribute in self.attributes], dtype=np.int64)
 
     def _policies(self) -> list[Policy]:
-        return [self.policy, *(chapter.policy for chapter in reversed(self.chapters))]
+        return [self.policy, *(past.exhibit.policy for past in reversed(self.releases))]
 
     def _domain(self, name: str) -> Generalization:
         """The leaves of a column over all releases, by the newest policy that names it."""
         policy = next(policy for policy in self._policies() if name in policy.columns)
         values = dict.fromkeys(self.population.values.text(name).labels) if name in self.population.values.names else {}
-        values |= dict.fromkeys(History(self.chapters).column(name))
+        values |= dict.fromkeys(History(self.releases).column(name))
         if name == self.sensitive_name:
             return Hierarchy.flat(sorted(values) or ["?"])
         return generalization_of(policy, name, list(values))
@@ -95,10 +95,10 @@ class Weave:
     def _leaves(self, name: str) -> IntArray:
         """The leaf of every record in a column, from the newest memory that has it; −1 where nobody remembers."""
         codes = np.full(len(self.population.keys), -1, dtype=np.int64)
-        for chapter, rows in zip(self.chapters, self.rows, strict=True):
-            if name in chapter.values.names:
+        for past, rows in zip(self.releases, self.rows, strict=True):
+            if name in past.memory.values.names:
                 known = rows >= 0
-                codes[known] = _codes(chapter.values, name, self.domains[name])[rows[known]]
+                codes[known] = _codes(past.memory.values, name, self.domains[name])[rows[known]]
         if name in self.population.values.names:
             codes = _codes(self.population.values, name, self.domains[name])
         return codes
@@ -114,16 +114,16 @@ class Weave:
 
     def earlier(self) -> list[Box]:
         """Per earlier release the boxes of all records."""
-        return [self.boxes(chapter, rows, r) for r, (chapter, rows) in enumerate(zip(self.chapters, self.rows, strict=True))]
+        return [self.boxes(past, rows, r) for r, (past, rows) in enumerate(zip(self.releases, self.rows, strict=True))]
 
-    def boxes(self, chapter: PastRelease, rows: IntArray, r: int) -> Box:
+    def boxes(self, past: PastRelease, rows: IntArray, r: int) -> Box:
         """The boxes that release r gives to the records; stand-ins for the absent ones (I2)."""
         records, here = len(rows), rows >= 0
         lo, hi = np.zeros((records, len(self.names)), dtype=np.int64), np.tile(self.sizes, (records, 1))
         for m, name in enumerate(self.names):
-            if name in chapter.published:
-                lo[here, m], hi[here, m] = self._intervals(chapter, name, chapter.rows[rows[here]])
-        if self.sensitive_name in chapter.published:
+            if name in past.published:
+                lo[here, m], hi[here, m] = self._intervals(past, name, past.memory.rows[rows[here]])
+        if self.sensitive_name in past.published:
             values = np.where(self.leaves[:, -1] >= 0, self.leaves[:, -1], self.sizes[-1] - 1)
             lo[~here, -1], hi[~here, -1] = values[~here], values[~here] + 1
         return self._with_cohort(lo, hi, here, r)
@@ -131,49 +131,49 @@ class Weave:
     def _with_cohort(self, lo: IntArray, hi: IntArray, here: BoolArray, r: int) -> Box:
         if not self.cohorts:
             return lo, hi
-        total = len(self.chapters) + 1
+        total = len(self.releases) + 1
         late = self.joined > r
         first = np.where(late & ~here, r + 1, 0)
         last = np.where(here, r + 1, total)
         return np.column_stack([lo, first]), np.column_stack([hi, last])
 
-    def _intervals(self, chapter: PastRelease, name: str, at: IntArray) -> Box:
+    def _intervals(self, past: PastRelease, name: str, at: IntArray) -> Box:
         """The leaves that the published cells of some rows stand for, in the numbering of the newest domain (I1)."""
-        text = chapter.data.text(name)
+        text = past.exhibit.data.text(name)
         used, codes = np.unique(text.codes[at], return_inverse=True)
         labels = [text.labels[code] for code in used.tolist()]
         domain = self.domains[name]
         if name == self.sensitive_name:
             code = np.array([domain.code_of.get(label, -1) for label in labels], dtype=np.int64)[codes]
             if (code < 0).any():
-                raise LedgerError(f"release {chapter.number} published values of '{name}' that nobody remembers")
+                raise LedgerError(f"release {past.number} published values of '{name}' that nobody remembers")
             return code, code + 1
         old = (
-            generalization_of(chapter.policy, name, list(chapter.values.text(name).labels))
-            if name in chapter.policy.columns
+            generalization_of(past.exhibit.policy, name, list(past.memory.values.text(name).labels))
+            if name in past.exhibit.policy.columns
             else domain
         )
-        pairs = np.array([self._interval(chapter, name, label, old) for label in labels], dtype=np.int64).reshape(-1, 2)
+        pairs = np.array([self._interval(past, name, label, old) for label in labels], dtype=np.int64).reshape(-1, 2)
         return pairs[codes, 0], pairs[codes, 1]
 
-    def _interval(self, chapter: PastRelease, name: str, label: str, old: Generalization) -> tuple[int, int]:
+    def _interval(self, past: PastRelease, name: str, label: str, old: Generalization) -> tuple[int, int]:
         domain, before = self.domains[name], old.interval(label)
         if before is None:
-            raise LedgerError(f"release {chapter.number}: a cell of '{name}' is no label of its hierarchy")
+            raise LedgerError(f"release {past.number}: a cell of '{name}' is no label of its hierarchy")
         codes = [domain.code_of.get(leaf, -1) for leaf in old.leaves[before[0] : before[1]]]
         now = (0, domain.size) if before == (0, old.size) and old.size > 1 else domain.interval(label)
         if now is None and -1 not in codes and max(codes) - min(codes) + 1 == len(codes):
             now = min(codes), max(codes) + 1
         if now is None or -1 in codes or not (now[0] <= min(codes) and max(codes) < now[1]):
             hint = "publish with the hierarchy that the earlier release used"
-            raise LedgerError(f"the hierarchy of '{name}' changed since release {chapter.number}", hint=hint)
+            raise LedgerError(f"the hierarchy of '{name}' changed since release {past.number}", hint=hint)
         return now
 
     def columns(self) -> tuple[Attribute, ...]:
         """All attributes, with the cohort when it counts."""
         if not self.cohorts:
             return self.attributes
-        return (*self.attributes, Attribute(COHORT, len(self.chapters) + 1, "quasi-identifier"))
+        return (*self.attributes, Attribute(COHORT, len(self.releases) + 1, "quasi-identifier"))
 
     def known(self) -> Box:
         """What an outsider may know of each record whose sensitive value was ever published."""
@@ -185,9 +185,9 @@ class Weave:
         return lo[told], hi[told]
 
 
-def _rows(chapter: PastRelease, keys: tuple[str, ...]) -> IntArray:
-    """Where the chapter remembers each record, −1 where it does not."""
-    return np.array([chapter.place.get(key, -1) for key in keys], dtype=np.int64)
+def _rows(past: PastRelease, keys: tuple[str, ...]) -> IntArray:
+    """Where the past remembers each record, −1 where it does not."""
+    return np.array([past.memory.place.get(key, -1) for key in keys], dtype=np.int64)
 
 
 def _joined(rows: list[IntArray], records: int) -> IntArray:
@@ -207,10 +207,10 @@ def _codes(table: Table, name: str, domain: Generalization) -> IntArray:
 
 def sequence_of(history: History, sensitive: str, *, cohorts: bool = True) -> ReleaseSequence | None:
     """All releases of a history as one sequence; nothing when the hidden column was never published."""
-    last = history.chapters[-1]
-    if not any(sensitive in chapter.published for chapter in history.chapters):
+    last = history.releases[-1]
+    if not any(sensitive in past.published for past in history.releases):
         return None
-    population = Population.of_chapter(last)
-    weave = Weave(history.chapters[:-1], population, last.policy, sensitive, cohorts)
-    own = weave.boxes(last, np.arange(len(last.keys)), len(history) - 1)
+    population = Population.of_past(last)
+    weave = Weave(history.releases[:-1], population, last.exhibit.policy, sensitive, cohorts)
+    own = weave.boxes(last, np.arange(len(last.memory.keys)), len(history) - 1)
     return ReleaseSequence.of_records(weave.columns(), [*weave.earlier(), own], weave.known())

@@ -23,12 +23,19 @@ class Source(BaseModel):
     source: str = Field(default="", description="file path relative to the policy, or an SQLAlchemy URL")
     base: Path = Field(default=Path("."), exclude=True, repr=False, description="folder that relative paths start from")
 
+    needs_key: ClassVar[bool] = False
+    """Whether a ledger must be told which column knows a record again."""
     private: ClassVar[tuple[str, ...]] = ("source", "base")
     """Fields that never stand in a release folder."""
 
     @abstractmethod
     def read(self, data: Any = None) -> Any:
         """The dataset; `data` (a frame, an object or another path) takes the place of the declared source."""
+
+    @property
+    def loads(self) -> bool:
+        """Whether a release of this data is loaded into a target."""
+        return False
 
     def size(self) -> int | None:
         """Records, when that can be told without reading them."""

@@ -40,11 +40,19 @@ class DatabaseSource(Source):
         """One list of columns is a list of one group."""
         return [value] if isinstance(value, list) and value and all(isinstance(entry, str) for entry in value) else value
 
+    @property
+    def loads(self) -> bool:
+        return bool(self.target)
+
     def read(self, data: Any = None) -> Database:
         if isinstance(data, Database):
             return data
         url = given_url(str(data)) if data is not None else self.source_url()
-        return read_rows(url, self.read_schema(url))
+        return self.read_tables(url, self.read_schema(url))
+
+    def read_tables(self, url: str, schema: Schema) -> Database:
+        """All rows of the tables that a schema names."""
+        return read_rows(url, schema)
 
     def read_schema(self, url: str | None = None) -> Schema:
         """What the source declares, without touching a row."""

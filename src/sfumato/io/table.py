@@ -20,6 +20,7 @@ class TableSource(Source):
     """One table: a file (.csv, .csv.gz, .parquet), a frame, or a table of a database."""
 
     name: ClassVar[str] = "table"
+    needs_key: ClassVar[bool] = True
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table")
 
     table: str = Field(default="", description="which table, when the source is a database")

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
+from sfumato.release.form import Form
+from sfumato.release.past import History
 from sfumato.release.release import Release
 
 Progress = Callable[[float, str], None]
@@ -33,9 +35,8 @@ class Task:
     data: Any
     randomness: Randomness = field(default_factory=Randomness)
     jobs: int = 1
-    engine: str = "local"
     progress: Progress = silent
-    history: Any = None
+    history: History | None = None
     """Earlier releases of the same data, when there is a ledger."""
 
 
@@ -45,8 +46,8 @@ class Method(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: ClassVar[str]
-    form: ClassVar[str]
-    """The form of release it makes; there is a reading of that name in the audit."""
+    form: ClassVar[type[Form]]
+    """The form of release it makes; the audit has a reading for it."""
     paper: ClassVar[str] = ""
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     """The kinds of data it works on."""
@@ -68,12 +69,8 @@ class Method(BaseModel):
         """How much this method wants to be the default for so many records (0: never asked for by itself), and why."""
         return 0, "it is the only one that can"
 
-    def describe(self, policy: Policy) -> list[str]:
-        """What this method would do, in sentences for ``sfumato check``."""
-        return []
-
-    def examine(self, policy: Policy, data: Any) -> list[str]:
-        """What can be said only with the data at hand, for ``sfumato check`` of policies with rules under ``keep``."""
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        """What this method would do, in sentences; more can be said when the data is at hand."""
         return []
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:

@@ -1,11 +1,11 @@
 """Added edges: how many published edges are not in the original.
 
->>> from sfumato.data.graph import Graph
->>> from sfumato.data.table import Table
->>> import pyarrow as pa
->>> edges = Table(pa.table({"source": [0, 1, 2], "target": [1, 2, 3]}))
->>> before = Graph.from_pairs([0, 1], [1, 2], 4)
->>> AddedEdges().measure(Comparison("graph", {"edges": edges}, before, public={"nodes": 4, "added_edges": 1}))
+>>> >>> from sfumato.policy.policy import Policy
+>>> from sfumato.release.release import Part
+>>> edges = Part({"source": [0, 1, 2], "target": [1, 2, 3]})
+>>> form = Edges(nodes=4, added_edges=1, fewest_added_edges=1)
+>>> policy = Policy.parse({"version": 1, "data": {"kind": "graph"}})
+>>> AddedEdges().measure(Exhibit(form, {"edges": edges}, policy, original=Graph.from_pairs([0, 1], [1, 2], 4)))
 1
 """
 
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.data.graph import Graph
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.graph import Edges, published_graph
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class AddedEdges(Metric):
@@ -22,21 +24,16 @@ class AddedEdges(Metric):
 
     name: ClassVar[str] = "added_edges"
     range: ClassVar[str] = "0 … all pairs"
-    forms: ClassVar[tuple[str, ...]] = ("graph",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
     paper: ClassVar[str] = "obfuscation §3.4"
 
-    def applies(self, comparison: Comparison) -> bool:
-        return grown(comparison)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return grown(exhibit)
 
-    def measure(self, comparison: Comparison) -> int:
-        return published_graph(comparison).size - int(comparison.original.size)
-
-
-def grown(comparison: Comparison) -> bool:
-    """Whether the release is a graph that only gained edges, and the original is at hand."""
-    return comparison.form == "graph" and "added_edges" in comparison.public and isinstance(comparison.original, Graph)
+    def measure(self, exhibit: Exhibit) -> int:
+        return exhibit.once(published_graph).size - int(exhibit.original.size)
 
 
-def published_graph(comparison: Comparison) -> Graph:
-    """The published edges as a graph."""
-    return Graph.from_table(comparison.parts["edges"].frame, int(comparison.public["nodes"]))
+def grown(exhibit: Exhibit) -> bool:
+    """Whether the graph only gained edges, and the original is at hand."""
+    return exhibit.private and exhibit.of(Edges).grown

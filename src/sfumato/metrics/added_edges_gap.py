@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sfumato.forms.graph import Edges
 from sfumato.metrics.added_edges import AddedEdges, grown
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class AddedEdgesGap(Metric):
@@ -18,11 +21,12 @@ class AddedEdgesGap(Metric):
     name: ClassVar[str] = "added_edges_gap"
     figure: ClassVar[str] = "optimality_gap"
     range: ClassVar[str] = "0 … 1"
-    forms: ClassVar[tuple[str, ...]] = ("graph",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
-    def applies(self, comparison: Comparison) -> bool:
-        return grown(comparison) and "fewest_added_edges" in comparison.public
+    def ready(self, exhibit: Exhibit) -> bool:
+        return grown(exhibit)
 
-    def measure(self, comparison: Comparison) -> float:
-        added = AddedEdges().measure(comparison)
-        return (added - int(comparison.public["fewest_added_edges"])) / added if added else 0.0
+    def measure(self, exhibit: Exhibit) -> float:
+        added = AddedEdges().measure(exhibit)
+        least = exhibit.of(Edges).fewest_added_edges or 0
+        return (added - least) / added if added else 0.0

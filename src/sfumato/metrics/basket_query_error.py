@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.data.published_baskets import from_table
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.baskets import Basket, published_baskets
+from sfumato.metrics.base import Metric
 from sfumato.metrics.basket_queries import workload_error
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class BasketQueryError(Metric):
@@ -21,13 +23,13 @@ class BasketQueryError(Metric):
     name: ClassVar[str] = "query_error of baskets"
     figure: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("baskets",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
     paper: ClassVar[str] = "multitype 3.7.2"
 
-    def measure(self, comparison: Comparison) -> float:
-        published = from_table(comparison.data, str(comparison.public.get("separator", " ")))
-        sets = comparison.original.sets
+    def measure(self, exhibit: Exhibit) -> float:
+        published = exhibit.once(published_baskets)
+        sets = exhibit.original.sets
         dense = len(sets.items) > 0.2 * len(sets) * max(sets.width, 1)
-        asked = {"queries": 200, "present": 3 if dense else 1, "absent": 4 if dense else 5} | dict(comparison.parameters)
+        asked = {"queries": 200, "present": 3 if dense else 1, "absent": 4 if dense else 5} | dict(exhibit.parameters)
         sizes = (int(asked["present"]), int(asked["absent"]))
-        return sum(workload_error(comparison.original, published, int(asked["queries"]), sizes)) / 2
+        return sum(workload_error(exhibit.original, published, int(asked["queries"]), sizes)) / 2

@@ -16,10 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.published_baskets import from_table
 from sfumato.data.sets import Sets
 from sfumato.data.worlds import PublishedBaskets
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.baskets import Basket, published_baskets
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 _SAMPLE = 2_000
 
@@ -29,14 +31,14 @@ class BitErrorRate(Metric):
 
     name: ClassVar[str] = "bit_error_rate"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("baskets",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
     paper: ClassVar[str] = "multitype 3.7.1"
 
-    def measure(self, comparison: Comparison) -> float:
-        published = from_table(comparison.data, str(comparison.public.get("separator", " ")))
-        original = comparison.original.recoded(_together(comparison.original.names, published.names))
-        if comparison.behind is not None:
-            return _true_rate(original.sets.take(comparison.behind["data"]), published, original.names)
+    def measure(self, exhibit: Exhibit) -> float:
+        published = exhibit.once(published_baskets)
+        original = exhibit.original.recoded(_together(exhibit.original.names, published.names))
+        if exhibit.behind is not None:
+            return _true_rate(original.sets.take(exhibit.behind["data"]), published, original.names)
         chosen = np.unique(np.linspace(0, len(original) - 1, _SAMPLE).astype(np.int64))
         return error_rate(original.sets.take(chosen), published, original.names)
 

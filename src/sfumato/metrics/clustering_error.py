@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.metrics._replaced import PairedMetric, paired
-from sfumato.metrics.base import Comparison
+from sfumato.release.exhibit import Exhibit
 
 _MOST_ROUNDS = 60
 
@@ -33,9 +33,9 @@ class ClusteringError(PairedMetric):
     range: ClassVar[str] = "0 … 1"
     paper: ClassVar[str] = "multitype §5.7.2"
 
-    def measure(self, comparison: Comparison) -> float:
-        before, after = paired(comparison)
-        clusters = int(comparison.parameters.get("clusters", 5))
+    def measure(self, exhibit: Exhibit) -> float:
+        before, after = paired(exhibit)
+        clusters = int(exhibit.parameters.get("clusters", 5))
         return clustering_error(before, after, min(clusters, len(before)))
 
 

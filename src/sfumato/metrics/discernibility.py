@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
 
 
 class Discernibility(Metric):
@@ -16,9 +17,9 @@ class Discernibility(Metric):
     name: ClassVar[str] = "discernibility"
     range: ClassVar[str] = "records … records²"
 
-    def measure(self, comparison: Comparison) -> int:
-        sizes = comparison.classes.counts
-        return int((sizes * sizes).sum()) + comparison.suppressed * comparison.inputs
+    def measure(self, exhibit: Exhibit) -> int:
+        sizes = exhibit.classes.counts
+        return int((sizes * sizes).sum()) + exhibit.suppressed * exhibit.inputs
 
 
 class AverageClassSize(Metric):
@@ -27,5 +28,5 @@ class AverageClassSize(Metric):
     name: ClassVar[str] = "average_class_size"
     range: ClassVar[str] = "1 … records"
 
-    def measure(self, comparison: Comparison) -> float:
-        return comparison.data.rows / max(len(comparison.classes), 1)
+    def measure(self, exhibit: Exhibit) -> float:
+        return exhibit.data.rows / max(len(exhibit.classes), 1)

@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.data.arrays import FloatArray
 from sfumato.metrics._replaced import PairedMetric, paired
-from sfumato.metrics.base import Comparison
+from sfumato.release.exhibit import Exhibit
 
 
 class Distortion(PairedMetric):
@@ -31,8 +31,8 @@ class Distortion(PairedMetric):
     range: ClassVar[str] = "0 …"
     paper: ClassVar[str] = "multitype Eq. 5.9"
 
-    def measure(self, comparison: Comparison) -> float:
-        return distortion(*paired(comparison))
+    def measure(self, exhibit: Exhibit) -> float:
+        return distortion(*paired(exhibit))
 
 
 def distortion(before: FloatArray, after: FloatArray) -> float:

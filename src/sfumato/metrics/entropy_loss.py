@@ -15,7 +15,8 @@ import numpy as np
 
 from sfumato.data.generalization import Generalization
 from sfumato.data.table import TextColumn
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
 
 
 class EntropyLoss(Metric):
@@ -25,18 +26,18 @@ class EntropyLoss(Metric):
     range: ClassVar[str] = "0 … log₂ of the records"
     paper: ClassVar[str] = "sequential §7"
 
-    def measure(self, comparison: Comparison) -> float:
+    def measure(self, exhibit: Exhibit) -> float:
         bits = 0.0
-        for name, domain in comparison.recoded.items():
-            original = comparison.original.text(name)
+        for name, domain in exhibit.recoded.items():
+            original = exhibit.original.text(name)
             counts = _leaf_counts(domain, original)
             below = np.concatenate([[0.0], np.cumsum(counts)])
-            lo, hi = comparison.intervals(name)
-            published = comparison.data.text(name).counts()
+            lo, hi = exhibit.intervals(name)
+            published = exhibit.data.text(name).counts()
             bits += float(np.log2(np.maximum(below[hi] - below[lo], 1.0)) @ published)
-            bits += comparison.suppressed * np.log2(comparison.inputs)
+            bits += exhibit.suppressed * np.log2(exhibit.inputs)
             bits -= float(original.counts() @ np.log2(original.counts()))
-        return max(bits, 0.0) / (comparison.inputs * max(len(comparison.recoded), 1))
+        return max(bits, 0.0) / (exhibit.inputs * max(len(exhibit.recoded), 1))
 
 
 def _leaf_counts(domain: Generalization, original: TextColumn) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

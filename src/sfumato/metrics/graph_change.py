@@ -12,10 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.data.graph import Graph
-from sfumato.metrics.added_edges import grown, published_graph
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.graph import Edges, published_graph
+from sfumato.metrics.added_edges import grown
+from sfumato.metrics.base import Metric
 from sfumato.metrics.pattern_counts import PatternCounts
 from sfumato.metrics.recovery import TRIANGLE, WEDGE
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class GraphChange(Metric):
@@ -23,13 +26,13 @@ class GraphChange(Metric):
 
     name: ClassVar[str] = "graph_change"
     range: ClassVar[str] = "0 is no change"
-    forms: ClassVar[tuple[str, ...]] = ("graph",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
-    def applies(self, comparison: Comparison) -> bool:
-        return grown(comparison)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return grown(exhibit)
 
-    def measure(self, comparison: Comparison) -> dict[str, float]:
-        after, before = published_graph(comparison), comparison.original
+    def measure(self, exhibit: Exhibit) -> dict[str, float]:
+        after, before = exhibit.once(published_graph), exhibit.original
         figures = {
             "added_share": (after.size - before.size) / max(before.size, 1),
             "degrees": degree_distance(before, after),

@@ -10,7 +10,10 @@ from typing import ClassVar
 
 from sfumato.decomposition.estimate import JointEstimate
 from sfumato.decomposition.utility import kl_divergence
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.subtables import SubTables, beside_original
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class KlDivergence(Metric):
@@ -18,13 +21,14 @@ class KlDivergence(Metric):
 
     name: ClassVar[str] = "kl_divergence"
     range: ClassVar[str] = "0 … ∞"
-    forms: ClassVar[tuple[str, ...]] = ("sub-tables",)
+    forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
     paper: ClassVar[str] = "versatile Eq. 3"
 
-    def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and comparison.sub_tables is not None
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.once(beside_original) is not None
 
-    def measure(self, comparison: Comparison) -> float:
-        assert comparison.sub_tables is not None
-        tables, columns = comparison.sub_tables
+    def measure(self, exhibit: Exhibit) -> float:
+        both = exhibit.once(beside_original)
+        assert both is not None
+        tables, columns = both
         return kl_divergence(columns, JointEstimate(tables.sheets()))

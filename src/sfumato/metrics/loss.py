@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
 
 
 class Loss(Metric):
@@ -18,8 +19,8 @@ class Loss(Metric):
     range: ClassVar[str] = "0 … 1"
     paper: ClassVar[str] = "sequential §7"
 
-    def measure(self, comparison: Comparison) -> float:
-        columns = per_column(comparison)
+    def measure(self, exhibit: Exhibit) -> float:
+        columns = per_column(exhibit)
         return sum(columns.values()) / max(len(columns), 1)
 
 
@@ -29,15 +30,15 @@ class LossByColumn(Metric):
     name: ClassVar[str] = "loss_by_column"
     range: ClassVar[str] = "0 … 1 each"
 
-    def measure(self, comparison: Comparison) -> dict[str, float]:
-        return per_column(comparison)
+    def measure(self, exhibit: Exhibit) -> dict[str, float]:
+        return per_column(exhibit)
 
 
-def per_column(comparison: Comparison) -> dict[str, float]:
+def per_column(exhibit: Exhibit) -> dict[str, float]:
     """The loss of each quasi-identifier."""
     losses = {}
-    for name, domain in comparison.recoded.items():
-        text = comparison.data.text(name)
-        lost = float(domain.width(*comparison.intervals(name)) @ text.counts()) if text.labels else 0.0
-        losses[name] = (lost + comparison.suppressed) / comparison.inputs
+    for name, domain in exhibit.recoded.items():
+        text = exhibit.data.text(name)
+        lost = float(domain.width(*exhibit.intervals(name)) @ text.counts()) if text.labels else 0.0
+        losses[name] = (lost + exhibit.suppressed) / exhibit.inputs
     return losses

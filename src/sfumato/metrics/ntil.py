@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
 
 
 class NormalizedTotalInformationLoss(Metric):
@@ -17,11 +18,11 @@ class NormalizedTotalInformationLoss(Metric):
     range: ClassVar[str] = "0 … 1"
     paper: ClassVar[str] = "boundaries Def. 11"
 
-    def measure(self, comparison: Comparison) -> float:
+    def measure(self, exhibit: Exhibit) -> float:
         lost = 0.0
-        for name, domain in comparison.recoded.items():
-            text = comparison.data.text(name)
+        for name, domain in exhibit.recoded.items():
+            text = exhibit.data.text(name)
             if text.labels:
-                lost += float(domain.height(*comparison.intervals(name)) @ text.counts())
-        columns = max(len(comparison.recoded), 1)
-        return (lost + comparison.suppressed * columns) / (comparison.inputs * columns)
+                lost += float(domain.height(*exhibit.intervals(name)) @ text.counts())
+        columns = max(len(exhibit.recoded), 1)
+        return (lost + exhibit.suppressed * columns) / (exhibit.inputs * columns)

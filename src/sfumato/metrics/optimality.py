@@ -5,13 +5,14 @@ The loss is measured on what was published; the bound is the method's word and s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.recoded import Optimality, Recoded
+from sfumato.metrics.base import Metric
 from sfumato.metrics.entropy_loss import EntropyLoss
 from sfumato.metrics.loss import Loss
 from sfumato.metrics.ntil import NormalizedTotalInformationLoss
+from sfumato.release.exhibit import Exhibit
 
 OBJECTIVES: dict[str, type[Metric]] = {cls.name: cls for cls in (Loss, EntropyLoss, NormalizedTotalInformationLoss)}
 
@@ -23,14 +24,13 @@ class OptimalityGap(Metric):
     range: ClassVar[str] = "0 … 1"
     paper: ClassVar[str] = "obfuscation §3.3"
 
-    def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and statement(comparison.public) is not None
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.of(Recoded).optimality is not None
 
-    def measure(self, comparison: Comparison) -> float:
-        said = statement(comparison.public)
-        assert said is not None
-        loss = measured(comparison, said)
-        return max(1.0 - float(said["lower_bound"]) / loss, 0.0) if loss > 0 else 0.0
+    def measure(self, exhibit: Exhibit) -> float:
+        said = statement(exhibit)
+        loss = measured(exhibit, said)
+        return max(1.0 - said.lower_bound / loss, 0.0) if loss > 0 else 0.0
 
 
 class LowerBound(OptimalityGap):
@@ -39,18 +39,17 @@ class LowerBound(OptimalityGap):
     name: ClassVar[str] = "lower_bound"
     range: ClassVar[str] = "that of the figure"
 
-    def measure(self, comparison: Comparison) -> float:
-        said = statement(comparison.public)
-        assert said is not None
-        return float(said["lower_bound"])
+    def measure(self, exhibit: Exhibit) -> float:
+        return statement(exhibit).lower_bound
 
 
-def statement(public: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What the method says about the best release, when it says something."""
-    said = public.get("optimality")
-    return said if isinstance(said, Mapping) and said.get("objective") in OBJECTIVES else None
+def statement(exhibit: Exhibit) -> Optimality:
+    """What the method says about the best release."""
+    said = exhibit.of(Recoded).optimality
+    assert said is not None
+    return said
 
 
-def measured(comparison: Comparison, said: Mapping[str, Any]) -> float:
+def measured(exhibit: Exhibit, said: Optimality) -> float:
     """The figure that the policy minimizes, on what was published."""
-    return float(OBJECTIVES[said["objective"]]().measure(comparison))
+    return float(OBJECTIVES[said.objective]().measure(exhibit))

@@ -21,7 +21,11 @@ import numpy as np
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.table import Table, TextColumn
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.anatomy import AnatomyForm, sensitive_part
+from sfumato.forms.recoded import Recoded
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class QueryError(Metric):
@@ -29,12 +33,12 @@ class QueryError(Metric):
 
     name: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("recoded table", "anatomy")
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm)
     paper: ClassVar[str] = "versatile §6"
 
-    def measure(self, comparison: Comparison) -> float:
-        asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
-        found = errors(comparison, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]))
+    def measure(self, exhibit: Exhibit) -> float:
+        asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(exhibit.parameters)
+        found = errors(exhibit, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]))
         return float(np.median(found))
 
 
@@ -49,10 +53,10 @@ class _Asked:
     """From the accepted values to the share of each class of the release that qualifies."""
 
 
-def errors(comparison: Comparison, queries: int, dimension: int, selectivity: float, seed: int = 0) -> FloatArray:
+def errors(exhibit: Exhibit, queries: int, dimension: int, selectivity: float, seed: int = 0) -> FloatArray:
     """The relative error of each query of a random workload (the same workload for the same seed)."""
-    columns, exact, published = _columns(comparison)
-    floor = max(1.0, 0.001 * comparison.inputs)
+    columns, exact, published = _columns(exhibit)
+    floor = max(1.0, 0.001 * exhibit.inputs)
     rng = np.random.default_rng(seed)
     found = np.empty(queries)
     for query in range(queries):
@@ -75,24 +79,24 @@ def _condition(size: int, share: float, rng: np.random.Generator) -> FloatArray:
     return accepted
 
 
-def _columns(comparison: Comparison) -> tuple[list[_Asked], IntArray, IntArray]:
+def _columns(exhibit: Exhibit) -> tuple[list[_Asked], IntArray, IntArray]:
     """The columns, and the counts of the classes of the original and of the release."""
-    names, sensitive = list(comparison.recoded), [name for name in comparison.sensitive if name not in comparison.recoded]
-    table, original = comparison.data, comparison.original
+    names, sensitive = list(exhibit.recoded), [name for name in exhibit.policy.sensitive if name not in exhibit.recoded]
+    table, original = exhibit.data, exhibit.original
     ours = [name for name in ["bucket", *sensitive] if name in table.names]
     units = group([table.text(name).codes for name in (*names, *ours)], rows=table.rows)
     truths = group([original.text(name).codes for name in (*names, *sensitive)], rows=original.rows)
-    columns = [_recoded(comparison, name, units, truths) for name in names]
-    columns += [_sensitive(comparison, name, units, truths) for name in sensitive]
+    columns = [_recoded(exhibit, name, units, truths) for name in names]
+    columns += [_sensitive(exhibit, name, units, truths) for name in sensitive]
     return columns, truths.counts, units.counts
 
 
-def _recoded(comparison: Comparison, name: str, units: Classes, truths: Classes) -> _Asked:
-    domain = comparison.recoded[name]
-    original = comparison.original.text(name)
+def _recoded(exhibit: Exhibit, name: str, units: Classes, truths: Classes) -> _Asked:
+    domain = exhibit.recoded[name]
+    original = exhibit.original.text(name)
     leaf = np.array([domain.code_of[label] for label in original.labels], dtype=np.int64)
-    lo, hi = comparison.intervals(name)
-    label = comparison.data.text(name).codes[units.first]
+    lo, hi = exhibit.intervals(name)
+    label = exhibit.data.text(name).codes[units.first]
 
     def answer(accepted: FloatArray) -> FloatArray:
         below = np.concatenate([[0.0], np.cumsum(accepted)])
@@ -102,16 +106,15 @@ def _recoded(comparison: Comparison, name: str, units: Classes, truths: Classes)
     return _Asked(domain.size, leaf[original.codes[truths.first]], answer)
 
 
-def _sensitive(comparison: Comparison, name: str, units: Classes, truths: Classes) -> _Asked:
-    original = comparison.original.text(name)
+def _sensitive(exhibit: Exhibit, name: str, units: Classes, truths: Classes) -> _Asked:
+    original = exhibit.original.text(name)
     rank = np.argsort(np.argsort(np.array(original.labels))).astype(np.int64)
     known = {label: int(rank[code]) for code, label in enumerate(original.labels)}
     truth = rank[original.codes[truths.first]]
-    if name in comparison.data.names:
-        return _Asked(len(rank), truth, _by_value(comparison.data.text(name), units, known))
-    own = f"sensitive-{name}"
-    counts = comparison.parts[own if own in comparison.parts else "sensitive"]
-    return _Asked(len(rank), truth, _by_bucket(comparison.data.text("bucket"), counts, units, known))
+    if name in exhibit.data.names:
+        return _Asked(len(rank), truth, _by_value(exhibit.data.text(name), units, known))
+    counts = exhibit.tables[sensitive_part(exhibit, name)]
+    return _Asked(len(rank), truth, _by_bucket(exhibit.data.text("bucket"), counts, units, known))
 
 
 def _by_value(text: TextColumn, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:

@@ -21,8 +21,11 @@ import numpy as np
 
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.table import Table
+from sfumato.forms.replaced import Replaced
 from sfumato.metrics._replaced import numeric
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 Query = tuple[FloatArray, IntArray | None]
 """Thresholds, and the sensitive values that qualify."""
@@ -33,14 +36,14 @@ class RangeQueryError(Metric):
 
     name: ClassVar[str] = "range_query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("replaced table",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
     paper: ClassVar[str] = "multitype §5.7.3"
 
-    def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and bool(numeric(comparison))
+    def applies(self, exhibit: Exhibit) -> bool:
+        return super().applies(exhibit) and bool(numeric(exhibit))
 
-    def measure(self, comparison: Comparison) -> dict[str, float]:
-        return by_form(comparison)
+    def measure(self, exhibit: Exhibit) -> dict[str, float]:
+        return by_form(exhibit)
 
 
 class ReplacedQueryError(Metric):
@@ -49,23 +52,23 @@ class ReplacedQueryError(Metric):
     name: ClassVar[str] = "query_error of replaced numbers"
     figure: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("replaced table",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
     paper: ClassVar[str] = "multitype §5.7.3"
 
-    def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and bool(numeric(comparison))
+    def applies(self, exhibit: Exhibit) -> bool:
+        return super().applies(exhibit) and bool(numeric(exhibit))
 
-    def measure(self, comparison: Comparison) -> float:
-        return float(np.mean(list(by_form(comparison).values())))
+    def measure(self, exhibit: Exhibit) -> float:
+        return float(np.mean(list(by_form(exhibit).values())))
 
 
-def by_form(comparison: Comparison) -> dict[str, float]:
+def by_form(exhibit: Exhibit) -> dict[str, float]:
     """The mean error of each query form: `count`, then `average <column>`."""
-    names = numeric(comparison)
-    labels = _labels(comparison)
-    truth = RangeAnswering(_stack(comparison.original, names), labels[0])
-    guess = RangeAnswering(_stack(comparison.data, names), labels[1])
-    each = int(comparison.parameters.get("queries", 200))
+    names = numeric(exhibit)
+    labels = _labels(exhibit)
+    truth = RangeAnswering(_stack(exhibit.original, names), labels[0])
+    guess = RangeAnswering(_stack(exhibit.data, names), labels[1])
+    each = int(exhibit.parameters.get("queries", 200))
     return errors(truth, guess, names, each)
 
 
@@ -133,12 +136,12 @@ def _stack(table: Table, names: tuple[str, ...]) -> FloatArray:
     return np.column_stack([table.numbers(name) for name in names])
 
 
-def _labels(comparison: Comparison) -> tuple[IntArray, IntArray]:
+def _labels(exhibit: Exhibit) -> tuple[IntArray, IntArray]:
     """The first sensitive column of both tables in common codes; empty when there is none."""
-    shown = [name for name in comparison.sensitive if name in comparison.data.names]
+    shown = [name for name in exhibit.policy.sensitive if name in exhibit.data.names]
     if not shown:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    before, after = comparison.original.text(shown[0]), comparison.data.text(shown[0])
+    before, after = exhibit.original.text(shown[0]), exhibit.data.text(shown[0])
     code = {label: number for number, label in enumerate(before.labels)}
     own = np.array([code.get(label, -1) for label in after.labels], dtype=np.int64)
     return before.codes.astype(np.int64), own[after.codes]

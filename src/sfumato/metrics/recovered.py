@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.graph import Graph
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.graph import Edges, published_graph
+from sfumato.metrics.base import Metric
 from sfumato.metrics.recovery import Recovery, recover
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class Recovered(Metric):
@@ -18,16 +19,16 @@ class Recovered(Metric):
 
     name: ClassVar[str] = "recovered"
     range: ClassVar[str] = "estimates with standard errors"
-    forms: ClassVar[tuple[str, ...]] = ("graph",)
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
     paper: ClassVar[str] = "multitype §4.3"
 
-    def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and "delete" in comparison.public
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.of(Edges).flip is not None
 
-    def measure(self, comparison: Comparison) -> dict[str, Any]:
-        public = comparison.public
-        published = Graph.from_table(comparison.parts["edges"].frame, int(public["nodes"]))
-        return summary(recover(published, EdgeChannel.from_public(public), distribution=False))
+    def measure(self, exhibit: Exhibit) -> dict[str, Any]:
+        flip = exhibit.of(Edges).flip
+        assert flip is not None
+        return summary(recover(exhibit.once(published_graph), flip, distribution=False))
 
 
 def summary(recovery: Recovery) -> dict[str, Any]:

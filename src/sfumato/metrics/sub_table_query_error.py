@@ -13,7 +13,10 @@ import numpy as np
 
 from sfumato.decomposition.estimate import JointEstimate
 from sfumato.decomposition.utility import random_queries, relative_errors
-from sfumato.metrics.base import Comparison, Metric
+from sfumato.forms.subtables import SubTables, beside_original
+from sfumato.metrics.base import Metric
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class SubTableQueryError(Metric):
@@ -22,16 +25,17 @@ class SubTableQueryError(Metric):
     name: ClassVar[str] = "query_error of sub-tables"
     figure: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
-    forms: ClassVar[tuple[str, ...]] = ("sub-tables",)
+    forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
     paper: ClassVar[str] = "versatile §6"
 
-    def applies(self, comparison: Comparison) -> bool:
-        return super().applies(comparison) and comparison.sub_tables is not None
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.once(beside_original) is not None
 
-    def measure(self, comparison: Comparison) -> float:
-        assert comparison.sub_tables is not None
-        tables, columns = comparison.sub_tables
-        asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(comparison.parameters)
+    def measure(self, exhibit: Exhibit) -> float:
+        both = exhibit.once(beside_original)
+        assert both is not None
+        tables, columns = both
+        asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(exhibit.parameters)
         dimension = min(int(asked["dimension"]), len(columns))
         share = float(asked.get("percentage") or float(asked["selectivity"]) ** (1 / dimension))
         workload = random_queries(columns, dimension, share, int(asked["queries"]), np.random.default_rng(0))

@@ -47,6 +47,11 @@ class BoundPolicy:
         self.declared = {self.column(name): policy.columns[name] for name in policy.columns}
         self.replaced: dict[ColumnValue, ValueDomain] = dict(self._domains())
 
+    @classmethod
+    def of(cls, policy: Policy, schema: Schema) -> BoundPolicy:
+        """The policy bound to this schema, made once for each of the two."""
+        return policy.once(("bound", id(schema)), lambda: cls(policy, schema))
+
     @property
     def source(self) -> DatabaseSource:
         """What the policy says under ``data:``."""

@@ -1,18 +1,63 @@
-"""From what a policy says about a column, and the values met in it, to its domain with boundaries."""
+"""From what a policy says about a column, and the values met in it, to how the column may be generalized.
+
+A hierarchy over many values costs seconds to build, and several onlookers ask for the same one. What was built is kept, under
+everything it depends on: the entry of the policy, the content of the file it names, the boundary, and the values.
+
+Invariants
+    I1  Two requests get the same object only when nothing they depend on differs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.policy.policy import Policy
 
+_KEPT: OrderedDict[tuple[Any, ...], tuple[Any, Generalization]] = OrderedDict()
+_MOST = 48
+
 
 def generalization_of(policy: Policy, name: str, values: Sequence[str]) -> Generalization:
-    """The domain of a quasi-identifier; `values` are the distinct original values."""
+    """How a quasi-identifier may be generalized; `values` are the distinct original values."""
+    column = policy.columns[name]
+    key = (_said(column.hierarchy, policy.base), _written(column.boundary), name, tuple(values))  # I1
+    if key not in _KEPT:
+        _KEPT[key] = column.hierarchy, _built(policy, name, values)  # an object that is kept cannot lend its number to another
+        while len(_KEPT) > _MOST:
+            _KEPT.popitem(last=False)
+    _KEPT.move_to_end(key)
+    return _KEPT[key][1]
+
+
+def _said(spec: Any, base: Path) -> str:
+    """The entry of the policy in a form that can be compared; of a file its content, of a tree made in code the tree itself."""
+    if isinstance(spec, str | Path) and is_standing(spec):
+        file = base / spec
+        return "file " + (hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else str(file))
+    if isinstance(spec, Generalization):
+        return f"object {id(spec)}"
+    return _written(spec)
+
+
+def _written(entry: Any) -> str:
+    """The same text for an entry built in code and for the one that a file says: 5 and "5" mean the same width."""
+    if isinstance(entry, Mapping):
+        return "{" + ",".join(f"{json.dumps(str(key))}:{_written(value)}" for key, value in entry.items()) + "}"
+    if isinstance(entry, list | tuple):
+        return "[" + ",".join(map(_written, entry)) + "]"
+    return "null" if entry is None else json.dumps(str(entry), ensure_ascii=False)
+
+
+def _built(policy: Policy, name: str, values: Sequence[str]) -> Generalization:
     column = policy.columns[name]
     domain = build_generalization(column.hierarchy, values, column=name, base=policy.base)
     if column.boundary is None or not isinstance(domain, Hierarchy):

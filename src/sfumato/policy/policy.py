@@ -10,10 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -24,6 +24,7 @@ from sfumato.policy.declared import declare
 from sfumato.policy.read import Document, read_yaml
 from sfumato.registry import find, nearest
 
+T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
 _KEYS = ("version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key")
 
@@ -80,6 +81,7 @@ class Policy:
     ledger: str = ""
     key: tuple[str, ...] = ()
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Policy:
@@ -117,6 +119,13 @@ class Policy:
         policy = replace(policy, claims=claims)
         policy._check_claims()
         return policy
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was made of this policy under a key, made at the first time of asking."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
 
     def _check_claims(self) -> None:
         for claim in self.claims:

@@ -25,35 +25,27 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato import __version__
 from sfumato.errors import DataError, ReleaseError
-from sfumato.io.files import read_exact, read_file
+from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Certificate
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+from sfumato.release.past import History
 from sfumato.release.release import Part
+from sfumato.release.trace_file import read_trace, trace_path
 
 Format = Literal["csv", "parquet"]
 MANIFEST, CERTIFICATE, POLICY, REPORT = "manifest.json", "certificate.json", "policy.yaml", "report.html"
 TARGET = "target.json"
 MANIFEST_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A release folder as read: parts, manifest, certificate, and what is wrong with its files."""
-
-    path: Path
-    form: str
-    parts: Mapping[str, Part]
-    public: Mapping[str, Any]
-    certificate: Certificate
-    damage: tuple[str, ...] = field(default=())
-    """Missing, edited or unlisted files."""
 
 
 @contextmanager
@@ -98,14 +90,14 @@ def write_json(tree: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(tree, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_manifest(folder: Path, form: str, public: Mapping[str, Any], rows: Mapping[str, int], version: str) -> None:
+def write_manifest(folder: Path, form: Form, rows: Mapping[str, int]) -> None:
     """List every other file of the folder with its digest (I2)."""
     files = {}
     for file in sorted(folder.rglob("*")):
         if file.is_file() and file.name not in (MANIFEST, TARGET):
             name = file.relative_to(folder).as_posix()
             files[name] = {"sha256": digest(file)} | ({"rows": rows[name]} if name in rows else {})
-    manifest = {"format": MANIFEST_VERSION, "form": form, "version": version, "files": files, "public": dict(public)}
+    manifest = {"format": MANIFEST_VERSION, "form": form.name, "version": __version__, "files": files, "public": form.to_public()}
     write_json(manifest, folder / MANIFEST)
 
 
@@ -115,32 +107,49 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_folder(path: Path) -> Folder:
-    """Everything in a release folder; damage is listed, not raised, so that the audit can name it."""
+def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
+    """A release folder as an outsider sees it; damage is listed, not raised, so that the audit can name it.
+
+    A draft has no certificate yet.
+    """
     manifest = _json(path / MANIFEST)
     try:
         files: dict[str, dict[str, Any]] = dict(manifest["files"])
-        form, public = str(manifest["form"]), dict(manifest["public"])
-        certificate = Certificate.from_json(_json(path / CERTIFICATE))
+        form = Form.read(str(manifest["form"]), dict(manifest["public"]))
+        certificate = None if draft else Certificate.from_json(_json(path / CERTIFICATE))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
     parts, damage = {}, list(_damage(path, files))
     for name, entry in files.items():
         file = path / name
         if "rows" in entry and "/" not in name and file.is_file() and file.suffix in {".csv", ".parquet"}:
-            parts[file.stem] = _part(file, damage, exact=form == "database")
+            parts[file.stem] = _part(file, damage, form)
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
                 damage.append(f"{name} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
-    return Folder(path, form, parts, public, certificate, tuple(damage))
+    return Exhibit(form, parts, Policy.read(path / POLICY), certificate, tuple(damage))
 
 
-def _part(file: Path, damage: list[str], *, exact: bool) -> Part:
-    """In a database a null is not the empty text, and a table may be empty."""
+def open_release(path: str | Path, *, original: Any = None, history: History | None = None, **parameters: Any) -> Exhibit:
+    """A release folder; with the original the data holder's side of it, the private trace beside the folder included."""
+    exhibit = read_folder(Path(path))
+    if original is None:
+        return replace(exhibit, history=history, parameters=parameters)
+    trace = read_trace(trace_path(Path(path)), exhibit.form)
+    data = exhibit.policy.data.read(original)
+    return replace(exhibit, original=data, trace=trace, history=history, parameters=parameters)
+
+
+def _part(file: Path, damage: list[str], form: Form) -> Part:
     try:
-        return Part(read_exact(file) if exact else read_file(file))
+        return Part(form.read_part(file))
     except DataError as error:
         damage.append(f"{file.name} cannot be read: {error.what}")
         return Part(pa.table({}))
+
+
+def damage_of(path: Path) -> tuple[str, ...]:
+    """What is missing, edited or unlisted in a folder."""
+    return tuple(_damage(path, _json(path / MANIFEST)["files"]))
 
 
 def _damage(path: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A release: the published parts of a form, what is disclosed on purpose, and the private trace that never leaves the house.
 
 Invariants
-    I1  Nothing in `parts` or `public` helps to undo the release.
+    I1  Nothing in `parts` or in the fields of `form` helps to undo the release.
     I2  Rows are shuffled with the cryptographic source before they become a part.
 """
 
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.table import Table
+from sfumato.release.form import Form
 
 
 class Part:
@@ -21,6 +24,11 @@ class Part:
 
     def __init__(self, table: Any) -> None:
         self.table: pa.Table = pa.table(table) if not isinstance(table, pa.Table) else table
+
+    @cached_property
+    def text(self) -> Table:
+        """The part as a table of texts; every column is encoded once, whoever looks at it."""
+        return Table(self.table)
 
     def to_polars(self) -> Any:
         import polars as pl
@@ -53,27 +61,26 @@ class Part:
         return f"Part({self.table.num_rows} rows: {', '.join(self.table.column_names)})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trace:
-    """The key to undoing a release: which original record stands behind which published row. Private."""
+    """The key to undoing a release: which original record stands behind which published row. Private.
 
-    rows: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    A form whose audit needs more declares a trace of its own with further fields.
+    """
+
+    rows: Mapping[str, IntArray] = field(default_factory=dict)
     """Per part: the original record number behind each published row, −1 where there is none."""
-    seed: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """What a method wants the audit on the private side to know."""
-    lasting: bool = False
+    lasting: bool = field(default=False, kw_only=True)
     """Whether later audits need it: then it is kept beside the release folder, for the data holder only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a method made: published parts, public parameters, and the private trace."""
+    """What a method made: published parts of a form with its public parameters, and the private trace."""
 
-    form: str
+    form: Form
+    """The form with its public parameters; both stand in the manifest."""
     parts: Mapping[str, Part]
-    public: Mapping[str, Any] = field(default_factory=dict)
-    """Disclosed on purpose; stands in the manifest."""
     suppressed: int = 0
     trace: Trace = field(default_factory=Trace, repr=False)
     notes: tuple[str, ...] = ()

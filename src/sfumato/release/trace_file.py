@@ -13,13 +13,17 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfumato.errors import ReleaseError
+from sfumato.release.form import Form
 from sfumato.release.release import Trace
+
+_COMMON = {"rows", "lasting"}
 
 
 def trace_path(folder: Path) -> Path:
@@ -28,18 +32,24 @@ def trace_path(folder: Path) -> Path:
 
 
 def save_trace(trace: Trace, path: Path) -> Path:
-    """Rows and extra of the trace."""
+    """Rows of the trace, and what its form adds to them."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # I1
     os.fchmod(handle, 0o600)
     with os.fdopen(handle, "wb") as file:
-        np.savez_compressed(file, **dict(_flat({"rows": trace.rows, "extra": trace.extra})))
+        np.savez_compressed(file, **dict(_flat({"rows": trace.rows, "extra": _extra(trace)})))
     return path
 
 
-def read_trace(path: Path) -> Trace | None:
-    """The trace beside a folder, None when there is none."""
+def _extra(trace: Trace) -> dict[str, Any]:
+    """What the trace of a form has beyond rows; what is not known is left out."""
+    own = {field.name: getattr(trace, field.name) for field in fields(trace) if field.name not in _COMMON}
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def read_trace(path: Path, form: Form) -> Trace:
+    """The trace beside a folder of this form; an empty one when there is none."""
     if not path.is_file():
-        return None
+        return form.trace_type()()
     tree: dict[str, Any] = {"rows": {}, "extra": {}}
     try:
         with np.load(path, allow_pickle=False) as stored:  # I2
@@ -47,7 +57,11 @@ def read_trace(path: Path) -> Trace | None:
                 _put(tree, name.split("/"), stored[name])
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         raise ReleaseError("the private trace cannot be read", where=str(path), hint="remove it to audit without it") from None
-    return Trace(tree["rows"], extra=tree["extra"])
+    kind = form.trace_type()
+    known = {field.name for field in fields(kind)} - _COMMON
+    if not set(tree["extra"]) <= known:
+        raise ReleaseError("the private trace belongs to another form", where=str(path), hint="remove it to audit without it")
+    return kind(tree["rows"], **tree["extra"], lasting=True)
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

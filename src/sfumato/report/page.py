@@ -7,14 +7,14 @@ from importlib import resources
 from jinja2 import Environment
 
 from sfumato.registry import catalogue
+from sfumato.release.exhibit import Exhibit, certified
 from sfumato.report.section import Section
-from sfumato.report.view import View
 
 
-def render(view: View) -> str:
+def render(exhibit: Exhibit) -> str:
     """All sections that apply, in their order, in the page's frame."""
     sections = sorted((cls() for cls in catalogue("report.sections", Section).values()), key=lambda section: section.order)
-    shown = [(section.name, section.title, section.render(view)) for section in sections if section.applies(view)]
+    shown = [(section.name, section.title, section.render(exhibit)) for section in sections if section.applies(exhibit)]
     source = resources.files("sfumato.report").joinpath("page.html").read_text(encoding="utf-8")
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
-    return template.render(view=view, certificate=view.certificate, sections=shown)
+    return template.render(exhibit=exhibit, certificate=certified(exhibit), sections=shown)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from markupsafe import Markup
 
-from sfumato.report.view import View
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.onlooker import Onlooker
 
 
-class Section(ABC):
-    """One part of the page: a heading, a sentence, a picture."""
+class Section(Onlooker):
+    """One part of the page: a heading, a sentence, a picture; `exhibit.private` tells the two reports apart."""
 
-    name: ClassVar[str]
     title: ClassVar[str]
     order: ClassVar[int] = 50
     """Sections stand in this order on the page."""
 
     @abstractmethod
-    def applies(self, view: View) -> bool:
-        """Whether the section has something to say; `view.private` tells the two reports apart."""
-
-    @abstractmethod
-    def render(self, view: View) -> Markup:
+    def render(self, exhibit: Exhibit) -> Markup:
         """The section's HTML, without its heading."""
 
 

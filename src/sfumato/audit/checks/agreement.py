@@ -17,13 +17,16 @@ import numpy as np
 
 from sfumato.audit.base import Check
 from sfumato.audit.checks.truthfulness import cover
-from sfumato.audit.evidence import Evidence
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.data.table import Table
 from sfumato.decomposition.published_subtables import BUCKET, Published, PublishedSubTables
+from sfumato.forms.recoded import Recoded
+from sfumato.forms.subtables import SubTables, sub_tables
 from sfumato.release.certificate import Finding
-from sfumato.release.release import Part
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Trace
 
 _SAME_PLACE = 0.5
 
@@ -32,24 +35,22 @@ class Agreement(Check):
     """Sub-tables are complete, agree with each other, and with the original when it is at hand."""
 
     name: ClassVar[str] = "agreement"
+    forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "sub-tables"
-
-    def examine(self, evidence: Evidence) -> Finding:
-        tables = evidence.sub_tables
-        wrong = [*_incomplete(evidence, tables), *_contradictions(tables)]
-        if isinstance(evidence.original, Table):
-            wrong += [f"{table.name} {what}" for table in tables.tables for what in _untrue(evidence, tables, table)]
-        if evidence.behind is not None:
-            wrong += _linked(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        tables = exhibit.once(sub_tables)
+        wrong = [*_incomplete(exhibit, tables), *_contradictions(tables)]
+        if exhibit.private:
+            wrong += [f"{table.name} {what}" for table in tables.tables for what in _untrue(exhibit, tables, table)]
+        if exhibit.behind is not None:
+            wrong += _linked(exhibit)
         return Finding(self.name, not wrong, {"tables": 0}, {"tables": len(wrong)}, reason="; ".join(wrong))
 
 
-def _incomplete(evidence: Evidence, tables: PublishedSubTables) -> list[str]:
+def _incomplete(exhibit: Exhibit, tables: PublishedSubTables) -> list[str]:
     shown = frozenset().union(*(table.columns for table in tables.tables))
-    lost = [f"no table shows column '{name}'" for name in evidence.policy.published if name not in shown]
-    return lost + [f"column '{name}' is published but not by the policy" for name in sorted(shown - set(evidence.policy.published))]
+    lost = [f"no table shows column '{name}'" for name in exhibit.policy.published if name not in shown]
+    return lost + [f"column '{name}' is published but not by the policy" for name in sorted(shown - set(exhibit.policy.published))]
 
 
 def _contradictions(tables: PublishedSubTables) -> list[str]:
@@ -71,17 +72,17 @@ def _same(one: object, other: object, names: list[str]) -> bool:
     return bool((np.bincount(classes.of[:half], minlength=len(classes)) * 2 == classes.counts).all())
 
 
-def _untrue(evidence: Evidence, tables: PublishedSubTables, table: Published) -> Iterator[str]:
-    original: Table = evidence.original
+def _untrue(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> Iterator[str]:
+    original: Table = exhibit.original
     if original.rows != table.rows:
         yield "does not have as many rows as the original"
         return
-    if table.visible and not _exact(tables, table, original) and _uncovered(evidence, table):
+    if table.visible and not _exact(tables, table, original) and _uncovered(exhibit, table):
         yield "has rows that stand for no record of the original"
     for name in table.hidden:
         if not _hidden_values(tables, table, original, name):
             yield f"lists values of '{name}' that are not the original's"
-    if table.bucket is not None and evidence.behind is not None and not _own_values(evidence, tables, table):
+    if table.bucket is not None and exhibit.behind is not None and not _own_values(exhibit, tables, table):
         yield "has buckets that do not list the values of their own rows"
 
 
@@ -98,20 +99,20 @@ def _exact(tables: PublishedSubTables, table: Published, original: Table) -> boo
     return _same(table.visible, truth, sorted(table.visible))
 
 
-def _uncovered(evidence: Evidence, table: Published) -> bool:
+def _uncovered(exhibit: Exhibit, table: Published) -> bool:
     """Generalized columns: some row covers no record of its own."""
-    if any(evidence.policy.columns[name].hierarchy is None and name not in evidence.original.names for name in table.visible):
+    if any(exhibit.policy.columns[name].hierarchy is None and name not in exhibit.original.names for name in table.visible):
         return True
     known = set(table.visible)
     columns = {
         name: column.model_copy(update={"role": "quasi-identifier" if name in known else "other", "publish": name in known})
-        for name, column in evidence.policy.columns.items()
+        for name, column in exhibit.policy.columns.items()
     }
-    part = evidence.parts[table.name].table
+    part = exhibit.parts[table.name].table
     part = part.drop_columns([BUCKET]) if BUCKET in part.column_names else part
-    behind = None if evidence.behind is None else {"data": evidence.behind[table.name]}
-    policy = replace(evidence.policy, columns=columns)
-    inner = replace(evidence, form="recoded table", parts={"data": Part(part)}, policy=policy, behind=behind)
+    trace = Trace() if exhibit.behind is None else Trace({"data": exhibit.behind[table.name]})
+    policy = replace(exhibit.policy, columns=columns)
+    inner = replace(exhibit, form=Recoded(), parts={"data": Part(part)}, policy=policy, trace=trace)
     return bool(cover(inner, bounded=True).rows)
 
 
@@ -123,14 +124,14 @@ def _hidden_values(tables: PublishedSubTables, table: Published, original: Table
     return bool((listed <= truth).all()) if table.withheld else bool((listed == truth).all())
 
 
-def _own_values(evidence: Evidence, tables: PublishedSubTables, table: Published) -> bool:
-    assert evidence.behind is not None
+def _own_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool:
+    assert exhibit.behind is not None
     assert table.bucket is not None
     assert table.entry_bucket is not None
     assert table.entry_count is not None
     shown = table.bucket >= 0
     names = sorted(table.hidden)
-    truth = [_recoded(tables, evidence.original, name)[evidence.behind[table.name]][shown] for name in names]
+    truth = [_recoded(tables, exhibit.original, name)[exhibit.behind[table.name]][shown] for name in names]
     own = [table.bucket[shown], *truth]
     listed = [table.entry_bucket, *(table.hidden[name] for name in names)]
     classes = group([np.concatenate(pair) for pair in zip(own, listed, strict=True)])
@@ -139,11 +140,11 @@ def _own_values(evidence: Evidence, tables: PublishedSubTables, table: Published
     return bool((np.bincount(classes.of[:half], minlength=len(classes)) == stated).all())
 
 
-def _linked(evidence: Evidence) -> list[str]:
+def _linked(exhibit: Exhibit) -> list[str]:
     """Two tables whose rows at the same place stand for the same person more often than not are linked by their order."""
-    assert evidence.behind is not None
+    assert exhibit.behind is not None
     wrong = []
-    for (one, left), (other, right) in combinations(evidence.behind.items(), 2):
+    for (one, left), (other, right) in combinations(exhibit.behind.items(), 2):
         if len(left) == len(right) and len(left) > 20 and float((left == right).mean()) > _SAME_PLACE:
             wrong.append(f"{one} and {other} stand in the same order")
     return wrong

@@ -16,27 +16,29 @@ from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.compatible import edge_fits
-from sfumato.audit.evidence import Evidence
-from sfumato.audit.readings.baskets import worlds_of
+from sfumato.forms.baskets import Basket, BasketTrace, published_baskets
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class Assignments(Check):
     """The all-assignments graph is regular and made of disjoint assignments, the true one among them."""
 
     name: ClassVar[str] = "assignments"
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "baskets" and "assignments" in evidence.private and evidence.original is not None
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private and exhibit.traced(BasketTrace).assignments is not None
 
-    def examine(self, evidence: Evidence) -> Finding:
-        graph = np.asarray(evidence.private["assignments"]).astype(np.int64)
-        wrong = [*_shape(graph, len(evidence.original))]
+    def examine(self, exhibit: Exhibit) -> Finding:
+        graph = np.asarray(exhibit.traced(BasketTrace).assignments).astype(np.int64)
+        wrong = [*_shape(graph, len(exhibit.original))]
         people, rows = graph.reshape(-1), np.tile(np.arange(graph.shape[1], dtype=np.int64), graph.shape[0])
         if not wrong:
-            unfit = int((~edge_fits(evidence.original, worlds_of(evidence), people, rows)).sum())
+            unfit = int((~edge_fits(exhibit.original, exhibit.once(published_baskets), people, rows)).sum())
             wrong += [f"{unfit} edges are not compatible with what is published"] if unfit else []
-        behind = (evidence.behind or {}).get("data")
+        behind = (exhibit.behind or {}).get("data")
         if behind is None or not (graph == behind).all(axis=1).any():
             wrong.append("the true assignment is none of those drawn from")
         return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong), "k": len(graph)}, reason="; ".join(wrong))

@@ -14,36 +14,39 @@ import numpy as np
 
 from sfumato.audit.base import Check
 from sfumato.audit.checks.truthfulness import cover, found
-from sfumato.audit.evidence import Evidence
 from sfumato.data.generalization import MISSING
+from sfumato.forms.recoded import Recoded
 from sfumato.io.hierarchies import is_standing
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class Boundaries(Check):
     """No value is generalized beyond its boundary."""
 
     name: ClassVar[str] = "boundaries"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "recoded table" and any(column.boundary is not None for column in evidence.policy.columns.values())
+    def ready(self, exhibit: Exhibit) -> bool:
+        return any(column.boundary is not None for column in exhibit.policy.columns.values())
 
-    def examine(self, evidence: Evidence) -> Finding:
-        alone = sum(_beyond(evidence, name) for name, column in evidence.policy.columns.items() if column.boundary is not None)
-        if alone or evidence.original is None:
+    def examine(self, exhibit: Exhibit) -> Finding:
+        alone = sum(_beyond(exhibit, name) for name, column in exhibit.policy.columns.items() if column.boundary is not None)
+        if alone or exhibit.original is None:
             reason = f"{alone} cells are generalized beyond every boundary" if alone else ""
             return Finding(self.name, not alone, {"cells": 0}, {"cells": alone}, reason=reason)
-        return found(self.name, cover(evidence, bounded=True), "rows can only stand for records generalized beyond their boundary")
+        return found(self.name, cover(exhibit, bounded=True), "rows can only stand for records generalized beyond their boundary")
 
 
-def _beyond(evidence: Evidence, name: str) -> int:
+def _beyond(exhibit: Exhibit, name: str) -> int:
     """Cells of a column whose label no leaf may rise to, or that is no label at all."""
-    text = evidence.data.text(name)
-    values = evidence.original.text(name).labels if evidence.original is not None else ()
-    if not values and not is_standing(evidence.policy.columns[name].hierarchy):
+    text = exhibit.data.text(name)
+    values = exhibit.original.text(name).labels if exhibit.original is not None else ()
+    if not values and not is_standing(exhibit.policy.columns[name].hierarchy):
         return 0  # the tree grows from original values, which are not at hand
-    domain = generalization_of(evidence.policy, name, values or [label for label in text.labels if label == MISSING])
+    domain = generalization_of(exhibit.policy, name, values or [label for label in text.labels if label == MISSING])
     floor, roof = domain.ceiling()
     legal = set(zip(floor.tolist(), roof.tolist(), strict=True))
     wrong = np.array([not _below_some(domain.interval(label), legal) for label in text.labels], dtype=np.bool_)

@@ -10,32 +10,30 @@ from typing import ClassVar
 import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
-from sfumato.audit.databases import Seen
-from sfumato.audit.evidence import Evidence
-from sfumato.data.database import Database
-from sfumato.data.schema_json import json_of
+from sfumato.audit.databases import DatabaseExhibit
+from sfumato.forms.database import DatabaseForm, says_schema
 from sfumato.policy.declared_rules import Constraint
 from sfumato.policy.rules import IntegrityRule, classify
 from sfumato.policy.rules.tree import Cell, ColumnValue
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class TablesPresent(Check):
     """Every table of the schema is there with its columns and its rows."""
 
     name: ClassVar[str] = "tables and row counts"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "database"
-
-    def examine(self, evidence: Evidence) -> Finding:
-        seen = Seen(evidence)
-        wrong = [*_shape(seen), *_counts(evidence), *_against_original(seen)]
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
+        wrong = [*_shape(seen), *_counts(exhibit), *_against_original(seen)]
         rows = sum(table.rows for table in seen.tables.values())
         return Finding(self.name, not wrong, {}, {"tables": len(seen.tables), "rows": rows}, reason="; ".join(wrong))
 
 
-def _shape(seen: Seen) -> list[str]:
+def _shape(seen: DatabaseExhibit) -> list[str]:
     wrong = [f"table '{table.name}' is missing" for table in seen.schema.tables if table.name not in seen.tables]
     known = {table.name: list(table.written) for table in seen.schema.tables}
     for name, table in seen.tables.items():
@@ -46,18 +44,18 @@ def _shape(seen: Seen) -> list[str]:
     return wrong
 
 
-def _counts(evidence: Evidence) -> list[str]:
-    said = {part: int(entry["rows"]) for part, entry in evidence.public.get("tables", {}).items()}
-    found = {part: len(table) for part, table in evidence.parts.items()}
+def _counts(exhibit: Exhibit) -> list[str]:
+    said = {part: entry.rows for part, entry in exhibit.of(DatabaseForm).tables.items()}
+    found = {part: len(table) for part, table in exhibit.parts.items()}
     return [f"table '{part}' has {found.get(part, 0)} rows, not {rows}" for part, rows in said.items() if found.get(part) != rows]
 
 
-def _against_original(seen: Seen) -> list[str]:
-    original = seen.evidence.original
-    if not isinstance(original, Database):
+def _against_original(seen: DatabaseExhibit) -> list[str]:
+    original = seen.exhibit.original
+    if not seen.exhibit.private:
         return []
-    wrong = [] if json_of(original.schema) == seen.evidence.public.get("schema") else ["the schema is not the original's"]
-    partly = bool(seen.evidence.public.get("subset"))
+    wrong = [] if says_schema(seen.form, original.schema) else ["the schema is not the original's"]
+    partly = seen.form.subset
     for name, table in seen.tables.items():
         there = original.tables[name].rows if name in original.tables else 0
         if table.rows > there or (table.rows < there and not partly):
@@ -69,12 +67,10 @@ class Constraints(Check):
     """Keys, references, not-null, value lists and checks of the schema hold in the published rows."""
 
     name: ClassVar[str] = "constraints"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "database"
-
-    def examine(self, evidence: Evidence) -> Finding:
-        seen = Seen(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
         judged = [constraint for constraint in seen.bound.constraints if constraint.kind != "check" or constraint.rule is not None]
         broken = {constraint.identifier: breaks(seen, constraint) for constraint in judged}
         wrong = [f"{identifier} is broken {count} time(s)" for identifier, count in broken.items() if count]
@@ -84,7 +80,7 @@ class Constraints(Check):
         return Finding(self.name, not wrong, {"broken": 0}, achieved, reason=reason)
 
 
-def breaks(seen: Seen, constraint: Constraint) -> int:
+def breaks(seen: DatabaseExhibit, constraint: Constraint) -> int:
     """How often a constraint is broken."""
     columns = [seen.column(ColumnValue(name, constraint.table)) for name in constraint.columns]
     if constraint.kind == "not null":
@@ -100,12 +96,13 @@ class PolicyRules(Check):
     """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private trace."""
 
     name: ClassVar[str] = "rules of the policy"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "database" and bool(evidence.policy.keep)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return bool(exhibit.policy.keep)
 
-    def examine(self, evidence: Evidence) -> Finding:
-        seen = Seen(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
         rules = [rule for rule in seen.bound.keep if seen.aligned or not _looks_back(rule)]
         broken = {rule.text: seen.judge(rule) for rule in rules}
         wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]

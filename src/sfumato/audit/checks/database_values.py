@@ -16,14 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
-from sfumato.audit.databases import Seen, differing, labels
-from sfumato.audit.evidence import Evidence
-from sfumato.data.database import Database
+from sfumato.audit.databases import DatabaseExhibit, differing, labels
+from sfumato.forms.database import DatabaseForm
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.replacements import Like, ValueDomain, Values
 from sfumato.policy.rules import columns_of
 from sfumato.policy.rules.tree import Aggregate, AtLeast, ColumnValue, Condition, Determines, References, Unique
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 _ALPHA = 1e-6
 
@@ -32,19 +33,17 @@ class DatabaseDomains(Check):
     """Replaced values lie in their domains."""
 
     name: ClassVar[str] = "domains of the database"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "database"
-
-    def examine(self, evidence: Evidence) -> Finding:
-        seen = Seen(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
         outside = {str(column): _outside(seen, column, seen.bound.domain(column)) for column in seen.bound.changed}
         wrong = [f"{count} values of '{name}' are outside its domain" for name, count in outside.items() if count]
         achieved = {"columns": len(outside), "outside": sum(outside.values())}
         return Finding(self.name, not wrong, {"outside": 0}, achieved, reason="; ".join(wrong))
 
 
-def _outside(seen: Seen, column: ColumnValue, domain: ValueDomain) -> int:
+def _outside(seen: DatabaseExhibit, column: ColumnValue, domain: ValueDomain) -> int:
     found = pc.value_counts(seen.column(column).drop_null())
     texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
     if isinstance(domain, Like):
@@ -60,22 +59,23 @@ class KeptCells(Check):
     """Columns that are not replaced are published as they were, and nulls stay where they were."""
 
     name: ClassVar[str] = "kept cells"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "database" and isinstance(evidence.original, Database)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private
 
-    def examine(self, evidence: Evidence) -> Finding:
-        seen = Seen(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
         changed = _changed_cells(seen) if seen.aligned else _changed_rows(seen)
         wrong = [f"{count} kept cells or rows of '{table}' differ" for table, count in changed.items() if count]
         return Finding(self.name, not wrong, {"changed": 0}, {"changed": sum(changed.values())}, reason="; ".join(wrong))
 
 
-def _changed_cells(seen: Seen) -> dict[str, int]:
+def _changed_cells(seen: DatabaseExhibit) -> dict[str, int]:
     found = dict.fromkeys(seen.tables, 0)
     new = set(seen.bound.changed)
     for name, table in seen.tables.items():
-        behind = next(rows for part, rows in (seen.evidence.behind or {}).items() if seen.names[part] == name)
+        behind = next(rows for part, rows in (seen.exhibit.behind or {}).items() if seen.names[part] == name)
         found[name] += len(behind) - len(np.unique(behind))
         for column in (ColumnValue(c, name) for c in table.names):
             now, before = seen.column(column), seen.original(column)
@@ -87,27 +87,28 @@ def _changed_cells(seen: Seen) -> dict[str, int]:
     return found
 
 
-def _changed_rows(seen: Seen) -> dict[str, int]:
+def _changed_rows(seen: DatabaseExhibit) -> dict[str, int]:
     """Without the trace: kept columns together occur in the same combinations (in a subset: in no new ones)."""
     found = {}
-    new, partly = set(seen.bound.changed), bool(seen.evidence.public.get("subset"))
+    new, partly = set(seen.bound.changed), seen.form.subset
     for name, table in seen.tables.items():
         kept = [c for c in table.names if ColumnValue(c, name) not in new]
-        extra, lost = differing([table.column(c) for c in kept], [seen.evidence.original.tables[name].column(c) for c in kept])
+        extra, lost = differing([table.column(c) for c in kept], [seen.exhibit.original.tables[name].column(c) for c in kept])
         found[name] = extra if partly else max(extra, lost)
     return found
 
 
-class Linked(Check):
+class LinkedAlike(Check):
     """Linked columns follow one map: equal values got equal new values in every table."""
 
     name: ClassVar[str] = "linked columns"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "database" and Seen(evidence).aligned and bool(Seen(evidence).bound.links)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.once(DatabaseExhibit).aligned and bool(exhibit.once(DatabaseExhibit).bound.links)
 
-    def examine(self, evidence: Evidence) -> Finding:
-        seen = Seen(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
         wrong = []
         for link in seen.bound.links:
             old, new = _pairs(seen, link.columns)
@@ -121,7 +122,7 @@ class Linked(Check):
         return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
 
 
-def _pairs(seen: Seen, columns: tuple[ColumnValue, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+def _pairs(seen: DatabaseExhibit, columns: tuple[ColumnValue, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Old and new values of some columns side by side, where neither is null."""
     before, after = [], []
     for column in columns:
@@ -136,12 +137,13 @@ class Unchanged(Check):
     """Replaced values equal the original ones no more often than chance."""
 
     name: ClassVar[str] = "unchanged values"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "database" and Seen(evidence).aligned
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.once(DatabaseExhibit).aligned
 
-    def examine(self, evidence: Evidence) -> Finding:
-        seen = Seen(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
         figures = {title: _agreement(old, new) for title, old, new in _trials(seen)}
         loud, level = [], _ALPHA / max(len(figures), 1)
         for title, (same, expected, trials) in figures.items():
@@ -160,7 +162,7 @@ def _tail(same: int, expected: float, trials: int) -> float:
     return float(betainc(same, trials - same + 1, min(expected / trials, 1.0))) if same else 1.0
 
 
-def _trials(seen: Seen) -> Iterator[tuple[str, pa.ChunkedArray, pa.ChunkedArray]]:
+def _trials(seen: DatabaseExhibit) -> Iterator[tuple[str, pa.ChunkedArray, pa.ChunkedArray]]:
     """Old and new values: rows of free columns, distinct values of linked ones (rows with one value are one draw)."""
     skipped = bound_by_rules(seen.bound)
     for column in seen.bound.free:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
 
 
 class Files(Check):
@@ -14,9 +14,9 @@ class Files(Check):
 
     name: ClassVar[str] = "files"
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.damage is not None
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.damage is not None
 
-    def examine(self, evidence: Evidence) -> Finding:
-        damage = evidence.damage or ()
+    def examine(self, exhibit: Exhibit) -> Finding:
+        damage = exhibit.damage or ()
         return Finding(self.name, not damage, {"damaged": 0}, {"damaged": len(damage)}, reason="; ".join(damage))

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.fewest_edges import fewest_new_edges
-from sfumato.audit.readings.graph import published_graph
 from sfumato.data.graph import Dropped, Graph
 from sfumato.errors import ReleaseError
+from sfumato.forms.graph import Edges, GraphTrace, published_graph
 from sfumato.models.k_degree_anonymity import KDegreeAnonymity
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 OTHER_ORDER = "people stand in another order than when this was published, so edges were compared in number and degree only"
 
@@ -30,45 +31,46 @@ class KeptEdges(Check):
     """Every original edge is published, and as many were added as declared."""
 
     name: ClassVar[str] = "kept-edges"
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "graph" and "added_edges" in evidence.public
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.of(Edges).grown
 
-    def examine(self, evidence: Evidence) -> Finding:
-        graph, (added, least) = published_graph(evidence), declared(evidence)
-        wrong = [*_alone(evidence, graph, added, least), *_with_original(evidence, graph, added, least)]
-        reason = "; ".join(wrong) or ("" if _same_people(evidence) else OTHER_ORDER)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        graph, (added, least) = exhibit.once(published_graph), declared(exhibit)
+        wrong = [*_alone(exhibit, graph, added, least), *_with_original(exhibit, graph, added, least)]
+        reason = "; ".join(wrong) or ("" if _same_people(exhibit) else OTHER_ORDER)
         return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason=reason)
 
 
-def _same_people(evidence: Evidence) -> bool:
+def _same_people(exhibit: Exhibit) -> bool:
     """Whether the private names belong to the original as it was read here; an edge list in another order numbers people anew."""
-    known = evidence.private.get("numbering")
-    return known is None or evidence.original is None or known == evidence.original.numbering
+    known = exhibit.traced(GraphTrace).numbering
+    return not known or not exhibit.private or known == exhibit.original.numbering
 
 
-def declared(evidence: Evidence) -> tuple[int, int]:
+def declared(exhibit: Exhibit) -> tuple[int, int]:
     """How many edges the manifest says were added, and how many were needed."""
-    try:
-        return int(evidence.public["added_edges"]), int(evidence.public["fewest_added_edges"])
-    except (KeyError, TypeError, ValueError):
-        raise ReleaseError("the manifest does not say how many edges were added and needed") from None
+    form = exhibit.of(Edges)
+    if form.added_edges is None or form.fewest_added_edges is None:
+        raise ReleaseError("the manifest does not say how many edges were added and needed")
+    return form.added_edges, form.fewest_added_edges
 
 
-def _alone(evidence: Evidence, graph: Graph, added: int, least: int) -> Iterator[str]:
-    table = evidence.parts["edges"].table
+def _alone(exhibit: Exhibit, graph: Graph, added: int, least: int) -> Iterator[str]:
+    table = exhibit.parts["edges"].table
     source, target = (table.column(name).cast("int64").to_numpy() for name in ("source", "target"))
     codes = source * graph.nodes + target
     if graph.dropped != Dropped() or bool((source >= target).any()) or bool((codes[1:] <= codes[:-1]).any()):
         yield "the published edges are not a simple graph in ascending order"
     if not 0 <= least <= added <= graph.size:
         yield "the declared numbers of added and needed edges contradict each other or the published edges"
-    if "delete" in evidence.public:
+    if exhibit.of(Edges).flip is not None:
         yield "the manifest says that edges were flipped as well as kept"
 
 
-def _with_original(evidence: Evidence, graph: Graph, added: int, least: int) -> Iterator[str]:
-    original: Graph | None = evidence.original
+def _with_original(exhibit: Exhibit, graph: Graph, added: int, least: int) -> Iterator[str]:
+    original: Graph | None = exhibit.original
     if original is None:
         return
     if original.nodes != graph.nodes:
@@ -78,10 +80,10 @@ def _with_original(evidence: Evidence, graph: Graph, added: int, least: int) -> 
         yield f"{added} edges were declared as added, {graph.size - original.size} are more than in the original"
     if bool((np.sort(graph.degrees) < np.sort(original.degrees)).any()):
         yield "degrees fell: the original cannot be a part of what is published"
-    names = evidence.private.get("names")
-    if names is not None and _same_people(evidence):
+    names = exhibit.traced(GraphTrace).names
+    if names is not None and _same_people(exhibit):
         yield from _pair_by_pair(original, graph, np.asarray(names))
-    yield from _counted(evidence, original, least)
+    yield from _counted(exhibit, original, least)
 
 
 def _pair_by_pair(original: Graph, graph: Graph, names: NDArray[np.int64]) -> Iterator[str]:
@@ -94,9 +96,9 @@ def _pair_by_pair(original: Graph, graph: Graph, names: NDArray[np.int64]) -> It
         yield f"{lost} original edges are not published"
 
 
-def _counted(evidence: Evidence, original: Graph, least: int) -> Iterator[str]:
-    levels = [claim.model.k for claim in evidence.policy.claims if isinstance(claim.model, KDegreeAnonymity)]
-    if evidence.public.get("proof") == "solver" or not levels or max(levels) > original.nodes:
+def _counted(exhibit: Exhibit, original: Graph, least: int) -> Iterator[str]:
+    levels = [claim.model.k for claim in exhibit.policy.claims if isinstance(claim.model, KDegreeAnonymity)]
+    if exhibit.of(Edges).proof == "solver" or not levels or max(levels) > original.nodes:
         return
     counted = fewest_new_edges(original, max(levels))
     if least > counted:

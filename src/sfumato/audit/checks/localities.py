@@ -1,4 +1,4 @@
-"""Localities: every sampled comparison of two distances comes out in the release as it does in the original.
+"""Localities: every sampled exhibit of two distances comes out in the release as it does in the original.
 
 For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and
 exactly (tolerance 0). It also asks that the triples lie inside one partition or (`across`) in three, that as many different ones
@@ -17,31 +17,34 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.space import levels, localities_of
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.forms.replaced import Replaced, WalkTrace
 from sfumato.policy.keep import replacements_of
 from sfumato.policy.replacements import Ordered
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class KeptLocalities(Check):
     """Which of two values is closer to a third stays true for every sampled triple."""
 
     name: ClassVar[str] = "localities"
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        at_hand = evidence.original is not None and evidence.behind is not None and "localities" in evidence.private
-        return evidence.form == "replaced table" and at_hand and any(localities_of(evidence))
+    def ready(self, exhibit: Exhibit) -> bool:
+        walked = exhibit.private and exhibit.behind is not None and bool(exhibit.traced(WalkTrace).range)
+        return walked and any(localities_of(exhibit))
 
-    def examine(self, evidence: Evidence) -> Finding:
+    def examine(self, exhibit: Exhibit) -> Finding:
         judged, across, broken, untied, missing = 0, 0, 0, 0, 0
-        domains = replacements_of(evidence.policy)
-        for rule, name in localities_of(evidence):
+        domains = replacements_of(exhibit.policy)
+        for rule, name in localities_of(exhibit):
             domain = domains[name]
             assert isinstance(domain, Ordered)
-            before, after = levels(evidence, name, domain)
-            triples = evidence.private["localities"].get(name, np.empty((0, 4), np.int64))
+            before, after = levels(exhibit, name, domain)
+            triples = exhibit.traced(WalkTrace).localities.get(name, np.empty((0, 4), np.int64))
             size = rule.partition or max(1, before.size)
             inside, apart = spread(triples, size)
             judged += len(triples)
@@ -58,7 +61,7 @@ class KeptLocalities(Check):
 
 
 def broken_triples(before: IntArray, after: IntArray, triples: IntArray, size: int) -> int:
-    """Triples neither inside a partition nor in three, or whose comparison is not that of the original."""
+    """Triples neither inside a partition nor in three, or whose exhibit is not that of the original."""
     a, b, c = triples[:, :3].T
     inside, apart = spread(triples, size)
     old = abs(before[a] - before[b]) - abs(before[b] - before[c])

@@ -24,10 +24,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.errors import DataError
+from sfumato.forms.replaced import Replaced
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 NEIGHBOURS = 30
 
@@ -36,15 +38,16 @@ class Neighbours(Check):
     """How often an outsider who knows the original numbers guesses the sensitive value: measured, not guaranteed."""
 
     name: ClassVar[str] = "neighbours"
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        if evidence.form != "replaced table" or evidence.original is None:
+    def ready(self, exhibit: Exhibit) -> bool:
+        if not exhibit.private:
             return False
-        hidden = [name for name in evidence.policy.sensitive if name in evidence.data.names]
-        return bool(hidden) and evidence.data.rows > 0 and bool(numeric_columns(evidence.original, evidence.data, evidence.policy))
+        hidden = [name for name in exhibit.policy.sensitive if name in exhibit.data.names]
+        return bool(hidden) and exhibit.data.rows > 0 and bool(numeric_columns(exhibit.original, exhibit.data, exhibit.policy))
 
-    def examine(self, evidence: Evidence) -> Finding:
-        measured = measure(evidence.original, evidence.data, evidence.policy)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        measured = measure(exhibit.original, exhibit.data, exhibit.policy)
         hide = tuple(measured)
         worst = max(measured.values(), key=lambda found: found.best_guess)
         achieved = {
@@ -54,7 +57,7 @@ class Neighbours(Check):
             "median_k_t": worst.median,
         }
         reason = "measured on this release, not guaranteed"
-        given = numeric_columns(evidence.original, evidence.data, evidence.policy)
+        given = numeric_columns(exhibit.original, exhibit.data, exhibit.policy)
         return Finding(self.name, True, {}, achieved, given, hide, grade="bound (an outsider gets at least this)", reason=reason)
 
 

@@ -9,36 +9,31 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
-from sfumato.data.table import Table
-from sfumato.metrics.base import Comparison
+from sfumato.forms.recoded import Recoded
 from sfumato.metrics.optimality import measured, statement
-from sfumato.policy.generalizations import generalization_of
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 _ROUNDING = 2e-5
 
 
-class Optimality(Check):
+class OptimalityHonest(Check):
     """The measured loss is not below the bound that was claimed for all releases."""
 
     name: ClassVar[str] = "optimality"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        said = statement(evidence.public)
-        return evidence.form == "recoded table" and said is not None and isinstance(evidence.original, Table)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private and exhibit.of(Recoded).optimality is not None
 
-    def examine(self, evidence: Evidence) -> Finding:
-        said = statement(evidence.public)
-        assert said is not None
-        policy, original = evidence.policy, evidence.original
-        domains = {name: generalization_of(policy, name, original.text(name).labels) for name in policy.quasi_identifiers}
-        loss = measured(Comparison(evidence.form, evidence.tables, original, domains), said)
-        bound = float(said["lower_bound"])
+    def examine(self, exhibit: Exhibit) -> Finding:
+        said = statement(exhibit)
+        loss, bound = measured(exhibit, said), said.lower_bound
         wrong = []
         if loss < bound * (1 - _ROUNDING) - 1e-12:
             wrong.append(f"the release loses {loss:.6g}, less than the {bound:.6g} that were said to be the least possible")
-        if said.get("proven_optimal") and loss > bound * (1 + _ROUNDING) + 1e-9:
+        if said.proven_optimal and loss > bound * (1 + _ROUNDING) + 1e-9:
             wrong.append(f"the release is called optimal but loses {loss:.6g} with a bound of {bound:.6g}")
-        achieved = {said["objective"]: float(f"{loss:.6g}"), "lower_bound": bound}
+        achieved = {said.objective: float(f"{loss:.6g}"), "lower_bound": bound}
         return Finding(self.name, not wrong, {}, achieved, reason="; ".join(wrong))

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
-from sfumato.audit.readings.graph import published_graph
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Dropped, Graph
+from sfumato.forms.graph import Edges, GraphTrace, published_graph
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 SIGMAS = 6.0
 
@@ -31,18 +32,20 @@ class Perturbation(Check):
     """The published graph fits the declared flip."""
 
     name: ClassVar[str] = "perturbation"
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "graph" and "delete" in evidence.public
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.of(Edges).flip is not None
 
-    def examine(self, evidence: Evidence) -> Finding:
-        flip, graph = EdgeChannel.from_public(evidence.public), published_graph(evidence)
-        wrong = [*_alone(evidence, graph, flip), *_with_original(evidence, graph, flip)]
+    def examine(self, exhibit: Exhibit) -> Finding:
+        flip, graph = exhibit.of(Edges).flip, exhibit.once(published_graph)
+        assert flip is not None
+        wrong = [*_alone(exhibit, graph, flip), *_with_original(exhibit, graph, flip)]
         return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
 
 
-def _alone(evidence: Evidence, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
-    codes = _codes(evidence, graph.nodes)
+def _alone(exhibit: Exhibit, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
+    codes = _codes(exhibit, graph.nodes)
     if graph.dropped != Dropped() or bool((codes[1:] <= codes[:-1]).any()):
         yield "the published edges are not a simple graph in ascending order"
     recovered = (graph.size - graph.pairs * flip.add) / flip.slope
@@ -54,20 +57,20 @@ def _alone(evidence: Evidence, graph: Graph, flip: EdgeChannel) -> Iterator[str]
         yield "degrees vary less than the declared flip makes them vary"
 
 
-def _codes(evidence: Evidence, nodes: int) -> NDArray[np.int64]:
-    table = evidence.parts["edges"].table
+def _codes(exhibit: Exhibit, nodes: int) -> NDArray[np.int64]:
+    table = exhibit.parts["edges"].table
     source, target = (table.column(name).cast("int64").to_numpy() for name in ("source", "target"))
     return np.where(source < target, source * nodes + target, -1)
 
 
-def _with_original(evidence: Evidence, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
-    original: Graph | None = evidence.original
+def _with_original(exhibit: Exhibit, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
+    original: Graph | None = exhibit.original
     if original is None:
         return
     if original.nodes != graph.nodes:
         yield f"{graph.nodes} people are published, the original has {original.nodes}"
         return
-    names = evidence.private.get("names")
+    names = exhibit.traced(GraphTrace).names
     if names is not None:
         yield from _flips(original.relabelled(np.asarray(names)), graph, flip)
     elif not _plausible(graph.size, [(original.size, 1 - flip.delete), (original.pairs - original.size, flip.add)]):

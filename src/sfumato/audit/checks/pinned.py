@@ -18,9 +18,11 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.space import KeptSpace
+from sfumato.forms.replaced import Replaced, WalkTrace
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 MOST = 800
 
@@ -29,13 +31,13 @@ class Pinned(Check):
     """How many values the kept properties leave only one number for: reported, not forbidden."""
 
     name: ClassVar[str] = "pinned"
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        at_hand = evidence.original is not None and evidence.behind is not None and "range" in evidence.private
-        return evidence.form == "replaced table" and at_hand
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private and exhibit.behind is not None and bool(exhibit.traced(WalkTrace).range)
 
-    def examine(self, evidence: Evidence) -> Finding:
-        space = KeptSpace(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        space = KeptSpace(exhibit)
         unchanged, level = space.unchanged()
         chosen = np.random.default_rng(0).permutation(unchanged.size)[:MOST]
         pinned = sum(int(space.size[unchanged[at]]) for at in chosen if space.is_pinned(int(unchanged[at]), int(level[at])))

@@ -13,14 +13,16 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.legal_records import part_of
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.data.table import Table, TextColumn
+from sfumato.forms.replaced import Replaced
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.replacements import Like, ValueDomain, Values
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 _SIGMA = 7.0
 
@@ -29,22 +31,20 @@ class Domains(Check):
     """Replaced values lie in their domains."""
 
     name: ClassVar[str] = "domains"
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "replaced table"
-
-    def examine(self, evidence: Evidence) -> Finding:
-        outside = {name: _outside(evidence, name, domain) for name, domain in replacements_of(evidence.policy).items()}
+    def examine(self, exhibit: Exhibit) -> Finding:
+        outside = {name: _outside(exhibit, name, domain) for name, domain in replacements_of(exhibit.policy).items()}
         wrong = [f"{count} values of '{name}' are outside its domain" for name, count in outside.items() if count]
         return Finding(self.name, not wrong, {"outside": 0}, {"outside": sum(outside.values())}, reason="; ".join(wrong))
 
 
-def _outside(evidence: Evidence, name: str, domain: ValueDomain) -> int:
-    text = evidence.data.text(name)
+def _outside(exhibit: Exhibit, name: str, domain: ValueDomain) -> int:
+    text = exhibit.data.text(name)
     if isinstance(domain, Like):
-        if evidence.original is None:
+        if exhibit.original is None:
             return 0
-        domain = Values(evidence.original.text(domain.column).labels)
+        domain = Values(exhibit.original.text(domain.column).labels)
     return int(text.counts()[~domain.contains(text.labels)].sum())
 
 
@@ -52,24 +52,25 @@ class Kept(Check):
     """Columns that are not replaced are published as they were."""
 
     name: ClassVar[str] = "kept columns"
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "replaced table" and evidence.original is not None and bool(_kept(evidence))
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private and bool(_kept(exhibit))
 
-    def examine(self, evidence: Evidence) -> Finding:
-        names = _kept(evidence)
-        if evidence.behind is not None:
-            rows = evidence.behind["data"]
-            changed = sum(_different(evidence.data.text(n), evidence.original.text(n), rows) for n in names)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        names = _kept(exhibit)
+        if exhibit.behind is not None:
+            rows = exhibit.behind["data"]
+            changed = sum(_different(exhibit.data.text(n), exhibit.original.text(n), rows) for n in names)
         else:
-            now, before = _combinations(evidence.data, names), _combinations(evidence.original, names)
+            now, before = _combinations(exhibit.data, names), _combinations(exhibit.original, names)
             changed = sum((now - before).values())
         reason = f"{changed} kept cells or rows differ from the original" if changed else ""
         return Finding(self.name, not changed, {"changed": 0}, {"changed": changed}, reason=reason)
 
 
-def _kept(evidence: Evidence) -> list[str]:
-    return [name for name in evidence.policy.published if evidence.policy.columns[name].role != "replaced"]
+def _kept(exhibit: Exhibit) -> list[str]:
+    return [name for name in exhibit.policy.published if exhibit.policy.columns[name].role != "replaced"]
 
 
 def _different(now: TextColumn, before: TextColumn, rows: IntArray) -> int:
@@ -90,23 +91,24 @@ class Echo(Check):
     """Replaced values agree with the original ones no more often than chance allows."""
 
     name: ClassVar[str] = "echo"
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "replaced table" and evidence.original is not None and evidence.behind is not None
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private and exhibit.behind is not None
 
-    def examine(self, evidence: Evidence) -> Finding:
-        assert evidence.behind is not None
-        rows = evidence.behind["data"]
-        names = [name for name in replacements_of(evidence.policy) if not _bound(evidence, name)]
-        loud = [name for name in names if _echoes(evidence.data.text(name), evidence.original.text(name), rows)]
+    def examine(self, exhibit: Exhibit) -> Finding:
+        assert exhibit.behind is not None
+        rows = exhibit.behind["data"]
+        names = [name for name in replacements_of(exhibit.policy) if not _bound(exhibit, name)]
+        loud = [name for name in names if _echoes(exhibit.data.text(name), exhibit.original.text(name), rows)]
         reason = "columns that repeat the original too often: " + ", ".join(loud) if loud else ""
         return Finding(self.name, not loud, {"columns": 0}, {"columns": len(loud)}, reason=reason)
 
 
-def _bound(evidence: Evidence, name: str) -> bool:
+def _bound(exhibit: Exhibit, name: str) -> bool:
     """Whether rules bind the column to kept or original values of its record; then agreement may be wanted."""
-    replaced = tuple(replacements_of(evidence.policy))
-    part = part_of(name, replaced, integrity_rules(evidence.policy))
+    replaced = tuple(replacements_of(exhibit.policy))
+    part = part_of(name, replaced, integrity_rules(exhibit.policy))
     return bool(part.mentioned) or part.looks_back
 
 

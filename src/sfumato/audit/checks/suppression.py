@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Check
-from sfumato.audit.certify import reading_of
-from sfumato.audit.evidence import Evidence
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
 
 
 class Suppression(Check):
@@ -15,14 +14,14 @@ class Suppression(Check):
 
     name: ClassVar[str] = "suppression"
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.records is not None and evidence.policy.data.name == "table"
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.records is not None and exhibit.form.shows_columns
 
-    def examine(self, evidence: Evidence) -> Finding:
-        assert evidence.records is not None
-        said, limit = evidence.records, evidence.policy.utility.suppress_at_most
-        published = reading_of(evidence.form).published(evidence)
-        inputs = evidence.original.rows if evidence.original is not None else said.input
+    def examine(self, exhibit: Exhibit) -> Finding:
+        assert exhibit.records is not None
+        said, limit = exhibit.records, exhibit.policy.utility.suppress_at_most
+        published = exhibit.form.records(exhibit)
+        inputs = exhibit.original.rows if exhibit.private else said.input
         suppressed = inputs - published
         wrong = []
         if published != said.published or suppressed != said.suppressed:

@@ -9,27 +9,30 @@ import numpy as np
 
 from sfumato.audit.base import Check
 from sfumato.audit.cover import Side, Unmatched, allowed, mismatched, sides, unmatched
-from sfumato.audit.evidence import Evidence
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.forms.recoded import Recoded
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class Truthfulness(Check):
     """Every published row covers a record of its own."""
 
     name: ClassVar[str] = "truthfulness"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.original is not None and evidence.form == "recoded table"
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private
 
-    def examine(self, evidence: Evidence) -> Finding:
-        return found(self.name, cover(evidence, bounded=False), "published rows cover no original record of their own")
+    def examine(self, exhibit: Exhibit) -> Finding:
+        return found(self.name, cover(exhibit, bounded=False), "published rows cover no original record of their own")
 
 
-def cover(evidence: Evidence, *, bounded: bool) -> Unmatched:
+def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
     """Rows that cannot stand for a record; `bounded`: within the boundaries of the policy."""
-    policy, table, original = evidence.policy, evidence.data, evidence.original
+    policy, table, original = exhibit.policy, exhibit.data, exhibit.original
     may_change = [name for name in policy.published if policy.columns[name].role == "other" and policy.columns[name].hierarchy]
     recoded = [name for name in (*policy.quasi_identifiers, *may_change) if name in table.names]
     same = [name for name in policy.published if name in table.names and name not in recoded]
@@ -38,9 +41,9 @@ def cover(evidence: Evidence, *, bounded: bool) -> Unmatched:
         allowed(table.text(name), original.text(name), generalization_of(policy, name, original.text(name).labels), bounded=bounded)
         for name in recoded
     ]
-    invented = int(evidence.public.get("counterfeits", 0))
-    if evidence.behind is not None:
-        return _without_counterfeits(left, right, may, evidence.behind["data"], invented)
+    invented = exhibit.of(Recoded).counterfeits
+    if exhibit.behind is not None:
+        return _without_counterfeits(left, right, may, exhibit.behind["data"], invented)
     result = unmatched(left, right, may)
     return replace(result, rows=max(0, result.rows - invented))
 

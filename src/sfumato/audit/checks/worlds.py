@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.compatible import Compatibility, edge_fits
-from sfumato.audit.evidence import Evidence
-from sfumato.audit.readings.baskets import EXACT_UP_TO, LOOKED_AT, spread_over, worlds_of
+from sfumato.audit.readings.baskets import EXACT_UP_TO, LOOKED_AT, spread_over
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
+from sfumato.forms.baskets import Basket, published_baskets
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 _LARGEST = 30_000_000
 
@@ -28,14 +30,12 @@ class WellFormed(Check):
     """Thresholds fit the doubtful items; only columns of the policy are published."""
 
     name: ClassVar[str] = "worlds"
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "baskets"
-
-    def examine(self, evidence: Evidence) -> Finding:
-        published = worlds_of(evidence)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        published = exhibit.once(published_baskets)
         beyond = int((published.threshold > published.doubt.sizes).sum())
-        strangers = [name for name in published.labels if name not in evidence.policy.published]
+        strangers = [name for name in published.labels if name not in exhibit.policy.published]
         wrong = [f"{beyond} thresholds exceed the doubtful items"] if beyond else []
         wrong += [f"column '{name}' is published but not by the policy" for name in strangers]
         achieved = {"thresholds": beyond, "unnamed": len(strangers)}
@@ -46,34 +46,35 @@ class OneToOne(Check):
     """Every published row stands for a record of its own."""
 
     name: ClassVar[str] = "one-to-one"
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
-    def applies(self, evidence: Evidence) -> bool:
-        return evidence.form == "baskets" and evidence.original is not None
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private
 
-    def examine(self, evidence: Evidence) -> Finding:
-        published = worlds_of(evidence)
-        if len(published) != len(evidence.original):
-            reason = f"{len(published)} rows for {len(evidence.original)} records"
-            return Finding(self.name, False, {"rows": 0}, {"rows": abs(len(published) - len(evidence.original))}, reason=reason)
-        unmatched, grade = _unmatched(evidence, published)
+    def examine(self, exhibit: Exhibit) -> Finding:
+        published = exhibit.once(published_baskets)
+        if len(published) != len(exhibit.original):
+            reason = f"{len(published)} rows for {len(exhibit.original)} records"
+            return Finding(self.name, False, {"rows": 0}, {"rows": abs(len(published) - len(exhibit.original))}, reason=reason)
+        unmatched, grade = _unmatched(exhibit, published)
         reason = f"{unmatched} published rows stand for no original record of their own" if unmatched else ""
         return Finding(self.name, not unmatched, {"rows": 0}, {"rows": unmatched}, grade=grade, reason=reason)
 
 
-def _unmatched(evidence: Evidence, published: PublishedBaskets) -> tuple[int, str]:
-    if evidence.behind is not None:
-        people, rows = np.asarray(evidence.behind["data"]), np.arange(len(published))
-        good = edge_fits(evidence.original, published, people, rows) & _agree(evidence, published, people, rows)
+def _unmatched(exhibit: Exhibit, published: PublishedBaskets) -> tuple[int, str]:
+    if exhibit.behind is not None:
+        people, rows = np.asarray(exhibit.behind["data"]), np.arange(len(published))
+        good = edge_fits(exhibit.original, published, people, rows) & _agree(exhibit, published, people, rows)
         return len(rows) - int((good & _once(people)).sum()), "exact"
     if len(published) > EXACT_UP_TO:
-        known = Compatibility.of(evidence.original, published.take(spread_over(len(published))))
+        known = Compatibility.of(exhibit.original, published.take(spread_over(len(published))))
         lost = np.bincount(known.row) * (np.asarray(known.pairs.sum(axis=0)).reshape(-1) == 0)
         return int(lost.sum()), f"estimate ({LOOKED_AT:,} of {len(published):,} rows)"
-    known = Compatibility.of(evidence.original, published)
+    known = Compatibility.of(exhibit.original, published)
     if int(known.people @ known.candidates()) > _LARGEST:
         without = int((np.bincount(known.row) * (np.asarray(known.pairs.sum(axis=0)).reshape(-1) == 0)).sum())
         return without, "bound (at least this many)"
-    return _by_matching(evidence, published, known), "exact"
+    return _by_matching(exhibit, published, known), "exact"
 
 
 def _once(people: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -81,24 +82,22 @@ def _once(people: NDArray[np.int64]) -> NDArray[np.bool_]:
     return once
 
 
-def _agree(
-    evidence: Evidence, published: PublishedBaskets, people: NDArray[np.int64], rows: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _agree(exhibit: Exhibit, published: PublishedBaskets, people: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each label shown in a row is that of the record."""
     same = np.ones(len(rows), dtype=bool)
     for name, shown in published.labels.items():
-        if name in evidence.original.labels:
-            same &= (shown[rows] == evidence.original.labels[name][people]) | (shown[rows] == WITHHELD)
+        if name in exhibit.original.labels:
+            same &= (shown[rows] == exhibit.original.labels[name][people]) | (shown[rows] == WITHHELD)
     return same
 
 
-def _by_matching(evidence: Evidence, published: PublishedBaskets, known: Compatibility) -> int:
+def _by_matching(exhibit: Exhibit, published: PublishedBaskets, known: Compatibility) -> int:
     """Rows left over by a largest one-to-one pairing."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
     people, rows = _expanded(known)
-    good = _agree(evidence, published, people, rows)
+    good = _agree(exhibit, published, people, rows)
     shape = (len(known.person), len(known.row))
     graph = csr_matrix((np.ones(int(good.sum()), dtype=np.int8), (people[good], rows[good])), shape=shape)
     return int((maximum_bipartite_matching(graph, perm_type="row") < 0).sum())

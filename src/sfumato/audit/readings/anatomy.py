@@ -1,10 +1,10 @@
-"""Anatomy: exact quasi-identifiers with a bucket number, and per bucket the counts of sensitive values.
+"""AnatomyForm: exact quasi-identifiers with a bucket number, and per bucket the counts of sensitive values.
 
 Whoever finds a person's row learns the bucket, and by symmetry inside the bucket nothing more: the sensitive value is distributed
 as the bucket's counts. A person whose given values stand in several rows is read as the mixture of their buckets.
 
 Departures: quasi-identifiers stand there exactly, so the number of candidates is the number of rows with the same given values;
-k-anonymity is judged on that, and usually fails. Anatomy hides values, not presence.
+k-anonymity is judged on that, and usually fails. AnatomyForm hides values, not presence.
 """
 
 from __future__ import annotations
@@ -14,36 +14,33 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Reading
-from sfumato.audit.evidence import Evidence
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import Table
 from sfumato.errors import DataError
+from sfumato.forms.anatomy import AnatomyForm, sensitive_part
 from sfumato.policy.claims import Claim
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class AnatomyReading(Reading):
     """Everybody is read as the mixture of the buckets that hold rows with the same given values."""
 
     name: ClassVar[str] = "anatomy"
+    form: ClassVar[type[Form]] = AnatomyForm
 
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
-        table = evidence.data
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
+        table = exhibit.data
         buckets, bucket = table.text("bucket"), table.text("bucket").codes.astype(np.int64)
         people = group([table.text(name).codes for name in claim.given], rows=table.rows)
         number = {label: code for code, label in enumerate(buckets.labels)}
         spread = {
-            name: _mixture(people.of, bucket, len(people), evidence.tables[sensitive_part(evidence, name)], number)
+            name: _mixture(people.of, bucket, len(people), exhibit.tables[sensitive_part(exhibit, name)], number)
             for name in claim.hide
         }
         return Linkage(people.counts, people.counts, spread)
-
-
-def sensitive_part(evidence: Evidence, column: str) -> str:
-    """The part with the counts of one sensitive column."""
-    own = f"sensitive-{column}"
-    return own if own in evidence.parts else "sensitive"
 
 
 def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number: dict[str, int]) -> Spread:

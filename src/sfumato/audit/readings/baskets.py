@@ -24,20 +24,21 @@ from numpy.typing import NDArray
 
 from sfumato.audit.base import Reading
 from sfumato.audit.compatible import Compatibility, edge_fits, on_one_universe
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.itemsets import fewest_fits
 from sfumato.audit.overlap import overlaps
 from sfumato.data.baskets import Baskets
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.published_baskets import from_table
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import DataError
+from sfumato.forms.baskets import Basket, BasketTrace, published_baskets
 from sfumato.models.base import Model
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 _OVERLAPS, _FEWEST_ROWS = 20_000_000, 50
 EXACT_UP_TO = 20_000
@@ -50,53 +51,54 @@ class BasketReading(Reading):
     """Published records whose possible worlds contain the person's set."""
 
     name: ClassVar[str] = "baskets"
+    form: ClassVar[type[Form]] = Basket
 
-    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
-        if evidence.original is None:
-            return _without_people(evidence, claim)
-        finding = super().judge(evidence, claim)
-        grade = self._grade(evidence, claim)
+    def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        if exhibit.original is None:
+            return _without_people(exhibit, claim)
+        finding = super().judge(exhibit, claim)
+        grade = self._grade(exhibit, claim)
         return Finding(
             finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade, finding.reason
         )
 
-    def _grade(self, evidence: Evidence, claim: Claim) -> str:
-        known, many = "assignments" in evidence.private, len(evidence.original) > EXACT_UP_TO
+    def _grade(self, exhibit: Exhibit, claim: Claim) -> str:
+        known, many = exhibit.traced(BasketTrace).assignments is not None, len(exhibit.original) > EXACT_UP_TO
         if isinstance(claim.model, KmAnonymity) or (known and _by_share(claim)):
             return "exact"
         if many and not known:
-            return f"estimate ({LOOKED_AT:,} of {len(evidence.original):,} people)"
+            return f"estimate ({LOOKED_AT:,} of {len(exhibit.original):,} people)"
         if _by_share(claim):
             return "bound (at most)"
         return "bound (at least)" if many else "exact"
 
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
-        published = worlds_of(evidence)
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
+        published = exhibit.once(published_baskets)
         if isinstance(claim.model, KmAnonymity):
-            sets, worlds = on_one_universe(evidence.original, published)
+            sets, worlds = on_one_universe(exhibit.original, published)
             least = fewest_fits(sets, worlds.base, worlds.doubt, worlds.threshold, claim.model.m)
             return Linkage(np.ones(len(least), dtype=np.int64), least)
         hidden = {name: label_codes(published, name) for name in claim.hide}
-        graph = evidence.private.get("assignments")
-        if graph is not None and (_by_share(claim) or len(evidence.original) > EXACT_UP_TO):
-            return _from_graph(evidence, published, np.asarray(graph), hidden, by_share=_by_share(claim))
-        known = Compatibility.of(some_of(evidence.original), published)
+        graph = exhibit.traced(BasketTrace).assignments
+        if graph is not None and (_by_share(claim) or len(exhibit.original) > EXACT_UP_TO):
+            return _from_graph(exhibit, published, np.asarray(graph), hidden, by_share=_by_share(claim))
+        known = Compatibility.of(some_of(exhibit.original), published)
         candidates = known.candidates()
         if not _by_share(claim):
             spread = {name: _as_spread(known.spread(codes, len(values)), values) for name, (codes, values) in hidden.items()}
             return Linkage(known.people, candidates, spread)
-        degree = int(evidence.public.get("degree", 1))
+        degree = exhibit.of(Basket).degree
         shares = {name: _best_placed(known, codes, values, degree) for name, (codes, values) in hidden.items()}
         return Linkage(known.people, candidates, shares, note="shares are judged for the best-placed candidates")
 
 
-def _without_people(evidence: Evidence, claim: Claim) -> Finding:
+def _without_people(exhibit: Exhibit, claim: Claim) -> Finding:
     """Refuted by rows whose worlds overlap those of too few rows, or not judged."""
     asked = (claim.model.name, claim.model.required(), claim.given, claim.hide)
     why = "candidates are counted for people; give the original records to judge this"
     if _by_share(claim) or isinstance(claim.model, KmAnonymity):
         return _open(*asked, why)
-    published = worlds_of(evidence)
+    published = exhibit.once(published_baskets)
     looked_at = min(len(published), max(_FEWEST_ROWS, _OVERLAPS // max(len(published), 1)))
     rows = np.unique(np.linspace(0, len(published) - 1, looked_at).astype(np.int64))
     near = overlaps(published, rows).astype(np.int64)
@@ -133,11 +135,6 @@ def some_of(original: Baskets) -> Baskets:
 def spread_over(count: int) -> NDArray[np.int64]:
     """`LOOKED_AT` of `count` numbers, evenly spread."""
     return np.unique(np.linspace(0, count - 1, LOOKED_AT).astype(np.int64))
-
-
-def worlds_of(evidence: Evidence) -> PublishedBaskets:
-    """The published part, read as its columns say."""
-    return from_table(evidence.data, str(evidence.public.get("separator", " ")))
 
 
 def label_codes(published: PublishedBaskets, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -201,7 +198,7 @@ def _with_singles(spread: Spread, extra: NDArray[np.int64]) -> Spread:
 
 
 def _from_graph(
-    evidence: Evidence,
+    exhibit: Exhibit,
     published: PublishedBaskets,
     graph: NDArray[np.int64],
     hidden: dict[str, tuple[NDArray[np.int64], tuple[str, ...]]],
@@ -211,9 +208,9 @@ def _from_graph(
     """Candidates as the private graph has them: row r, column j of `graph` is the record behind published row j in round r."""
     degree, count = graph.shape
     people, rows = graph.reshape(-1).astype(np.int64), np.tile(np.arange(count, dtype=np.int64), degree)
-    good = edge_fits(evidence.original, published, people, rows)
+    good = edge_fits(exhibit.original, published, people, rows)
     people, rows = people[good], rows[good]
-    records = len(evidence.original)
+    records = len(exhibit.original)
     candidates = np.bincount(people, minlength=records).astype(np.int64)
     spread = {}
     for name, (codes, values) in hidden.items():

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Reading
-from sfumato.audit.evidence import Evidence
 from sfumato.data.linkage import Linkage
 from sfumato.errors import DataError
+from sfumato.forms.database import DatabaseForm
 from sfumato.policy.claims import Claim
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class DatabaseReading(Reading):
     """All tables of a database."""
 
     name: ClassVar[str] = "database"
+    form: ClassVar[type[Form]] = DatabaseForm
 
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         raise DataError(f"{claim} cannot be judged on a database", hint="publish its tables one by one")
-
-    def published(self, evidence: Evidence) -> int:
-        return sum(len(part) for part in evidence.parts.values())

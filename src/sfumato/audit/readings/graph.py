@@ -13,46 +13,33 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Reading
-from sfumato.audit.evidence import Evidence
-from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.graph import Graph
 from sfumato.data.linkage import Linkage
 from sfumato.errors import ReleaseError
+from sfumato.forms.graph import Edges, published_graph
 from sfumato.models.structural_attack import StructuralAttack
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class GraphReading(Reading):
     """People with the same number of ties look alike; planted accounts are bounded by the declared flip."""
 
     name: ClassVar[str] = "graph"
+    form: ClassVar[type[Form]] = Edges
 
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
-        degrees = published_graph(evidence).degrees
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
+        degrees = exhibit.once(published_graph).degrees
         return Linkage.of_groups(np.unique(degrees, return_inverse=True)[1].astype(np.int64), {})
 
-    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
+    def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
         if not isinstance(claim.model, StructuralAttack):
-            return super().judge(evidence, claim)
-        flip, nodes = EdgeChannel.from_public(evidence.public), published_nodes(evidence)
+            return super().judge(exhibit, claim)
+        flip, nodes = exhibit.of(Edges).flip, exhibit.of(Edges).nodes
+        if flip is None:
+            raise ReleaseError("the manifest does not say how edges were flipped")
         holds = claim.model.holds(flip, nodes)
         reason = "" if holds else f"the declared flip would have to be at least {claim.model.needed_mu(nodes):g}"
         level = claim.model.level(flip, nodes)
         return Finding(claim.model.name, holds, claim.model.required(), level, grade="bound (at most this)", reason=reason)
-
-    def published(self, evidence: Evidence) -> int:
-        return published_nodes(evidence)
-
-
-def published_nodes(evidence: Evidence) -> int:
-    """How many people the manifest says the graph has."""
-    try:
-        return int(evidence.public["nodes"])
-    except (KeyError, TypeError, ValueError):
-        raise ReleaseError("the manifest does not say how many people the graph has") from None
-
-
-def published_graph(evidence: Evidence) -> Graph:
-    """The published edges as a graph."""
-    return Graph.from_table(evidence.parts["edges"].table, published_nodes(evidence))

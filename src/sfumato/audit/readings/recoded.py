@@ -10,27 +10,27 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Reading
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage
+from sfumato.forms.recoded import Recoded
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 class RecodedReading(Reading):
     """Rows that look alike in the given columns are each other's candidates."""
 
     name: ClassVar[str] = "recoded table"
+    form: ClassVar[type[Form]] = Recoded
 
-    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
-        return judge_together(evidence, claim) if claim.model.joint else super().judge(evidence, claim)
+    def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        return judge_together(exhibit, claim) if claim.model.joint else super().judge(exhibit, claim)
 
-    def published(self, evidence: Evidence) -> int:
-        return evidence.data.rows - int(evidence.public.get("counterfeits", 0))
-
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
-        table = evidence.data
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
+        table = exhibit.data
         classes = group([table.text(name).codes for name in claim.given], rows=table.rows)
         hidden = {name: table.text(name) for name in claim.hide}
         return Linkage.of_groups(classes.of, {name: (text.codes, text.labels) for name, text in hidden.items()})

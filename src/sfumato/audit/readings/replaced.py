@@ -19,14 +19,12 @@ Departures
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.audit.base import Reading
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.legal_records import Joined, contributions, legal_records, part_of, shares
 from sfumato.audit.reverse_engineering import linked, linked_at_random
 from sfumato.audit.worlds import margin, repetitions
@@ -35,10 +33,13 @@ from sfumato.data.classes import Classes, group
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
+from sfumato.forms.replaced import MadePart, Replaced
 from sfumato.policy.claims import Claim
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.rules import columns_of
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 ALPHA = 0.05
 DEVIATION = 0.05
@@ -61,12 +62,13 @@ class ReplacedReading(Reading):
     """Belief about original values, by possible worlds."""
 
     name: ClassVar[str] = "replaced table"
+    form: ClassVar[type[Form]] = Replaced
 
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
-        return self._beliefs(evidence, claim)[0]
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
+        return self._beliefs(exhibit, claim)[0]
 
-    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
-        linkage, grade, how = self._beliefs(evidence, claim)
+    def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        linkage, grade, how = self._beliefs(exhibit, claim)
         verdict = claim.model.satisfied(linkage)
         below = int(linkage.people[~verdict].sum())
         return Finding(
@@ -80,11 +82,11 @@ class ReplacedReading(Reading):
             reason=f"{below} people fall below" if below else how,
         )
 
-    def _beliefs(self, evidence: Evidence, claim: Claim) -> tuple[Linkage, str, str]:
-        rows = evidence.data.rows
-        kept = [name for name in claim.given if evidence.policy.columns[name].role != "replaced"]
-        classes = group([evidence.data.text(name).codes for name in kept], rows=rows)
-        found = [believed(evidence, claim, name) for name in claim.hide]
+    def _beliefs(self, exhibit: Exhibit, claim: Claim) -> tuple[Linkage, str, str]:
+        rows = exhibit.data.rows
+        kept = [name for name in claim.given if exhibit.policy.columns[name].role != "replaced"]
+        classes = group([exhibit.data.text(name).codes for name in kept], rows=rows)
+        found = [believed(exhibit, claim, name) for name in claim.hide]
         if not found:
             return Linkage(classes.counts, classes.counts), "exact", "rows with the same kept values"
         people = found[0].people
@@ -97,58 +99,57 @@ class ReplacedReading(Reading):
         return Linkage(people, candidates, spread), (estimated or ["exact"])[0], how
 
 
-def believed(evidence: Evidence, claim: Claim, name: str) -> Belief:
+def believed(exhibit: Exhibit, claim: Claim, name: str) -> Belief:
     """What an outsider with the claim's given columns believes about one hidden column."""
-    if evidence.policy.columns[name].role != "replaced":
-        kept = [g for g in claim.given if evidence.policy.columns[g].role != "replaced"]
-        return _counted(evidence, name, kept, "exact", "the column is published as it is")
-    part = part_of(name, _replaced(evidence), integrity_rules(evidence.policy))
-    made = _entry(evidence, name)
+    if exhibit.policy.columns[name].role != "replaced":
+        kept = [g for g in claim.given if exhibit.policy.columns[g].role != "replaced"]
+        return _counted(exhibit, name, kept, "exact", "the column is published as it is")
+    part = part_of(name, _replaced(exhibit), integrity_rules(exhibit.policy))
+    made = _entry(exhibit, name)
     known = [g for g in claim.given if g in part.columns and g != name]
-    if made.get("engine") == "shuffle":
-        return _counted(evidence, name, [], "exact", "the published values are the original ones in another order")
+    if made.engine == "shuffle":
+        return _counted(exhibit, name, [], "exact", "the published values are the original ones in another order")
     if any(column.original for condition in part.conditions for column in columns_of(condition)):
         raise DataError("rules bind new values to the original ones of the same record", hint="no claim can hide such a column")
-    if made.get("learned"):
-        return _estimated(evidence, part, name, known, "frequencies were learned; belief estimated from the published rows")
-    if made.get("heuristic") in ("LM", "LM*"):
-        return _reversed(evidence, part, name, made)
-    return _blind(evidence, part, name, known)
+    if made.learned:
+        return _estimated(exhibit, part, name, known, "frequencies were learned; belief estimated from the published rows")
+    if made.heuristic in ("LM", "LM*"):
+        return _reversed(exhibit, part, name, made)
+    return _blind(exhibit, part, name, known)
 
 
-def _replaced(evidence: Evidence) -> tuple[str, ...]:
-    return tuple(name for name, column in evidence.policy.columns.items() if column.role == "replaced" and column.publish)
+def _replaced(exhibit: Exhibit) -> tuple[str, ...]:
+    return tuple(name for name, column in exhibit.policy.columns.items() if column.role == "replaced" and column.publish)
 
 
-def _entry(evidence: Evidence, name: str) -> Mapping[str, Any]:
-    for entry in evidence.public.get("parts", ()):
-        if name in entry.get("columns", ()):
-            found: Mapping[str, Any] = entry
-            return found
+def _entry(exhibit: Exhibit, name: str) -> MadePart:
+    for entry in exhibit.of(Replaced).parts:
+        if name in entry.columns:
+            return entry
     raise DataError(f"the manifest does not say how column '{name}' was made")
 
 
-def _counted(evidence: Evidence, name: str, by: list[str], grade: str, how: str) -> Belief:
+def _counted(exhibit: Exhibit, name: str, by: list[str], grade: str, how: str) -> Belief:
     """Frequencies in the published rows, per combination of the columns `by`."""
-    text = evidence.data.text(name)
-    classes = group([evidence.data.text(column).codes for column in by], rows=evidence.data.rows)
+    text = exhibit.data.text(name)
+    classes = group([exhibit.data.text(column).codes for column in by], rows=exhibit.data.rows)
     return Belief(classes.counts, Spread.count(classes.of, text.codes, len(classes), text.labels), grade, how)
 
 
-def _blind(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Belief:
-    exact = _enumerated(evidence, part, name, known)
+def _blind(exhibit: Exhibit, part: Joined, name: str, known: list[str]) -> Belief:
+    exact = _enumerated(exhibit, part, name, known)
     if exact is not None:
         return exact
     if part.looks_back:
         raise DataError("totals of the original leave a belief that cannot be computed here", hint="use smaller domains")
     how = "blind to the original (zero knowledge); the belief is estimated from the published rows"
-    return _estimated(evidence, part, name, known, how)
+    return _estimated(exhibit, part, name, known, how)
 
 
-def _estimated(evidence: Evidence, part: Joined, name: str, known: list[str], how: str) -> Belief:
+def _estimated(exhibit: Exhibit, part: Joined, name: str, known: list[str], how: str) -> Belief:
     """Published rows are draws from the belief, so their frequencies estimate it."""
-    by = [column for column in (*part.mentioned, *known) if column in evidence.data.names]
-    estimate = _counted(evidence, name, by, "", "")
+    by = [column for column in (*part.mentioned, *known) if column in exhibit.data.names]
+    estimate = _counted(exhibit, name, by, "", "")
     rows = int(estimate.people.min())
     d = margin(rows, ALPHA)
     if d > _WIDEST:
@@ -156,19 +157,19 @@ def _estimated(evidence: Evidence, part: Joined, name: str, known: list[str], ho
     return replace(estimate, grade=f"estimate ± {d:.3f} at {1 - ALPHA}", how=how)
 
 
-def _enumerated(evidence: Evidence, part: Joined, name: str, known: list[str]) -> Belief | None:
+def _enumerated(exhibit: Exhibit, part: Joined, name: str, known: list[str]) -> Belief | None:
     """The exact belief by listing legal records in every context."""
     split = (*part.mentioned, *part.groups)
-    if any(column not in evidence.data.names for column in split):
+    if any(column not in exhibit.data.names for column in split):
         return None
-    contexts = group([evidence.data.text(column).codes for column in split], rows=evidence.data.rows)
+    contexts = group([exhibit.data.text(column).codes for column in split], rows=exhibit.data.rows)
     if len(contexts) > _CONTEXTS:
         return None
-    domains = replacements_of(evidence.policy)
+    domains = replacements_of(exhibit.policy)
     tables: list[dict[str, TextColumn]] = []
     seen: dict[tuple[str, ...], dict[str, TextColumn] | None] = {}
     for first in _firsts(contexts.of, len(contexts)):
-        context = {c: evidence.data.text(c).labels[evidence.data.text(c).codes[first]] for c in part.mentioned}
+        context = {c: exhibit.data.text(c).labels[exhibit.data.text(c).codes[first]] for c in part.mentioned}
         key = tuple(context.values())
         if key not in seen:
             seen[key] = legal_records(part, domains, context)
@@ -176,7 +177,7 @@ def _enumerated(evidence: Evidence, part: Joined, name: str, known: list[str]) -
         if listed is None or not len(listed[name].codes):
             return None
         tables.append(listed)
-    chances = _chances(evidence, part, tables, contexts, known)
+    chances = _chances(exhibit, part, tables, contexts, known)
     return None if chances is None else _belief(name, known, tables, chances, contexts.counts)
 
 
@@ -187,14 +188,14 @@ def _firsts(labels: IntArray, count: int) -> list[int]:
 
 
 def _chances(
-    evidence: Evidence, part: Joined, tables: list[dict[str, TextColumn]], contexts: Classes, known: list[str]
+    exhibit: Exhibit, part: Joined, tables: list[dict[str, TextColumn]], contexts: Classes, known: list[str]
 ) -> list[Any] | None:
     """Per context the probability of every listed record; with a total, given that everybody's add up to it."""
     if not part.whole:
         return [np.full(len(next(iter(table.values())).codes), 1.0) for table in tables]
     if len(part.whole) != 1 or known:
         return None
-    published = {column: evidence.data.text(column) for column in evidence.data.names}
+    published = {column: exhibit.data.text(column) for column in exhibit.data.names}
     reached = contributions(part.whole, published)
     own = [contributions(part.whole, table) for table in tables]
     if reached is None or any(values is None for values in own):
@@ -226,11 +227,11 @@ def _belief(name: str, known: list[str], tables: list[dict[str, TextColumn]], ch
     return Belief(np.array(people, dtype=np.int64), spread, "exact", how)
 
 
-def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, Any]) -> Belief:
+def _reversed(exhibit: Exhibit, part: Joined, name: str, made: MadePart) -> Belief:
     """LM and LM*: worlds drawn backwards from the published table."""
-    heuristic, size = made.get("heuristic"), int(made.get("block", 0))
-    listed = None if part.mentioned else legal_records(part, replacements_of(evidence.policy), {})
-    published = {column: evidence.data.text(column) for column in part.columns}
+    heuristic, size = made.heuristic, made.block
+    listed = None if part.mentioned else legal_records(part, replacements_of(exhibit.policy), {})
+    published = {column: exhibit.data.text(column) for column in part.columns}
     own = None if listed is None else contributions(part.whole, listed)
     reached = contributions(part.whole, published)
     if heuristic not in ("LM", "LM*") or listed is None or own is None or reached is None or len(own) != 1:
@@ -248,7 +249,7 @@ def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, An
         raise DataError("the table is too large for reverse engineering", hint="use a direct engine or publish fewer records")
     random = np.random.default_rng()
     if heuristic == "LM":
-        rows = evidence.behind["data"] if evidence.behind is not None else np.arange(len(start))
+        rows = exhibit.behind["data"] if exhibit.behind is not None else np.arange(len(start))
         order = np.argsort(rows, kind="stable")
         blocks = np.array_split(order, max(1, len(order) // size))
         often = linked(start, totals, mass, blocks, t, random)
@@ -264,8 +265,8 @@ def _reversed(evidence: Evidence, part: Joined, name: str, made: Mapping[str, An
     return Belief(np.ones(len(start), dtype=np.int64), spread, f"estimate ± {DEVIATION} at {1 - ALPHA}", how)
 
 
-def _bias(made: Mapping[str, Any]) -> str:
+def _bias(made: MadePart) -> str:
     """What the estimate leaves out: worlds are drawn uniformly, the solver's blocks were not unless they came from hash cells."""
-    if set(made.get("variety", ())) == {"cells"}:
+    if set(made.variety) == {"cells"}:
         return ""
     return "; it takes the solver's solutions for equally likely, which they are not"

@@ -27,7 +27,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.audit.base import Reading
-from sfumato.audit.evidence import Evidence
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.linkage import Linkage, Spread
@@ -35,10 +34,13 @@ from sfumato.decomposition.dependencies import expand
 from sfumato.decomposition.guardian import Guarded, SubTable, explain
 from sfumato.decomposition.privacy_rules import PrivacyRule
 from sfumato.decomposition.published_subtables import Published, PublishedSubTables
+from sfumato.forms.subtables import SubTables, sub_tables
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
 from sfumato.policy.privacy import dependencies_of, rules_of_claim
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,14 @@ class SubTablesReading(Reading):
     """Everybody is read through the guardian table, derived from the published columns, or through the column alone."""
 
     name: ClassVar[str] = "sub-tables"
+    form: ClassVar[type[Form]] = SubTables
 
-    def read(self, evidence: Evidence, claim: Claim) -> Linkage:
-        found = [each.linkage for each in outcomes(evidence, claim) if each.linkage is not None]
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
+        found = [each.linkage for each in outcomes(exhibit, claim) if each.linkage is not None]
         return found[0] if found else Linkage(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
-    def judge(self, evidence: Evidence, claim: Claim) -> Finding:
-        found = outcomes(evidence, claim)
+    def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        found = outcomes(exhibit, claim)
         holds = all(each.holds(claim.model) for each in found)
         shown = [each for each in found if holds or not each.holds(claim.model)]
         return Finding(
@@ -84,15 +87,11 @@ class SubTablesReading(Reading):
             reason="; ".join(each.reason(claim.model) for each in shown),
         )
 
-    def published(self, evidence: Evidence) -> int:
-        tables = evidence.sub_tables
-        return tables.people - max((table.withheld for table in tables.tables), default=0)
 
-
-def outcomes(evidence: Evidence, claim: Claim) -> list[RuleOutcome]:
+def outcomes(exhibit: Exhibit, claim: Claim) -> list[RuleOutcome]:
     """The claim's rules, and those that outside knowledge adds (I2), each judged over all tables."""
-    tables = evidence.sub_tables
-    knows = dependencies_of(evidence.policy)
+    tables = exhibit.once(sub_tables)
+    knows = dependencies_of(exhibit.policy)
     rules, _ = expand(rules_of_claim(claim), knows)
     return [_outcome(tables, each, [known.columns for known in knows], claim.model) for each in rules]
 

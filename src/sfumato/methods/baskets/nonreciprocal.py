@@ -24,7 +24,7 @@ Cost
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from sfumato.data.baskets import Baskets
 from sfumato.data.published_baskets import OWN, to_table
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import Infeasible
+from sfumato.forms.baskets import Basket, BasketTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.baskets.assignments import Walk, assignments
 from sfumato.methods.baskets.needs import Needs, able
@@ -45,7 +46,8 @@ from sfumato.methods.baskets.withholding import distinct_shown, guarded, withhol
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
-from sfumato.release.release import Part, Release, Trace
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Release
 
 _RING = 64
 _TRIES = 6
@@ -72,7 +74,7 @@ class Nonreciprocal(Method):
     """Each set is published as a vote of k neighbours on a ring; which of them it is, is drawn by secret walks."""
 
     name: ClassVar[str] = "nonreciprocal"
-    form: ClassVar[str] = "baskets"
+    form: ClassVar[type[Form]] = Basket
     paper: ClassVar[str] = "multitype ch. 3"
     kinds: ClassVar[tuple[str, ...]] = ("baskets",)
 
@@ -112,7 +114,7 @@ class Nonreciprocal(Method):
     def preference(self, records: int | None) -> tuple[int, str]:
         return 50, "it publishes sets without a hierarchy and loses least"
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         needs = Needs.of(claim.model for claim in policy.claims)
         degree = self._degree(needs)
         lines = [f"ring: {degree} candidates for every record, in {self.order} order"]
@@ -213,9 +215,9 @@ def _release(task: Task, drawn: Drawn, balance: float, hint: str) -> Release:
     worlds = PublishedBaskets(votes.base, votes.doubt, votes.threshold, baskets.names, labels).take(shuffle)
     separator = _separator(baskets.names)
     degree = len(drawn.graph)
-    trace = Trace({"data": drawn.behind[shuffle]}, extra={"assignments": drawn.graph[:, shuffle]})
-    public = {"degree": degree, "separator": separator}
-    return Release("baskets", {"data": Part(to_table(worlds, separator))}, public, trace=trace, notes=_notes(drawn, hint))
+    trace = BasketTrace({"data": drawn.behind[shuffle]}, assignments=drawn.graph[:, shuffle])
+    form = Basket(degree=degree, separator=separator)
+    return Release(form, {"data": Part(to_table(worlds, separator))}, trace=trace, notes=_notes(drawn, hint))
 
 
 def _separator(names: tuple[str, ...]) -> str:

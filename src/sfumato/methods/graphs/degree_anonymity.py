@@ -25,20 +25,22 @@ Cost
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible, SfumatoError
+from sfumato.forms.graph import Edges, GraphTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.graphs.degrees.additions import Additions, additions
 from sfumato.methods.graphs.degrees.bound import fewest_edges
 from sfumato.models.k_degree_anonymity import KDegreeAnonymity
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
-from sfumato.release.release import Part, Release, Trace
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Release
 
 UNCOVERED = (
     "an outsider knows of a person's ties only their number; who knows friends of a person, ties among them, or planted accounts "
@@ -51,7 +53,7 @@ class DegreeAnonymity(Method):
     """Add as few edges as possible until everybody shares the number of ties with k − 1 others; every edge stays."""
 
     name: ClassVar[str] = "degree-anonymity"
-    form: ClassVar[str] = "graph"
+    form: ClassVar[type[Form]] = Edges
     paper: ClassVar[str] = "obfuscation §3.4"
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
@@ -71,7 +73,7 @@ class DegreeAnonymity(Method):
     def preference(self, records: int | None) -> tuple[int, str]:
         return 10, "it makes degrees common and keeps every edge"
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         """How many edges have to be added at least, from the source when it can be read; nothing is drawn."""
         try:
             graph: Graph = policy.data.read()
@@ -100,12 +102,10 @@ class DegreeAnonymity(Method):
         names = chance.child("names").permutation(graph.nodes)  # I1
         published = graph.joined(0, added.low, added.high).relabelled(names)
         part = Part({name: np.asarray(column, dtype=np.int64) for name, column in published.to_columns().items()})
-        counted = {"added_edges": added.size, "fewest_added_edges": added.least, "proof": added.proof}
         return Release(
-            self.form,
+            Edges(nodes=graph.nodes, added_edges=added.size, fewest_added_edges=added.least, proof=added.proof),  # I2
             {"edges": part},
-            {"nodes": graph.nodes} | counted,  # I2
-            trace=Trace(extra={"names": names, "numbering": graph.numbering}, lasting=True),
+            trace=GraphTrace(names=names, numbering=graph.numbering, lasting=True),
             notes=(*UNCOVERED, *_proof(added)),
         )
 

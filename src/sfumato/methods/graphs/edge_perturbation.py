@@ -20,7 +20,7 @@ Cost
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -29,12 +29,14 @@ from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible, SfumatoError
+from sfumato.forms.graph import Edges, GraphTrace, flipped
 from sfumato.methods.base import Method, Task
 from sfumato.methods.graphs.prediction import prediction
 from sfumato.models.structural_attack import StructuralAttack
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
-from sfumato.release.release import Part, Release, Trace
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Release
 
 COVERED = {
     "paths": "attacks that follow a path through the planted accounts (walk-based, interval-walk), whatever else they know",
@@ -47,7 +49,7 @@ class EdgePerturbation(Method):
     """Flip every pair of people with a small probability; analysts undo the flip on average."""
 
     name: ClassVar[str] = "edge-perturbation"
-    form: ClassVar[str] = "graph"
+    form: ClassVar[type[Form]] = Edges
     paper: ClassVar[str] = "multitype §4"
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
@@ -71,7 +73,7 @@ class EdgePerturbation(Method):
     def preference(self, records: int | None) -> tuple[int, str]:
         return 10, "it withstands structural attacks and lets analysts recover the figures"
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         """What would come out, from the source when it can be read; nothing is drawn."""
         try:
             graph = policy.data.read()
@@ -102,10 +104,9 @@ class EdgePerturbation(Method):
         notes = [f"structural-attack covers {COVERED[kind]}" for attack in attacks for kind in attack.bounds(flip, graph.nodes)]
         part = Part({name: np.asarray(column, dtype=np.int64) for name, column in published.to_columns().items()})
         return Release(
-            self.form,
+            flipped(flip, graph.nodes),  # I1
             {"edges": part},
-            {"nodes": graph.nodes} | flip.to_public(),  # I1
-            trace=Trace(extra={"names": names}),
+            trace=GraphTrace(names=names),
             notes=(*notes, UNCOVERED, _promise(flip)),
         )
 

@@ -15,12 +15,13 @@ from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
+from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.methods.base import Task
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
-from sfumato.release.release import Part, Release, Trace
+from sfumato.release.release import Part, Release
 
 
 def recodes(claim: Claim, policy: Policy) -> bool:
@@ -103,7 +104,7 @@ def recoded(task: Task, problem: RecodingProblem, grouping: Grouping) -> Release
         else:
             columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
     suppressed = problem.records - len(kept)
-    return Release("recoded table", {"data": Part(pa.table(columns))}, {}, suppressed, Trace({"data": rows}))
+    return Release(Recoded(), {"data": Part(pa.table(columns))}, suppressed, RecodedTrace({"data": rows}))
 
 
 def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, pa.Array]:

@@ -13,12 +13,14 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from sfumato.errors import PolicyError
+from sfumato.forms.recoded import Recoded
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.base import check_feasible, problem_of, recoded, recodes, refusal_of_recoding
 from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.registry import nearest
+from sfumato.release.form import Form
 from sfumato.release.release import Release
 
 
@@ -26,7 +28,7 @@ class Clustering(Method):
     """Greedy clustering within boundaries: the most diverse record that costs least joins the cluster (GreedyCPKA)."""
 
     name: ClassVar[str] = "clustering"
-    form: ClassVar[str] = "recoded table"
+    form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "boundaries §3"
 
     weights: dict[str, float] = Field(default_factory=dict, description="weight of each sensitive column in diversity (Def. 12)")

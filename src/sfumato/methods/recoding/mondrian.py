@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sfumato.forms.recoded import Recoded
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.base import check_feasible, problem_of, recoded, recodes, refusal_of_recoding
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
 from sfumato.release.release import Release
 
 
@@ -19,7 +21,7 @@ class Mondrian(Method):
     """Cut the table again and again where it saves most, as long as every part is safe: fast on millions of records."""
 
     name: ClassVar[str] = "mondrian"
-    form: ClassVar[str] = "recoded table"
+    form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan 2006; boundaries Def. 9"
 
     def refusal(self, policy: Policy) -> str:

@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from sfumato.forms.recoded import Optimality, Recoded
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.base import check_feasible, problem_of, recoded, recodes, refusal_of_recoding
 from sfumato.methods.recoding.bound.program import states
@@ -34,6 +35,7 @@ from sfumato.methods.recoding.problem import RecodingProblem
 from sfumato.methods.recoding.refined import starts
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
 from sfumato.release.release import Release
 
 _SEARCH = 0.2
@@ -45,7 +47,7 @@ class Optimal(Method):
     """A recoding with a proven bound: no release of the policy can lose less than the certificate says; the optimum when small."""
 
     name: ClassVar[str] = "optimal"
-    form: ClassVar[str] = "recoded table"
+    form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"
 
     seconds: float = Field(default=20.0, gt=0, description="time for search and proof, in seconds of one core")
@@ -59,7 +61,7 @@ class Optimal(Method):
     def preference(self, records: int | None) -> tuple[int, str]:
         return 2, "it proves how near it is to the best release, which takes its time"
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         return [
             f"space: {space_of(policy)}",
             f"bound: the certificate will say what no such release can lose less than; this may take {self.seconds:g} s",
@@ -80,7 +82,7 @@ class Optimal(Method):
             progress=lambda done: task.progress(done, "proving"),
         )
         release = recoded(task, problem, outcome.now.grouping())
-        return replace(release, public={**release.public, "optimality": _statement(policy, space, outcome)})
+        return replace(release, form=Recoded(optimality=_statement(policy, space, outcome)))
 
 
 def budget_of(policy: Policy, problem: RecodingProblem) -> int:
@@ -102,7 +104,7 @@ def space_of(policy: Policy) -> str:
     return words + f", equal records also differently; suppressed are records whose region breaks a claim as a whole{rest}"
 
 
-def _statement(policy: Policy, space: RecodingSpace, outcome: ProvenArrangement) -> dict[str, Any]:
+def _statement(policy: Policy, space: RecodingSpace, outcome: ProvenArrangement) -> Optimality:
     """What is disclosed: the bound, rounded down, with what it is about and how it is known."""
     bound = max(space.figure(outcome.bound, space.problem.suppressed), 0.0)
     loss = space.figure(outcome.total, space.problem.suppressed)
@@ -112,13 +114,13 @@ def _statement(policy: Policy, space: RecodingSpace, outcome: ProvenArrangement)
         how = "prices of records, evaluated in whole numbers"
     proven = loss <= 0 or loss - bound <= PROVEN * loss
     digits = 6 if proven else 4  # no more about the original than the statement needs
-    return {
-        "objective": space.objective,
-        "lower_bound": _rounded_down(bound, digits),
-        "proven_optimal": proven,
-        "space": space_of(policy),
-        "proof": how,
-    }
+    return Optimality(
+        objective=policy.utility.minimize,
+        lower_bound=_rounded_down(bound, digits),
+        proven_optimal=proven,
+        space=space_of(policy),
+        proof=how,
+    )
 
 
 def _rounded_down(value: float, digits: int) -> float:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from sfumato.forms.recoded import Recoded
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.base import check_feasible, problem_of, recoded, recodes, refusal_of_recoding
 from sfumato.methods.recoding.greedy_clustering import cluster
@@ -19,6 +20,7 @@ from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
 from sfumato.release.release import Release
 
 MOST = 200_000
@@ -29,7 +31,7 @@ class Refined(Method):
     """The quality method: the best of clustering, mondrian and a lattice sweep, improved by local search."""
 
     name: ClassVar[str] = "refined"
-    form: ClassVar[str] = "recoded table"
+    form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "boundaries Def. 8-11 for what is kept; the search is our own"
 
     seconds: float = Field(default=15.0, gt=0, description="time the search may take, in seconds of one core")

@@ -27,10 +27,11 @@ from pydantic import Field
 
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.forms.replaced import MadePart, Replaced
 from sfumato.methods.base import Method, Task
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.policy import replacements
 from sfumato.policy.claims import Claim
@@ -38,6 +39,7 @@ from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import IntegrityRule, classify
 from sfumato.policy.rules.tree import Aggregate, Localities, References
+from sfumato.release.form import Form
 from sfumato.release.release import Part, Release, Trace
 
 
@@ -45,7 +47,7 @@ class Obfuscation(Method):
     """New values for the replaced columns, obeying every rule, by exact samplers or solver blocks."""
 
     name: ClassVar[str] = "obfuscation"
-    form: ClassVar[str] = "replaced table"
+    form: ClassVar[type[Form]] = Replaced
     paper: ClassVar[str] = "obfuscation"
     keeps_rules: ClassVar[bool] = True
 
@@ -81,15 +83,14 @@ class Obfuscation(Method):
     def preference(self, records: int | None) -> tuple[int, str]:
         return 5, "columns are to be replaced by new values that obey the rules"
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         found = [f'rule "{rule}": {classify(rule)}' for rule in integrity_rules(policy)]
         constants = [rule for rule in integrity_rules(policy) if _publishes(rule)]
         if constants:
             found.append("the constants in these rules become public: " + "; ".join(f'"{rule}"' for rule in constants))
-        return found
+        return found if data is None else [*found, *self._described(problem_of(policy, data))]
 
-    def examine(self, policy: Policy, data: Any) -> list[str]:
-        problem = problem_of(policy, data)
+    def _described(self, problem: SamplingProblem) -> list[str]:
         found = [f"rule graph: {len(problem.parts)} independent part(s)"]
         return [*found, *(_sentence(route) for route in self._routes(problem))]
 
@@ -107,8 +108,8 @@ class Obfuscation(Method):
         new = {column.name: one.arrow() for column, one in made.items()}
         shown = {name: new.get(name, task.data.column(name)) for name in task.policy.published}
         table = pa.table(shown).take(pa.array(rows))
-        public = {"parts": [_entry(route) for route in found]}
-        return Release(self.form, {"data": Part(table)}, public, 0, Trace({"data": rows}), notes=_notes(problem, found))
+        form = Replaced(parts=tuple(_entry(route) for route in found))
+        return Release(form, {"data": Part(table)}, trace=Trace({"data": rows}), notes=_notes(problem, found))
 
 
 def problem_of(policy: Policy, data: Table) -> SamplingProblem:
@@ -117,7 +118,7 @@ def problem_of(policy: Policy, data: Table) -> SamplingProblem:
     replaced = {name: _levels(domain, data, name) for name, domain in replacements_of(policy).items()}
     learned = [name for name in replaced if replacements.learns(policy.columns[name].domain)]
     weights = {name: _frequencies(replaced[name], data.text(name)) for name in learned}
-    return SamplingProblem({None: TableSource(data.rows, replaced, original, weights)}, integrity_rules(policy))
+    return SamplingProblem({None: SampledTable(data.rows, replaced, original, weights)}, integrity_rules(policy))
 
 
 def _frequencies(numbering: Levels, text: TextColumn) -> Any:
@@ -158,10 +159,10 @@ def _sentence(route: Route) -> str:
     return f"part {route.title}: {engine.name}, {how}, {seen}"
 
 
-def _entry(route: Route) -> dict[str, Any]:
+def _entry(route: Route) -> MadePart:
     engine = route.engine
     entry: dict[str, Any] = {
-        "columns": [column.name for column in route.part.columns],
+        "columns": tuple(column.name for column in route.part.columns),
         "engine": engine.name,
         "uniform": engine.uniform,
         "reads_original": route.reads_original,
@@ -171,7 +172,7 @@ def _entry(route: Route) -> dict[str, Any]:
     if isinstance(engine, Blocks):
         entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
         entry["variety"] = dict(sorted(engine.made.items()))
-    return entry
+    return MadePart.model_validate(entry)
 
 
 def _notes(problem: SamplingProblem, found: list[Route]) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from pydantic import Field
 from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.errors import DataError
+from sfumato.forms.replaced import Replaced, Walk, WalkTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet, obstacle
 from sfumato.methods.replacing.patterns.localities import KeptPattern
@@ -51,7 +52,8 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Ordered
 from sfumato.policy.rules import IntegrityRule, columns_of
 from sfumato.policy.rules.tree import Localities
-from sfumato.release.release import Part, Release, Trace
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Release
 
 NOTES = (
     "the properties are kept exactly; privacy is measured on this release, not guaranteed",
@@ -65,7 +67,7 @@ class PatternWalk(Method):
     """New numbers at random in which every kept linear property is still true; privacy is measured, not guaranteed."""
 
     name: ClassVar[str] = "pattern-walk"
-    form: ClassVar[str] = "replaced table"
+    form: ClassVar[type[Form]] = Replaced
     paper: ClassVar[str] = "multitype ch. 5"
     keeps_rules: ClassVar[bool] = True
 
@@ -90,7 +92,7 @@ class PatternWalk(Method):
                 return f"'{name}' is not replaced by integers, decimals or dates"
         return next((why for rule in integrity_rules(policy) if (why := _rule_refusal(rule, policy))), "")
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         limit = "until it has mixed" if self.steps is None else f"until it has mixed, at most {self.steps:,} steps"
         kept = [f"keep: {rule}" for rule in integrity_rules(policy)]
         return [*kept, f"{self.walks} walks through every independent part, each {limit}", "privacy is measured, not guaranteed"]
@@ -106,9 +108,10 @@ class PatternWalk(Method):
         levels = {name: place[own] for name, own in variable.items()}
         rows = task.randomness.child("row order").permutation(table.rows)  # I2
         part = Part(pa.table(_columns(policy, table, levels, rows)))
-        known = {"localities": {name: _triples(own) for name, own in patterns.items()}, "range": self.range}
-        trace = Trace({"data": rows}, extra=known, lasting=True)
-        return Release(self.form, {"data": part}, _public(walked, effort), trace=trace, notes=(*NOTES, _mixing(walked, effort)))
+        kept = {name: _triples(own) for name, own in patterns.items()}
+        trace = WalkTrace({"data": rows}, localities=kept, range=self.range, lasting=True)
+        form = Replaced(walk=_progress(walked, effort))
+        return Release(form, {"data": part}, trace=trace, notes=(*NOTES, _mixing(walked, effort)))
 
 
 def _rule_refusal(rule: IntegrityRule, policy: Policy) -> str:
@@ -181,9 +184,9 @@ def _triples(pattern: KeptPattern) -> IntArray:
     return np.column_stack([record[pattern.triples[:, :3]], pattern.triples[:, 3]])
 
 
-def _public(walked: Walked, effort: WalkEffort) -> dict[str, Any]:
+def _progress(walked: Walked, effort: WalkEffort) -> Walk:
     done = walked.mixed(effort)
-    return {"walk": {"parts": int(done.size), "mixed": int(done.sum()), "implied_equalities": walked.implied}}
+    return Walk(parts=int(done.size), mixed=int(done.sum()), implied_equalities=walked.implied)
 
 
 def _mixing(walked: Walked, effort: WalkEffort) -> str:

@@ -31,6 +31,8 @@ from pydantic import Field
 from sfumato.data.database import Database
 from sfumato.data.schema_json import json_of
 from sfumato.errors import Infeasible
+from sfumato.forms.database import DatabaseForm, Linked, PublishedTable
+from sfumato.forms.replaced import MadePart
 from sfumato.methods.base import Method, Progress, Task, silent
 from sfumato.methods.replacing.databases.linked_rules import apart, narrowing
 from sfumato.methods.replacing.databases.maps import ValueMap, value_map
@@ -43,6 +45,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like
 from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
+from sfumato.release.form import Form
 from sfumato.release.release import Part, Release, Trace
 
 
@@ -50,7 +53,7 @@ class Relational(Method):
     """All tables of a database anew: keys by one-to-one maps, other columns by exact samplers under every rule."""
 
     name: ClassVar[str] = "relational"
-    form: ClassVar[str] = "database"
+    form: ClassVar[type[Form]] = DatabaseForm
     paper: ClassVar[str] = "obfuscation"
     kinds: ClassVar[tuple[str, ...]] = ("database",)
     keeps_rules: ClassVar[bool] = True
@@ -67,13 +70,13 @@ class Relational(Method):
         return 5, "the tables of a database are to be made anew"
 
     def run(self, task: Task) -> Release:
-        bound = BoundPolicy(task.policy, task.data.schema)
+        bound = BoundPolicy.of(task.policy, task.data.schema)
         data = self.selected(bound, task.data, task.randomness)
         made = self.made(bound, data, task.randomness, task.progress)
         orders = {name: task.randomness.child("row order").child(name).permutation(data.count(name)) for name in data.rows}  # I3
         parts = {part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.rows}
         trace = Trace({part_name(name): data.rows[name][order] for name, order in orders.items()})
-        return Release(self.form, parts, _public(bound, data, made), 0, trace, notes=_notes(bound, made))
+        return Release(_form(bound, data, made), parts, trace=trace, notes=_notes(bound, made))
 
     def selected(self, bound: BoundPolicy, database: Database, random: Randomness) -> Selected:
         """The rows that will be published: all, or a subset that is closed under references."""
@@ -106,8 +109,10 @@ class Relational(Method):
         shown = [ColumnValue(name, table) for name in names]
         return pa.table({c.name: columns.get(c, data.column(c)).take(rows) for c in shown} if names else {})
 
-    def examine(self, policy: Policy, data: Any) -> list[str]:
-        bound = BoundPolicy(policy, data.schema)
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        if data is None:
+            return []
+        bound = BoundPolicy.of(policy, data.schema)
         selected = self.selected(bound, data, Randomness())
         narrowing(bound)
         free = FreeColumns(bound, selected, self.heuristic, self.block)
@@ -162,27 +167,31 @@ def _nulled(column: pa.Array, data: Selected, of: ColumnValue) -> pa.Array:
     return pc.if_else(pc.is_valid(data.column(of)), column, pa.scalar(None, pa.string()))
 
 
-def _public(bound: BoundPolicy, data: Selected, made: NewTables) -> dict[str, Any]:
-    tables = {part_name(name): {"table": name, "rows": data.count(name)} for name in data.rows}
-    links = [{"columns": [str(column) for column in link.columns], "deterministic": link.deterministic} for link in bound.links]
-    entries = list({str(entry): entry for entry in map(_entry, made.free.segments)}.values())
-    found = {"tables": tables, "schema": json_of(bound.schema), "links": links, "parts": entries}
-    partly = bool(bound.source.subset)
-    extra = {"dialect": bound.schema.dialect, "namespace": bound.schema.namespace, "subset": partly}
-    return found | {key: value for key, value in extra.items() if value}
+def _form(bound: BoundPolicy, data: Selected, made: NewTables) -> DatabaseForm:
+    links = [
+        Linked(columns=tuple(str(column) for column in link.columns), deterministic=link.deterministic) for link in bound.links
+    ]
+    return DatabaseForm(
+        tables={part_name(name): PublishedTable(table=name, rows=data.count(name)) for name in data.rows},
+        declared=json_of(bound.schema),
+        links=tuple(links),
+        parts=tuple({str(entry): entry for entry in map(_entry, made.free.segments)}.values()),
+        dialect=bound.schema.dialect,
+        namespace=bound.schema.namespace or "",
+        subset=bool(bound.source.subset),
+    )
 
 
-def _entry(segment: Segment) -> dict[str, Any]:
+def _entry(segment: Segment) -> MadePart:
     engine = segment.route.engine
-    entry: dict[str, Any] = {
-        "columns": [str(column) for column in segment.part.columns],
+    blocks = {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size} if isinstance(engine, Blocks) else {}
+    said = {
+        "columns": tuple(str(column) for column in segment.part.columns),
         "engine": engine.name,
         "uniform": engine.uniform,
         "reads_original": segment.route.reads_original,
     }
-    if isinstance(engine, Blocks):
-        entry |= {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size}
-    return entry
+    return MadePart.model_validate(said | blocks)
 
 
 def _sentence(segment: Segment) -> str:

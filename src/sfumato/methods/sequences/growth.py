@@ -24,10 +24,10 @@ import pyarrow as pa
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.aligned import Population
-from sfumato.history.past_releases import History, PastRelease, keys_of
 from sfumato.methods.base import Task
 from sfumato.methods.sequences.sequel_problem import Goal
 from sfumato.randomness import Randomness
+from sfumato.release.past import History, PastRelease, keys_of
 
 
 def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> Population:
@@ -38,7 +38,7 @@ def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> 
     values = Table(pa.table({name: pa.array(_texts(table, name), pa.string()) for name in columns}))
     _refuse_changes(history, keys, values)
     present = set(keys)
-    gone = {key: None for chapter in history.chapters for key in chapter.keys if key not in present}
+    gone = {key: None for past in history.releases for key in past.memory.keys if key not in present}
     if not gone:
         return Population(keys, values, np.zeros(len(keys), dtype=np.bool_))
     if not allow:
@@ -61,10 +61,10 @@ def _texts(table: Table, name: str) -> list[str]:
 def _refuse_changes(history: History, keys: tuple[str, ...], values: Table) -> None:
     """A value that was published under a key must still be the record's value (I1)."""
     changed: set[str] = set()
-    for chapter in history.chapters:
+    for past in history.releases:
         for name in values.names:
-            if name in chapter.values.names:
-                changed |= _changed(chapter, name, keys, values)
+            if name in past.memory.values.names:
+                changed |= _changed(past, name, keys, values)
     if changed:
         raise Infeasible(
             f"{len(changed)} record(s) have other values than when they were published",
@@ -73,9 +73,9 @@ def _refuse_changes(history: History, keys: tuple[str, ...], values: Table) -> N
         )
 
 
-def _changed(chapter: PastRelease, name: str, keys: tuple[str, ...], values: Table) -> set[str]:
-    before, now = _texts(chapter.values, name), _texts(values, name)
-    place = chapter.place
+def _changed(past: PastRelease, name: str, keys: tuple[str, ...], values: Table) -> set[str]:
+    before, now = _texts(past.memory.values, name), _texts(values, name)
+    place = past.memory.place
     return {key for key, value in zip(keys, now, strict=True) if key in place and before[place[key]] != value}
 
 
@@ -86,20 +86,20 @@ def _invented(gone: list[str], columns: list[str], values: Table, history: Histo
     for row, name in zip(drawn, columns, strict=True):
         now = _texts(values, name)
         found = [now[i] for i in row]
-        for chapter in history.chapters:
-            if name in chapter.values.names:
-                before = _texts(chapter.values, name)
-                found = [before[chapter.place[key]] if key in chapter.place else old for key, old in zip(gone, found, strict=True)]
+        for past in history.releases:
+            if name in past.memory.values.names:
+                before, place = _texts(past.memory.values, name), past.memory.place
+                found = [before[place[key]] if key in place else old for key, old in zip(gone, found, strict=True)]
         invented[name] = pa.array(found, pa.string())
     return pa.table(invented)
 
 
 def check_batch(history: History, people: Population, claim: Goal, hidden: str, tells: bool) -> None:
     """Refuse when the records that came new since the last release with the sensitive column break the claim themselves (I3)."""
-    tellers = [chapter for chapter in history.chapters if hidden in chapter.published]
+    tellers = [past for past in history.releases if hidden in past.published]
     if not tells or not tellers:
         return
-    before = tellers[-1].place
+    before = tellers[-1].memory.place
     values = _texts(people.values, hidden)
     batch = Counter(value for key, value in zip(people.keys, values, strict=True) if key not in before)
     if not batch or enough(batch, claim):

@@ -18,7 +18,7 @@ Departures
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,8 @@ from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.sequence import Boxes
 from sfumato.errors import Infeasible
+from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.history.aligned import Population, Weave
-from sfumato.history.past_releases import History
 from sfumato.methods.base import Method, Task
 from sfumato.methods.sequences.growth import check_batch, population_of
 from sfumato.methods.sequences.sequel_problem import Goal
@@ -39,7 +39,9 @@ from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
-from sfumato.release.release import Part, Release, Trace
+from sfumato.release.form import Form
+from sfumato.release.past import History
+from sfumato.release.release import Part, Release
 
 _GOALS: dict[str, Literal["linkability", "diversity"]] = {"k-linkability": "linkability", "k-diversity": "diversity"}
 
@@ -48,7 +50,7 @@ class Sequential(Method):
     """Generalize single cells of a further release, so that all releases together stay safe."""
 
     name: ClassVar[str] = "sequential"
-    form: ClassVar[str] = "recoded table"
+    form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "sequential Alg. 3, §6"
     remembers: ClassVar[bool] = True
 
@@ -78,7 +80,7 @@ class Sequential(Method):
     def preference(self, records: int | None) -> tuple[int, str]:
         return 60, "it judges the release together with all earlier ones"
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         growth = f"new records: {self.growth}, outsiders {'know' if self.cohorts == 'known' else 'do not know'} when people joined"
         return [growth, "vanished records: " + ("replaced by counterfeits" if self.counterfeits == "allow" else "refused")]
 
@@ -95,7 +97,7 @@ class Sequential(Method):
     def _boxes(
         self, task: Task, history: History, people: Population, level: Goal, hidden: str
     ) -> tuple[np.ndarray, np.ndarray, Weave]:
-        whole = Weave(history.chapters, people, task.policy, hidden, self.cohorts == "known")
+        whole = Weave(history.releases, people, task.policy, hidden, self.cohorts == "known")
         if self.growth == "unifying" or not whole.grown:
             made = self._made(task, whole, level, task.randomness)
             return made.lo, made.hi, whole
@@ -105,7 +107,7 @@ class Sequential(Method):
         )
         for cohort in np.unique(whole.joined).tolist():
             rows = np.flatnonzero(whole.joined == cohort)
-            part = Weave(history.chapters[cohort:], people.taking(rows), task.policy, hidden, False)
+            part = Weave(history.releases[cohort:], people.taking(rows), task.policy, hidden, False)
             made = self._made(task, part, level, task.randomness.child(f"cohort {cohort}"))
             for m, name in enumerate(part.names):
                 place = whole.names.index(name)
@@ -182,11 +184,9 @@ def _published(task: Task, people: Population, weave: Weave, lo: np.ndarray, hi:
     notes: tuple[str, ...] = ("outsiders may know when somebody joined the table",) if weave.cohorts else ()
     if invented:
         notes += (f"{invented} row(s) are counterfeits that stand in for records that vanished",)
-    extra = {}
+    stand_ins = None
     if invented:
         mine = order[counterfeit]
-        extra["stand_ins"] = [people.keys[i] for i in mine], people.values.frame.take(pa.array(mine))
-    return Release(
-        "recoded table", {"data": Part(pa.table(columns))}, {"counterfeits": invented} if invented else {}, 0,
-        Trace({"data": behind}, extra=extra), notes,
-    )  # fmt: skip
+        stand_ins = [people.keys[i] for i in mine], people.values.frame.take(pa.array(mine))
+    trace = RecodedTrace({"data": behind}, stand_ins=stand_ins)
+    return Release(Recoded(counterfeits=invented), {"data": Part(pa.table(columns))}, trace=trace, notes=notes)

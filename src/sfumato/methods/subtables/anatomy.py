@@ -23,11 +23,13 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import Infeasible
+from sfumato.forms.anatomy import AnatomyForm
 from sfumato.methods.base import Method, Task
 from sfumato.methods.subtables.buckets import largest_l, spread
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
 from sfumato.release.release import Part, Release, Trace
 
 
@@ -35,7 +37,7 @@ class Anatomy(Method):
     """Exact quasi-identifiers in one table, sensitive values in another, linked by buckets only."""
 
     name: ClassVar[str] = "anatomy"
-    form: ClassVar[str] = "anatomy"
+    form: ClassVar[type[Form]] = AnatomyForm
     paper: ClassVar[str] = "Xiao, Tao 2006; versatile §6"
 
     def refusal(self, policy: Policy) -> str:
@@ -64,7 +66,7 @@ class Anatomy(Method):
         for name, text in hidden.items():
             part = "sensitive" if len(hidden) == 1 else f"sensitive-{name}"
             parts[part] = Part(_counts(bucket, text))
-        return Release("anatomy", parts, {}, 0, Trace({"data": rows}))
+        return Release(AnatomyForm(), parts, trace=Trace({"data": rows}))
 
 
 def _deal(task: Task, hidden: dict[str, TextColumn]) -> IntArray:

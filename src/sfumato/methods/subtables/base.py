@@ -29,6 +29,8 @@ from sfumato.decomposition.guardian import SubTable
 from sfumato.decomposition.privacy_rules import PrivacyRule
 from sfumato.decomposition.published_subtables import BUCKET, COLUMN, COUNT, RESERVED, SENSITIVE, VALUE, WITHHELD
 from sfumato.errors import Infeasible, SfumatoError
+from sfumato.forms.recoded import Recoded
+from sfumato.forms.subtables import SubTables
 from sfumato.methods.base import Method, Task
 from sfumato.methods.subtables.bucketizing import buckets_for
 from sfumato.methods.subtables.coloring import guarantees
@@ -37,6 +39,7 @@ from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Column, Policy
 from sfumato.policy.privacy import privacy_rules
 from sfumato.registry import find
+from sfumato.release.form import Form
 from sfumato.release.release import Part, Release, Trace
 
 
@@ -91,7 +94,7 @@ def _ineligible(table: Table, column: str, rule: PrivacyRule) -> Infeasible:
 class SubTableMethod(Method):
     """The common part of all methods that publish sub-tables."""
 
-    form: ClassVar[str] = "sub-tables"
+    form: ClassVar[type[Form]] = SubTables
 
     inner: str = Field(default="anatomy", description="how a table that hides a column is anonymized: anatomy or a recoding method")
 
@@ -118,13 +121,13 @@ class SubTableMethod(Method):
         if self.inner == "anatomy":
             return ""
         method = find("methods", Method, self.inner, where=policy.document.where("method", self.name, "inner"))
-        return "" if method.form == "recoded table" else f"{self.inner} does not make recoded tables"
+        return "" if issubclass(method.form, Recoded) else f"{self.inner} does not make recoded tables"
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         model = claim.model
         return model.monotone and model.needs_sensitive and not model.bounds_candidates and bool(claim.hide) and bool(claim.given)
 
-    def describe(self, policy: Policy) -> list[str]:
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
         return privacy_rules(policy).sentences()
 
     def run(self, task: Task) -> Release:
@@ -146,7 +149,7 @@ class SubTableMethod(Method):
             withheld = max(withheld, made.withheld)
             if made.entries is not None:
                 parts[f"table-{place + 1}{SENSITIVE}"] = Part(made.entries)
-        return Release("sub-tables", parts, {}, withheld, Trace(behind), notes=_notes(tables))
+        return Release(SubTables(), parts, withheld, Trace(behind), notes=_notes(tables))
 
     def _table(self, task: Task, table: SubTable, data: Hidden) -> MadeTable:
         if table.guarded and table.visible and self.inner != "anatomy":

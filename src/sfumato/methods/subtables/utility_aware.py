@@ -6,7 +6,7 @@ The algorithm stands in `coloring`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.decomposition.guardian import SubTable
 from sfumato.decomposition.privacy_rules import PrivacyRule, listed
@@ -24,8 +24,8 @@ class UtilityAware(SubTableMethod):
     def preference(self, records: int | None) -> tuple[int, str]:
         return 2, "the policy states rules between columns, and this method keeps any set of them in linear time"
 
-    def describe(self, policy: Policy) -> list[str]:
-        said = super().describe(policy)
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        said = super().describe(policy, data)
         if any(len(claim.hide) > 1 and claim.composite for claim in policy.claims):
             return said
         from sfumato.policy.privacy import privacy_rules

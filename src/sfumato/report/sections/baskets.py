@@ -9,12 +9,13 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from sfumato.data.published_baskets import from_table
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
+from sfumato.forms.baskets import Basket, published_baskets
 from sfumato.metrics.basket_queries import count, true_count
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 from sfumato.report.charts import TERRA, bars, columns
 from sfumato.report.section import Section, paragraph, table
-from sfumato.report.view import View
 
 
 class BasketSection(Section):
@@ -23,14 +24,15 @@ class BasketSection(Section):
     name: ClassVar[str] = "baskets"
     title: ClassVar[str] = "What a published basket says"
     order: ClassVar[int] = 20
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
-    def applies(self, view: View) -> bool:
-        return view.form == "baskets" and view.data.rows > 0
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.data.rows > 0
 
-    def render(self, view: View) -> Markup:
-        published = from_table(view.data, str(view.public.get("separator", " ")))
+    def render(self, exhibit: Exhibit) -> Markup:
+        published = exhibit.once(published_baskets)
         words = (
-            f"Each of the {len(published):,} rows is a vote of {view.public.get('degree', '?')} records about their "
+            f"Each of the {len(published):,} rows is a vote of {exhibit.of(Basket).degree} records about their "
             f"items. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
             f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of them "
             f"in at most {int(np.median(published.threshold))}."
@@ -41,25 +43,25 @@ class BasketSection(Section):
             if withheld:
                 parts.append(paragraph(f"{withheld:,} of {len(shown):,} labels of '{name}' are withheld."))
         parts.append(paragraph("Counts of the most frequent items, with bounds between which the truth lies:"))
-        return Markup("").join([*parts, _counts(view, published), _sizes(view, published.base.sizes)])
+        return Markup("").join([*parts, _counts(exhibit, published), _sizes(exhibit, published.base.sizes)])
 
 
-def _counts(view: View, worlds: PublishedBaskets) -> Markup:
+def _counts(exhibit: Exhibit, worlds: PublishedBaskets) -> Markup:
     common = np.argsort(-worlds.base.support(), kind="stable")[:8]
     rows = []
     for item in (worlds.names[index] for index in common):
         answer = count(worlds, present=[item])
-        truth = (f"{true_count(view.original, present=[item]):,}",) if view.private else ()
+        truth = (f"{true_count(exhibit.original, present=[item]):,}",) if exhibit.private else ()
         rows.append((item, f"{answer.estimate:,}", f"{answer.low:,}", f"{answer.high:,}", *truth))
-    head = ("item", "rows that show it", "at least", "at most", *(("original",) if view.private else ()))
+    head = ("item", "rows that show it", "at least", "at most", *(("original",) if exhibit.private else ()))
     return table(head, rows)
 
 
-def _sizes(view: View, shown: NDArray[np.int64]) -> Markup:
+def _sizes(exhibit: Exhibit, shown: NDArray[np.int64]) -> Markup:
     """Items per record before and after, for the data holder."""
-    if not view.private:
+    if not exhibit.private:
         return Markup("")
-    before = float(view.original.sets.sizes.mean())
+    before = float(exhibit.original.sets.sizes.mean())
     rows = [("original", before, f"{before:.2f}"), ("release", float(shown.mean()), f"{shown.mean():.2f}")]
     return bars(rows, title="Items per record", fill=TERRA)
 

@@ -10,9 +10,11 @@ from markupsafe import Markup
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
+from sfumato.forms.recoded import Recoded
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 from sfumato.report.charts import TERRA, bars, columns
 from sfumato.report.section import Section, paragraph
-from sfumato.report.view import View
 
 _BINS = 14
 
@@ -23,37 +25,38 @@ class ClassSizes(Section):
     name: ClassVar[str] = "classes"
     title: ClassVar[str] = "How many people look alike"
     order: ClassVar[int] = 20
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
-    def applies(self, view: View) -> bool:
-        return view.form == "recoded table" and view.data.rows > 0 and bool(view.policy.quasi_identifiers)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.data.rows > 0 and bool(exhibit.policy.quasi_identifiers)
 
-    def render(self, view: View) -> Markup:
-        sizes = view.classes.counts
+    def render(self, exhibit: Exhibit) -> Markup:
+        sizes = exhibit.classes.counts
         people = columns(_binned(sizes), title="Records by size of their class")
         words = (
-            f"The {view.data.rows:,} published records form {len(sizes):,} classes of records that look alike. "
+            f"The {exhibit.data.rows:,} published records form {len(sizes):,} classes of records that look alike. "
             f"The smallest has {int(sizes.min()):,}, half of all people are in classes of {_median(sizes):,} or more."
         )
         risk = (
             f"Somebody who knows a person's quasi-identifiers and looks for the record is right with probability "
-            f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / view.data.rows:.2%} on average."
+            f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / exhibit.data.rows:.2%} on average."
         )
         heading = Markup("<h3>Risk of being found</h3>")
-        return Markup("").join([paragraph(words), people, heading, paragraph(risk), _before(view, sizes)])
+        return Markup("").join([paragraph(words), people, heading, paragraph(risk), _before(exhibit, sizes)])
 
 
-def _before(view: View, sizes: IntArray) -> Markup:
+def _before(exhibit: Exhibit, sizes: IntArray) -> Markup:
     """The risk in the original, for the data holder only."""
-    if not view.private:
+    if not exhibit.private:
         return Markup("")
-    table = view.original
-    original = group([table.text(name).codes for name in view.policy.quasi_identifiers], rows=table.rows).counts
+    table = exhibit.original
+    original = group([table.text(name).codes for name in exhibit.policy.quasi_identifiers], rows=table.rows).counts
     unique = int((original == 1).sum())
     rows = [
         ("highest, original", 1 / int(original.min()), f"{1 / int(original.min()):.1%}"),
         ("highest, release", 1 / int(sizes.min()), f"{1 / int(sizes.min()):.1%}"),
         ("average, original", len(original) / table.rows, f"{len(original) / table.rows:.1%}"),
-        ("average, release", len(sizes) / view.data.rows, f"{len(sizes) / view.data.rows:.1%}"),
+        ("average, release", len(sizes) / exhibit.data.rows, f"{len(sizes) / exhibit.data.rows:.1%}"),
     ]
     words = f"In the original, {unique:,} of {table.rows:,} people are unique in their quasi-identifiers."
     return paragraph(words) + bars(rows, title="Risk before and after", fill=TERRA)

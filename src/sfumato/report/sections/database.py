@@ -7,13 +7,15 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from sfumato.data.schema_json import schema_from
+from sfumato.forms.database import DatabaseForm, bound_policy
+from sfumato.forms.replaced import MadePart
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.replacements import Ordered, ValueDomain, Values
 from sfumato.policy.rules.tree import ColumnValue
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 from sfumato.report.section import Section, bullets, paragraph, table
 from sfumato.report.table_map import table_map
-from sfumato.report.view import View
 
 
 class DatabaseSection(Section):
@@ -22,13 +24,14 @@ class DatabaseSection(Section):
     name: ClassVar[str] = "database"
     title: ClassVar[str] = "The database"
     order: ClassVar[int] = 20
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
-    def applies(self, view: View) -> bool:
-        return view.form == "database" and "schema" in view.public
+    def ready(self, exhibit: Exhibit) -> bool:
+        return bool(exhibit.of(DatabaseForm).declared)
 
-    def render(self, view: View) -> Markup:
-        bound = BoundPolicy(view.policy, schema_from(view.public["schema"]))
-        rows = {str(entry["table"]): int(entry["rows"]) for entry in view.public["tables"].values()}
+    def render(self, exhibit: Exhibit) -> Markup:
+        bound = exhibit.once(bound_policy)
+        rows = {entry.table: entry.rows for entry in exhibit.of(DatabaseForm).tables.values()}
         changed = Counter(str(column.table) for column in bound.changed)
         words = (
             f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all others, "
@@ -38,7 +41,7 @@ class DatabaseSection(Section):
             paragraph(words),
             table_map(bound.schema, rows, dict(changed)),
             Markup("<h3>New values</h3>"),
-            _replaced(view, bound),
+            _replaced(exhibit, bound),
         ]
         pieces += [Markup("<h3>Constraints and rules, checked on every row</h3>"), _constraints(bound)]
         if bound.keep:
@@ -46,20 +49,20 @@ class DatabaseSection(Section):
         return Markup("").join(pieces)
 
 
-def _replaced(view: View, bound: BoundPolicy) -> Markup:
-    made = {name: part for part in view.public.get("parts", ()) for name in part["columns"]}
+def _replaced(exhibit: Exhibit, bound: BoundPolicy) -> Markup:
+    made = {name: part for part in exhibit.of(DatabaseForm).parts for name in part.columns}
     rows = [_row(column, bound, made.get(str(column))) for column in bound.changed]
     return table(("column", "new values from", "made by", "original read"), rows)
 
 
-def _row(column: ColumnValue, bound: BoundPolicy, part: dict[str, object] | None) -> tuple[object, ...]:
+def _row(column: ColumnValue, bound: BoundPolicy, part: MadePart | None) -> tuple[object, ...]:
     source = _domain(bound.domain(column))
     if column in bound.mapped:
         link = bound.mapped[column]
         how = "a function of a secret" if link.deterministic else "one map for all linked columns"
         return str(column), source if column == link.root else f"follows {link.root}", how, "equal values stay equal"
     assert part is not None
-    return str(column), source, part["engine"], "yes" if part["reads_original"] else "no"
+    return str(column), source, part.engine, "yes" if part.reads_original else "no"
 
 
 def _domain(domain: ValueDomain) -> str:

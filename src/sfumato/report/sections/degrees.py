@@ -10,10 +10,12 @@ from markupsafe import Markup
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.graph import Graph
+from sfumato.forms.graph import Edges, published_graph
 from sfumato.metrics.graph_change import transitivity
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 from sfumato.report.charts import bars, paired_bars
 from sfumato.report.section import Section, paragraph, table
-from sfumato.report.view import View
 
 
 class CommonDegrees(Section):
@@ -22,20 +24,21 @@ class CommonDegrees(Section):
     name: ClassVar[str] = "degrees"
     title: ClassVar[str] = "How common every number of ties is"
     order: ClassVar[int] = 21
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
-    def applies(self, view: View) -> bool:
-        return view.form == "graph" and "added_edges" in view.public
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.of(Edges).grown
 
-    def render(self, view: View) -> Markup:
-        graph = Graph.from_table(view.parts["edges"].table, int(view.public["nodes"]))
-        parts = [paragraph(_added(view, graph)), paragraph(_least(view)), _groups(view, graph)]
+    def render(self, exhibit: Exhibit) -> Markup:
+        graph = exhibit.once(published_graph)
+        parts = [paragraph(_added(exhibit, graph)), paragraph(_least(exhibit)), _groups(exhibit, graph)]
         parts.append(Markup("<h3>People by number of ties</h3>"))
-        parts.append(_compared(view.original, graph) if view.private else bars(_shares(graph), title="Degree distribution"))
+        parts.append(_compared(exhibit.original, graph) if exhibit.private else bars(_shares(graph), title="Degree distribution"))
         return Markup("").join(parts)
 
 
-def _added(view: View, graph: Graph) -> str:
-    added = int(view.public["added_edges"])
+def _added(exhibit: Exhibit, graph: Graph) -> str:
+    added = exhibit.of(Edges).added_edges or 0
     return (
         f"{graph.size:,} edges among {graph.nodes:,} people are published. Every original edge is among them; "
         f"{added:,} were added ({added / max(graph.size, 1):.1%} of what is published) and are not marked. "
@@ -43,17 +46,17 @@ def _added(view: View, graph: Graph) -> str:
     )
 
 
-def _least(view: View) -> str:
-    added, least = int(view.public["added_edges"]), int(view.public["fewest_added_edges"])
-    how = "a constraint solver proved it" if view.public.get("proof") == "solver" else "counting degrees proves it"
+def _least(exhibit: Exhibit) -> str:
+    added, least = exhibit.of(Edges).added_edges or 0, exhibit.of(Edges).fewest_added_edges or 0
+    how = "a constraint solver proved it" if exhibit.of(Edges).proof == "solver" else "counting degrees proves it"
     said = f"No graph of this kind can add fewer than {least:,} edges ({how})."
     if added == least:
         return f"{said} This release adds no more than that: it is the best possible."
     return f"{said} At most {added - least:,} of the added edges, {(added - least) / added:.1%}, might have been saved."
 
 
-def _groups(view: View, graph: Graph) -> Markup:
-    graphs = {"published": graph} | ({"original": view.original} if view.private else {})
+def _groups(exhibit: Exhibit, graph: Graph) -> Markup:
+    graphs = {"published": graph} | ({"original": exhibit.original} if exhibit.private else {})
     figures = {name: _figures(one) for name, one in graphs.items()}
     rows = [[what, *(figures[name][what] for name in graphs)] for what in figures["published"]]
     return table(("", *graphs), rows)

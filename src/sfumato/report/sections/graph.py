@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
+from sfumato.forms.graph import Edges, published_graph
 from sfumato.metrics.degree_law import DegreeLaw
 from sfumato.metrics.recovery import recover
+from sfumato.release.exhibit import Exhibit, certified
+from sfumato.release.form import Form
 from sfumato.report.charts import columns, paired_bars
 from sfumato.report.section import Section, paragraph, table
-from sfumato.report.view import View
 
 _NAMES = ("edges", "density", "degrees", "wedges", "triangles", "open_triads", "transitivity", "modularity")
 
@@ -25,17 +27,19 @@ class GraphFigures(Section):
     name: ClassVar[str] = "graph"
     title: ClassVar[str] = "What the graph still tells"
     order: ClassVar[int] = 20
+    forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
-    def applies(self, view: View) -> bool:
-        return view.form == "graph" and "recovered" in view.certificate.utility
+    def ready(self, exhibit: Exhibit) -> bool:
+        return "recovered" in certified(exhibit).utility
 
-    def render(self, view: View) -> Markup:
-        flip = EdgeChannel.from_public(view.public)
-        published = Graph.from_table(view.parts["edges"].table, int(view.public["nodes"]))
+    def render(self, exhibit: Exhibit) -> Markup:
+        flip = exhibit.of(Edges).flip
+        assert flip is not None
+        published = exhibit.once(published_graph)
         law = DegreeLaw.fit(published.degrees, flip, replicates=0)
-        chart = _compared(view, law) if view.private else columns(_binned(law), title="Recovered degree distribution")
+        chart = _compared(exhibit, law) if exhibit.private else columns(_binned(law), title="Recovered degree distribution")
         heading = Markup("<h3>Number of ties, recovered</h3>")
-        return Markup("").join([paragraph(_noise(published, flip)), _figures(view), heading, chart])
+        return Markup("").join([paragraph(_noise(published, flip)), _figures(exhibit), heading, chart])
 
 
 def _noise(published: Graph, flip: EdgeChannel) -> str:
@@ -47,14 +51,14 @@ def _noise(published: Graph, flip: EdgeChannel) -> str:
     )
 
 
-def _figures(view: View) -> Markup:
-    recovered: Mapping[str, Any] = view.certificate.utility["recovered"]
+def _figures(exhibit: Exhibit) -> Markup:
+    recovered: Mapping[str, Any] = certified(exhibit).utility["recovered"]
     names = [name for name in _NAMES if name in recovered]
     header: tuple[str, ...] = ("figure", "estimate", "standard error")
     rows = [[name.replace("_", " "), *(_written(recovered[name][key]) for key in ("estimate", "standard_error"))] for name in names]
-    if view.private:
+    if exhibit.private:
         header += ("original",)
-        true = recover(view.original, 0.0, distribution=False)
+        true = recover(exhibit.original, 0.0, distribution=False)
         known = ["—" if name == "modularity" else _written(true[name].estimate) for name in names]
         rows = [[*row, figure] for row, figure in zip(rows, known, strict=True)]
     return table(header, rows)
@@ -80,9 +84,9 @@ def _binned(law: DegreeLaw) -> list[tuple[str, float, str]]:
     return rows
 
 
-def _compared(view: View, law: DegreeLaw) -> Markup:
+def _compared(exhibit: Exhibit, law: DegreeLaw) -> Markup:
     rows = []
-    degrees = view.original.degrees
+    degrees = exhibit.original.degrees
     edges = _edges(max(len(law.share), int(degrees.max(initial=0)) + 1))
     for low, high in pairwise(edges):
         before = float(((degrees >= low) & (degrees < high)).mean())

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from sfumato.release.exhibit import Exhibit, certified
 from sfumato.report.section import Section, bullets, paragraph
-from sfumato.report.view import View
 
 
 class Limits(Section):
@@ -17,11 +17,11 @@ class Limits(Section):
     title: ClassVar[str] = "Suppressed, assumed, not said"
     order: ClassVar[int] = 90
 
-    def applies(self, view: View) -> bool:
+    def ready(self, exhibit: Exhibit) -> bool:
         return True
 
-    def render(self, view: View) -> Markup:
-        records = view.certificate.records
+    def render(self, exhibit: Exhibit) -> Markup:
+        records = certified(exhibit).records
         words = f"{records.suppressed:,} of {records.input:,} records were suppressed because no safe group could hold them."
         if not records.suppressed:
             words = f"No record was suppressed: all {records.input:,} are published."
@@ -32,6 +32,6 @@ class Limits(Section):
         ]
         return Markup("").join([
             paragraph(words),
-            Markup("<h3>The findings assume</h3>"), bullets(view.certificate.assumptions),
+            Markup("<h3>The findings assume</h3>"), bullets(certified(exhibit).assumptions),
             Markup("<h3>What this certificate does not say</h3>"), bullets(unsaid),
         ])  # fmt: skip

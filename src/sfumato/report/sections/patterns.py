@@ -9,9 +9,11 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.audit.checks.neighbours import Measured, measure, numeric_columns
+from sfumato.forms.replaced import Replaced
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
 from sfumato.report.charts import columns, paired_bars
 from sfumato.report.section import Section, bullets, paragraph
-from sfumato.report.view import View
 
 _BINS = 10
 _SHOWN = 15
@@ -23,27 +25,29 @@ class PatternSection(Section):
     name: ClassVar[str] = "patterns"
     title: ClassVar[str] = "Patterns that survived"
     order: ClassVar[int] = 25
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
-    def applies(self, view: View) -> bool:
-        return view.form == "replaced table" and "walk" in view.public
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.of(Replaced).walk is not None
 
-    def render(self, view: View) -> Markup:
-        walk: dict[str, Any] = dict(view.public["walk"])
+    def render(self, exhibit: Exhibit) -> Markup:
+        walk = exhibit.of(Replaced).walk
+        assert walk is not None
         words = (
             "Values moved at random inside the space of all tables that keep the properties below. It falls into "
-            f"{walk['parts']:,} independent parts; in {walk['mixed']:,} of them several walks agreed that the start was forgotten."
+            f"{walk.parts:,} independent parts; in {walk.mixed:,} of them several walks agreed that the start was forgotten."
         )
         unsaid = "Privacy of this kind of release is measured afterwards; nothing is guaranteed."
-        shown = [paragraph(words), bullets(view.policy.keep), paragraph(unsaid)]
-        if view.private and numeric_columns(view.original, view.data, view.policy):
-            shown += [*_histograms(view), *_neighbours(view)]
+        shown = [paragraph(words), bullets(exhibit.policy.keep), paragraph(unsaid)]
+        if exhibit.private and numeric_columns(exhibit.original, exhibit.data, exhibit.policy):
+            shown += [*_histograms(exhibit), *_neighbours(exhibit)]
         return Markup("").join(shown)
 
 
-def _histograms(view: View) -> list[Markup]:
+def _histograms(exhibit: Exhibit) -> list[Markup]:
     found = [Markup("<h3>Original and release</h3>")]
-    for name in numeric_columns(view.original, view.data, view.policy):
-        before, after = view.original.numbers(name), view.data.numbers(name)
+    for name in numeric_columns(exhibit.original, exhibit.data, exhibit.policy):
+        before, after = exhibit.original.numbers(name), exhibit.data.numbers(name)
         edges = np.histogram_bin_edges(np.concatenate([before, after]), bins=_BINS)
         shares = [np.histogram(values, edges)[0] / max(1, values.size) for values in (before, after)]
         labels = [f"{low:,.4g} … {high:,.4g}" for low, high in pairwise(edges)]
@@ -52,9 +56,9 @@ def _histograms(view: View) -> list[Markup]:
     return found
 
 
-def _neighbours(view: View) -> list[Markup]:
+def _neighbours(exhibit: Exhibit) -> list[Markup]:
     found = []
-    for name, measured in measure(view.original, view.data, view.policy).items():
+    for name, measured in measure(exhibit.original, exhibit.data, exhibit.policy).items():
         found += [Markup("<h3>What neighbours say about {}</h3>").format(name), paragraph(_words(measured))]
         found += [columns(_rows(measured.first), title="rank of the first neighbour with the person's own value")]
         found += [columns(_rows(measured.equal), title="share of people whose k-th neighbour has their value")]

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from sfumato.audit.base import Check
 from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit, certified
 from sfumato.report.section import Section, level, paragraph, table
-from sfumato.report.view import View
 
 
 def _checks() -> dict[str, str]:
@@ -25,13 +25,13 @@ class Promises(Section):
     title: ClassVar[str] = "Promised and found"
     order: ClassVar[int] = 10
 
-    def applies(self, view: View) -> bool:
+    def ready(self, exhibit: Exhibit) -> bool:
         return True
 
-    def render(self, view: View) -> Markup:
+    def render(self, exhibit: Exhibit) -> Markup:
         words = _checks()
-        claims = [finding for finding in view.certificate.findings if finding.model not in words]
-        checks = [finding for finding in view.certificate.findings if finding.model in words]
+        claims = [finding for finding in certified(exhibit).findings if finding.model not in words]
+        checks = [finding for finding in certified(exhibit).findings if finding.model in words]
         header = ("", "claim", "known to outsiders", "hidden", "asked", "found", "grade")
         parts = [table(header, map(_claim, claims))] if claims else []
         if checks:

@@ -7,12 +7,12 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from sfumato.audit.sequence_claims import timeline
-from sfumato.history.past_releases import History
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.past import History
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
-from sfumato.report.view import View
 
 _WORDS = (
     "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both flatter. "
@@ -27,17 +27,17 @@ class Releases(Section):
     title: ClassVar[str] = "All releases together"
     order: ClassVar[int] = 15
 
-    def applies(self, view: View) -> bool:
-        return view.private and isinstance(view.history, History) and any(claim.model.joint for claim in view.policy.claims)
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private and exhibit.history is not None and any(claim.model.joint for claim in exhibit.policy.claims)
 
-    def render(self, view: View) -> Markup:
-        history: History = view.history
+    def render(self, exhibit: Exhibit) -> Markup:
+        history = exhibit.history
+        assert history is not None
         rows = [
-            _row(chapter.number, chapter.when or "now", ", ".join(chapter.published), len(chapter.keys))
-            for chapter in history.chapters
+            _row(past.number, past.when or "now", ", ".join(past.published), len(past.memory.keys)) for past in history.releases
         ]
         parts = [table(("release", "published", "columns", "records"), rows)]
-        for claim in view.policy.claims:
+        for claim in exhibit.policy.claims:
             for column in claim.hide if claim.model.joint else ():
                 parts += _levels(history, column)
         return Markup("").join(parts)

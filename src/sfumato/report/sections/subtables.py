@@ -7,9 +7,11 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from sfumato.decomposition.privacy_rules import listed
-from sfumato.decomposition.published_subtables import Published, read_tables
+from sfumato.decomposition.published_subtables import Published
+from sfumato.forms.subtables import SubTables, sub_tables
+from sfumato.release.exhibit import Exhibit, certified
+from sfumato.release.form import Form
 from sfumato.report.section import Section, paragraph, table
-from sfumato.report.view import View
 
 
 class SubTableSection(Section):
@@ -18,12 +20,10 @@ class SubTableSection(Section):
     name: ClassVar[str] = "sub-tables"
     title: ClassVar[str] = "The tables and what guards each rule"
     order: ClassVar[int] = 25
+    forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
 
-    def applies(self, view: View) -> bool:
-        return view.form == "sub-tables"
-
-    def render(self, view: View) -> Markup:
-        tables = read_tables(view.tables).tables
+    def render(self, exhibit: Exhibit) -> Markup:
+        tables = exhibit.once(sub_tables).tables
         intro = paragraph(
             "The data is published as several tables. Rows stand in a different random order in each, and nothing but columns with "
             "the same name connects them. A hidden column is listed per bucket: anybody in a bucket may have any of its values."
@@ -31,7 +31,7 @@ class SubTableSection(Section):
         shown = table(["table", "columns", "hidden behind buckets", "buckets", "rows"], [_row(each) for each in tables])
         rules = [
             (f"{listed(finding.given)} → {listed(finding.hide)}", "kept" if finding.holds else "not kept", finding.reason)
-            for finding in view.certificate.findings
+            for finding in certified(exhibit).findings
             if finding.given and finding.hide
         ]
         return intro + shown + table(["rule", "", "why"], rules)

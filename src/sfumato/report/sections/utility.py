@@ -8,11 +8,11 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from sfumato.metrics.base import Metric
-from sfumato.metrics.optimality import statement
+from sfumato.metrics.optimality import OptimalityGap, statement
 from sfumato.registry import catalogue
+from sfumato.release.exhibit import Exhibit, certified
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
-from sfumato.report.view import View
 
 
 class UtilitySection(Section):
@@ -22,18 +22,18 @@ class UtilitySection(Section):
     title: ClassVar[str] = "What was given up"
     order: ClassVar[int] = 30
 
-    def applies(self, view: View) -> bool:
-        return any(not _nested(value) for value in view.certificate.utility.values())
+    def ready(self, exhibit: Exhibit) -> bool:
+        return any(not _nested(value) for value in certified(exhibit).utility.values())
 
-    def render(self, view: View) -> Markup:
-        figures = dict(view.certificate.utility)
+    def render(self, exhibit: Exhibit) -> Markup:
+        figures = dict(certified(exhibit).utility)
         columns = figures.pop("loss_by_column", {})
         rows = [(name, float(share), _percent(float(share))) for name, share in columns.items()]
         words = "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says nothing."
         chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
-        meaning = _meanings(view.form)
+        meaning = _meanings(exhibit)
         listed = [(name, _written(value), meaning.get(name, "")) for name, value in figures.items() if not _nested(value)]
-        return Markup("").join([*chart, table(("figure", "value", "meaning"), listed), *_best_possible(view)])
+        return Markup("").join([*chart, table(("figure", "value", "meaning"), listed), *_best_possible(exhibit)])
 
 
 def _percent(share: float) -> str:
@@ -41,27 +41,28 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1g}%" if 0 < share < 0.0005 else f"{share:.1%}"
 
 
-def _best_possible(view: View) -> list[Markup]:
+def _best_possible(exhibit: Exhibit) -> list[Markup]:
     """What no release of this kind can be below, when the method proved something."""
-    said, figures = statement(view.public), view.certificate.utility
-    if said is None or not {said["objective"], "lower_bound", "optimality_gap"} <= set(figures):
+    figures = certified(exhibit).utility
+    if not OptimalityGap().applies(exhibit) or not {"lower_bound", "optimality_gap"} <= set(figures):
         return []
-    loss, bound, gap = (float(figures[name]) for name in (said["objective"], "lower_bound", "optimality_gap"))
-    if said.get("proven_optimal"):
-        words = f"No release of this kind can lose less than {bound:.4g} ({said['objective']}), and this one does not lose more."
+    said = statement(exhibit)
+    loss, bound, gap = (float(figures[name]) for name in (said.objective, "lower_bound", "optimality_gap"))
+    if said.proven_optimal:
+        words = f"No release of this kind can lose less than {bound:.4g} ({said.objective}), and this one does not lose more."
     else:
         words = (
-            f"No release of this kind can lose less than {bound:.4g} ({said['objective']}); this one loses {loss:.4g}, "
+            f"No release of this kind can lose less than {bound:.4g} ({said.objective}); this one loses {loss:.4g}, "
             f"so at most {gap:.1%} of its loss could have been saved."
         )
-    kind = f"Of this kind: {said.get('space', '')}. Proof: {said.get('proof', '')}."
+    kind = f"Of this kind: {said.space}. Proof: {said.proof}."
     return [paragraph(words), paragraph(kind)]
 
 
-def _meanings(form: str) -> dict[str, str]:
+def _meanings(exhibit: Exhibit) -> dict[str, str]:
     """What each figure says, in the words of its metric."""
     metrics = catalogue("metrics", Metric).values()
-    return {cls.figure or cls.name: (cls.__doc__ or "").splitlines()[0] for cls in metrics if form in cls.forms}
+    return {cls.figure or cls.name: (cls.__doc__ or "").splitlines()[0] for cls in metrics if isinstance(exhibit.form, cls.forms)}
 
 
 def _nested(value: object) -> bool:

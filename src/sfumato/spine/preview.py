@@ -9,15 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.data.database import Database
 from sfumato.errors import PolicyError
 from sfumato.methods.base import Progress, Task, silent
-from sfumato.plan import plan
-from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
 from sfumato.registry import nearest
 from sfumato.release.release import Release
+from sfumato.spine.plan import plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def preview(
     """Before and after, for some rows of every table with replaced columns."""
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     method = plan(policy).method
-    if method.form not in ("database", "replaced table"):
+    if not method.form.replaces:
         what = f"{method.name} replaces no values, so there is nothing to preview"
         raise PolicyError(what, where=policy.document.where("method"), hint="give columns the role 'replaced'")
     dataset = policy.data.read(data)
@@ -62,15 +60,10 @@ def preview(
 
 
 def _samples(policy: Policy, dataset: Any, release: Release, rows: int) -> Iterator[Sample]:
-    if not isinstance(dataset, Database):
-        yield _sample("data", list(policy.with_role("replaced")), dataset.frame, release, "data", rows)
-        return
-    changed = BoundPolicy(policy, dataset.schema).changed
-    for part, entry in release.public["tables"].items():
-        name = entry["table"]
-        columns = [column.name for column in changed if column.table == name]
+    for part in release.parts:
+        table, original, columns = release.form.beside(part, policy, dataset)
         if columns:
-            yield _sample(name, columns, dataset.tables[name].frame, release, part, rows)
+            yield _sample(table, columns, original, release, part, rows)
 
 
 def _sample(table: str, columns: list[str], original: pa.Table, release: Release, part: str, rows: int) -> Sample:

@@ -1,4 +1,4 @@
-"""From a release folder into a test database, and the audit of what stands there afterwards.
+"""Load: from a release folder into a test database, and the audit of what stands there afterwards.
 
 Invariants
     I1  Only a complete, certified folder is loaded; the digest of its manifest (without the report) is the name of the load.
@@ -16,19 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.evidence import Evidence
 from sfumato.audit.target import judge_target
 from sfumato.data.database import Schema, ServerFinding
-from sfumato.data.schema_json import schema_from
-from sfumato.data.table import Table
-from sfumato.errors import AuditRefused, DataError, ReleaseError
+from sfumato.errors import AuditRefused, DataError, PolicyError, ReleaseError
+from sfumato.forms.database import DatabaseForm, schema_of, tables_of
 from sfumato.io.database import DatabaseSource, given_url
 from sfumato.io.sql import dialect_of, load, read_back, read_schema, server_findings
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import public_policy
 from sfumato.release.certificate import Finding
-from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, Folder, read_folder
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, read_folder
+from sfumato.spine.plan import plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,23 @@ def release_name(folder: Path) -> str:
 
 def has_target(policy: Policy) -> bool:
     """Whether the policy wants a database loaded."""
-    return isinstance(policy.data, DatabaseSource) and bool(policy.data.target)
+    return policy.data.loads
 
 
-def unfinished(policy: Policy, folder: Path, method: Mapping[str, Any]) -> bool:
-    """Whether the folder is a release under this policy whose target was not loaded to the end (I2)."""
+def is_unfinished(policy: Policy, out: str | Path) -> bool:
+    """Whether `out` is a release under this policy whose target was not loaded to the end (I2)."""
+    folder = Path(out)
     if not has_target(policy) or not (folder / MANIFEST).is_file() or not (folder / POLICY).is_file():
         return False
     if _recorded(folder):
         return False
-    return (folder / POLICY).read_text(encoding="utf-8") == public_policy(policy, method)
+    return (folder / POLICY).read_text(encoding="utf-8") == public_policy(policy, plan(policy).declaration)
+
+
+def load_release(policy: Policy | str | Path, out: str | Path, *, progress: Progress = silent, replace: bool = False) -> Loading:
+    """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was."""
+    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    return load_target(policy, Path(out), progress=progress, replace=replace)
 
 
 def _recorded(folder: Path) -> bool:
@@ -87,7 +94,7 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     release = read_folder(folder)
     if release.damage:
         raise ReleaseError(f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again")
-    tables = tables_of(release)
+    tables = release.once(tables_of)
     namespace = _namespace(target, source.namespace)
     rows = {name: table.rows for name, table in tables.items()}
     resumed: tuple[str, ...] = ()
@@ -98,10 +105,10 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
         done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, **where)
         resumed, left_out = done.resumed, done.left_out
     except DataError:
-        if replace or not _complete(policy, release, target, schema, namespace):
+        if replace or not _complete(release, target, schema, namespace):
             raise
     progress(1.0, "judging the target")
-    found = Loading(judged(policy, release, target, schema, namespace), rows, resumed, left_out)
+    found = Loading(judged(release, target, schema, namespace), rows, resumed, left_out)
     _record(found, folder)
     if not found.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
@@ -113,20 +120,19 @@ def _namespace(target: str, declared: str) -> str | None:
     return declared if declared and dialect_of(target) == "postgresql" else None
 
 
-def _complete(policy: Policy, release: Folder, target: str, schema: Schema, namespace: str | None) -> bool:
+def _complete(release: Exhibit, target: str, schema: Schema, namespace: str | None) -> bool:
     """Whether an earlier run had loaded everything and was cut off before it could say so."""
-    return judged(policy, release, target, schema, namespace)[0].holds
+    return judged(release, target, schema, namespace)[0].holds
 
 
-def judged(policy: Policy, release: Folder, target: str, schema: Schema, namespace: str | None) -> tuple[Finding, ...]:
+def judged(release: Exhibit, target: str, schema: Schema, namespace: str | None) -> tuple[Finding, ...]:
     """The audit of a target against the release it was loaded from; the first finding is about the rows."""
     there = read_schema(target, namespace)
     known = {table.name for table in schema.tables}
     mine = Schema(tuple(t for t in there.tables if t.name in known), there.dialect, there.namespace)
     asked = server_findings(target, schema, namespace=namespace)
     complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
-    evidence = Evidence(release.form, release.parts, policy, release.public, records=release.certificate.records)
-    return judge_target(evidence, read_back(target, mine), complaints)
+    return judge_target(release, read_back(target, mine), complaints)
 
 
 def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:
@@ -140,18 +146,13 @@ def _complaint(found: ServerFinding) -> str:
     return f"{found.what} of '{found.table}' ({', '.join(found.columns) or found.name}) is {what}"
 
 
-def verify_target(policy: Policy, release: Folder, target: str) -> tuple[Finding, ...]:
+def verify_target(release: Exhibit, target: str) -> tuple[Finding, ...]:
     """Findings about a target, from the folder and the target alone."""
-    url = given_url(target)
-    namespace = _namespace(url, str(release.public.get("namespace", "")))
-    schema = schema_from(release.public.get("schema"))
-    return judged(policy, release, url, Schema(schema.tables, str(release.public.get("dialect", ""))), namespace)
-
-
-def tables_of(release: Folder) -> dict[str, Table]:
-    """The parts of a release by the names of their tables."""
-    names = {part: str(entry["table"]) for part, entry in release.public.get("tables", {}).items()}
-    return {names.get(part, part): Table(found.table) for part, found in release.parts.items()}
+    if not isinstance(release.form, DatabaseForm):
+        raise PolicyError("only a database has a target", hint="verify this release without --target")
+    url, form = given_url(target), release.form
+    shown = release.as_published()
+    return judged(shown, url, Schema(shown.once(schema_of).tables, form.dialect), _namespace(url, form.namespace))
 
 
 def _record(found: Loading, folder: Path) -> None:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.audit.base import Reading
 from sfumato.errors import PolicyError
@@ -15,6 +15,7 @@ from sfumato.policy.declared import declare
 from sfumato.policy.keep import disturbed_rule
 from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue, find
+from sfumato.release.form import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,72 +27,78 @@ class Plan:
     reasons: tuple[str, ...]
 
     @property
-    def form(self) -> str:
+    def form(self) -> type[Form]:
         return self.method.form
 
-    def sentences(self) -> Iterator[str]:
-        """What would happen, for people."""
-        yield from self.reasons
-        for claim in self.policy.claims:
-            given = ", ".join(claim.given) or "everything published"
-            hide = ", ".join(claim.hide)
-            yield f"promise: {claim} given {given}" + (f", hiding {hide}" if hide else "")
-        yield from self.method.describe(self.policy)
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """The method as a policy would name it."""
+        return {self.method.name: self.method.model_dump(exclude_defaults=True)}
 
 
-def plan(policy: Policy, *, records: int | None = None) -> Plan:
-    """Choose and bind the method; `records` is the size of the data when it is known."""
+def plan(policy: Policy, *, records: int | None = None, remembering: bool = False) -> Plan:
+    """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is a ledger."""
     if policy.method is not None:
-        method, reason = _declared(policy), "the policy names it"
+        method, reason = _declared(policy, remembering), "the policy names it"
     else:
-        method, reason = _chosen(policy, records)
-    find("audit.readings", Reading, method.form)
+        method, reason = _chosen(policy, records, remembering)
+    _require_reading(method)
     return Plan(policy, method, (f"method: {method.name}, because {reason}",))
 
 
-def _declared(policy: Policy) -> Method:
+def _require_reading(method: Method) -> None:
+    """A form that nobody can read cannot be judged, so it is not made."""
+    if not any(issubclass(method.form, reading.form) for reading in catalogue("audit.readings", Reading).values()):
+        raise PolicyError(f"nobody can judge a {method.form.name}", hint="a form needs a reading in audit/readings")
+
+
+def _declared(policy: Policy, remembering: bool) -> Method:
     assert policy.method is not None
     where = policy.document.where("method", policy.method.name)
     cls = find("methods", Method, policy.method.name, where=policy.document.where("method"))
     method = declare(cls, policy.method.parameters, policy.document, "method", policy.method.name)
-    reason = _unfit(method, policy)
+    reason = _unfit(method, policy, remembering)
     if reason:
-        raise PolicyError(f"{method.name} cannot do this: {reason}", where=where, hint=_alternatives(policy, method.name))
+        hint = _alternatives(policy, method.name, remembering)
+        raise PolicyError(f"{method.name} cannot do this: {reason}", where=where, hint=hint)
     return method
 
 
-def _unfit(method: Method, policy: Policy) -> str:
+def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     if policy.data.name not in method.kinds:
         return f"it works on {' and '.join(method.kinds)} data, not on {policy.data.name}"
     disturbed = "" if method.keeps_rules else disturbed_rule(policy)
     if disturbed:
         return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
-    if policy.ledger and not method.remembers and any(claim.model.joint for claim in policy.claims):
+    if remembering and not method.form.remembered:
+        return f"a ledger remembers recoded tables so far, not {method.form.name}; publish without a ledger"
+    if remembering and not method.remembers and any(claim.model.joint for claim in policy.claims):
         return "it does not look at earlier releases, and the claim is about all of them together"
     return method.refusal(policy)
 
 
-def _able(policy: Policy) -> list[Method]:
+def _able(policy: Policy, remembering: bool) -> list[Method]:
     """Methods that need no parameters and accept the policy."""
     able = []
     for cls in catalogue("methods", Method).values():
         if not any(field.is_required() for field in cls.model_fields.values()):
             method = cls()
-            if not _unfit(method, policy):
+            if not _unfit(method, policy, remembering):
                 able.append(method)
     return able
 
 
-def _alternatives(policy: Policy, besides: str) -> str:
-    names = [method.name for method in _able(policy) if method.name != besides]
+def _alternatives(policy: Policy, besides: str, remembering: bool) -> str:
+    names = [method.name for method in _able(policy, remembering) if method.name != besides]
     return "methods that can: " + ", ".join(names) if names else "no method can; look at 'protect' and the column roles"
 
 
-def _chosen(policy: Policy, records: int | None) -> tuple[Method, str]:
+def _chosen(policy: Policy, records: int | None, remembering: bool) -> tuple[Method, str]:
     """The able method with the highest rank at this size; ranks are what methods say about themselves."""
-    able = _able(policy)
+    able = _able(policy, remembering)
     if not able:
-        reasons = {_unfit(cls(), policy) for cls in catalogue("methods", Method).values() if policy.data.name in cls.kinds}
+        kinds = [cls() for cls in catalogue("methods", Method).values() if policy.data.name in cls.kinds]
+        reasons = {_unfit(method, policy, remembering) for method in kinds}
         hint = next((reason for reason in sorted(reasons) if reason), "see docs/catalogue.md for what each method can do")
         raise PolicyError("no method can serve this policy", where=policy.document.where("protect"), hint=hint)
     best = max(able, key=lambda method: method.preference(records)[0])

@@ -16,21 +16,28 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.audit.checks.database import breaks
 from sfumato.audit.checks.database_values import bound_by_rules
-from sfumato.audit.databases import Seen
-from sfumato.audit.evidence import Evidence
+from sfumato.audit.databases import DatabaseExhibit
+from sfumato.audit.source import SourceAudit, SourceReport, Warning
 from sfumato.data.database import Database, Schema
+from sfumato.data.schema_json import schema_from
 from sfumato.errors import DataError
+from sfumato.forms.database import DatabaseForm, PublishedTable
+from sfumato.io.database import DatabaseSource, given_url
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import columns_of
 from sfumato.policy.rules.tree import ColumnValue, Localities
-from sfumato.release.release import Part
+from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import read_folder
+from sfumato.release.release import Part, Trace
 
 _PERSONAL = re.compile(
     r"(^|_|\b)(e?mail|phone|fax|mobile|(first|last|sur|middle|maiden|user|nick|full|contact|display)_?name|login|password|passwd|address\d?|"
@@ -41,46 +48,57 @@ _PERSONAL = re.compile(
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-@dataclass(frozen=True, slots=True)
-class Warning:
-    """Something a steward should look at."""
+class DatabaseAudit(SourceAudit):
+    """Schema, constraints and rules of a database, and warnings that a policy may accept by name."""
 
-    identifier: str
-    text: str
+    name: ClassVar[str] = "database"
 
-    def __str__(self) -> str:
-        return f"{self.text} [{self.identifier}]"
+    def read(self, policy: Policy, data: Any = None) -> Any:
+        """The policy must fit the schema, and the target be another database that can be reached, before a row is read."""
+        source = policy.data
+        assert isinstance(source, DatabaseSource)
+        if isinstance(data, Database):
+            return data
+        url = given_url(str(data)) if data is not None else source.source_url()
+        schema = source.read_schema(url)
+        BoundPolicy.of(policy, schema).require_fit()
+        source.target_url()
+        return source.read_tables(url, schema)
+
+    def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
+        assert isinstance(policy.data, DatabaseSource)
+        if not policy.data.subset:
+            require_sound(policy, dataset)
+
+    def reads_rows(self, policy: Policy) -> bool:
+        return True
+
+    def examine(self, policy: Policy, dataset: Any, since: str | None = None) -> SourceReport:
+        seen = source_seen(policy, dataset)
+        found = [*_constraints(seen), *_rules(seen)]
+        warnings = [warning for _, warning in found if warning is not None]
+        warnings += [*_plain_columns(seen.bound), *_unread(seen.bound), *_tied(seen.bound), *_left_out(dataset.schema)]
+        warnings += list(_drift(dataset.schema, _schema_of(since))) if since is not None else []
+        accepted = set(seen.bound.source.accept)
+        notes = [f"accepted: {warning}" for warning in warnings if warning.identifier in accepted]
+        idle = accepted - {warning.identifier for warning in warnings}
+        notes += [f"accepted but no longer there: {identifier}" for identifier in sorted(idle)]
+        kept = tuple(warning for warning in warnings if warning.identifier not in accepted)
+        return SourceReport(tuple(finding for finding, _ in found), kept, tuple(notes))
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What `check` says about a database: sentences, and warnings that the policy has not accepted."""
-
-    sentences: tuple[str, ...]
-    warnings: tuple[Warning, ...]
+def _schema_of(folder: str) -> Schema:
+    """The schema that an earlier release was made for."""
+    return schema_from(read_folder(Path(folder)).of(DatabaseForm).declared)
 
 
-def check_source(policy: Policy, database: Database, since: Schema | None = None) -> Checked:
-    """Constraints, rules and warnings, judged on the source."""
-    seen = source_seen(policy, database)
-    found = [*_constraints(seen), *_rules(seen)]
-    warnings = [warning for _, warning in found if warning is not None]
-    warnings += [*_plain_columns(seen.bound), *_unread(seen.bound), *_tied(seen.bound), *_left_out(database.schema)]
-    warnings += list(_drift(database.schema, since)) if since is not None else []
-    accepted = set(seen.bound.source.accept)
-    sentences = [sentence for sentence, _ in found if sentence]
-    sentences += [f"accepted: {warning}" for warning in warnings if warning.identifier in accepted]
-    idle = accepted - {warning.identifier for warning in warnings}
-    sentences += [f"accepted but no longer there: {identifier}" for identifier in sorted(idle)]
-    return Checked(tuple(sentences), tuple(warning for warning in warnings if warning.identifier not in accepted))
-
-
-def source_seen(policy: Policy, database: Database) -> Seen:
+def source_seen(policy: Policy, database: Database) -> DatabaseExhibit:
     """The source as if it had been published unchanged: then rules that mention the original can be judged, too."""
     parts = {name: Part(table.frame) for name, table in database.tables.items()}
     behind = {name: np.arange(table.rows, dtype=np.int64) for name, table in database.tables.items()}
-    public = {"tables": {name: {"table": name, "rows": table.rows} for name, table in database.tables.items()}}
-    return Seen(Evidence("database", parts, policy, public, original=database, behind=behind))
+    tables = {name: PublishedTable(table=name, rows=table.rows) for name, table in database.tables.items()}
+    exhibit = Exhibit(DatabaseForm(tables=tables), parts, policy, original=database, trace=Trace(behind))
+    return exhibit.once(DatabaseExhibit)
 
 
 def require_sound(policy: Policy, database: Database) -> None:
@@ -102,33 +120,46 @@ def require_sound(policy: Policy, database: Database) -> None:
                 raise DataError(f'the source breaks the rule "{rule}" {count} time(s), and new values would not mend it', hint=hint)
 
 
-def _constraints(seen: Seen) -> Iterator[tuple[str, Warning | None]]:
+def _constraints(seen: DatabaseExhibit) -> Iterator[tuple[Finding, Warning | None]]:
     required: dict[str, int] = {}
     for constraint in seen.bound.constraints:
         if constraint.kind == "check" and constraint.rule is None:
-            yield f"{constraint.identifier}: left to the server: {constraint.text}", None
+            said = f"{constraint.identifier}: left to the server: {constraint.text}"
+            yield Finding(constraint.identifier, True, grade=NOT_JUDGED, reason=said), None
             continue
         count = breaks(seen, constraint)
         if count:
             text = f"the source breaks {constraint.text} {count} time(s)"
-            yield "", Warning(f"broken-constraint:{constraint.identifier}", text)
+            yield _broken(constraint.identifier, count), Warning(f"broken-constraint:{constraint.identifier}", text)
         elif constraint.kind == "not null":
             required[constraint.table] = required.get(constraint.table, 0) + 1
         else:
-            yield f"{constraint.identifier}: {constraint.text}", None
+            yield _sound(constraint.identifier, f"{constraint.identifier}: {constraint.text}"), None
     for table, count in required.items():
-        yield f"not-null:{table}: {count} column(s) are never null", None
+        yield _sound(f"not-null:{table}", f"not-null:{table}: {count} column(s) are never null"), None
 
 
-def _rules(seen: Seen) -> Iterator[tuple[str, Warning | None]]:
+def _sound(name: str, said: str) -> Finding:
+    return Finding(name, True, {"broken": 0}, {"broken": 0}, reason=said)
+
+
+def _broken(name: str, count: int) -> Finding:
+    """What is broken is said by its warning, which the policy may accept."""
+    return Finding(name, False, {"broken": 0}, {"broken": count})
+
+
+def _rules(seen: DatabaseExhibit) -> Iterator[tuple[Finding, Warning | None]]:
     for place, rule in enumerate(seen.bound.keep, start=1):
         if isinstance(rule.body, Localities):
             continue
         count = seen.judge(rule)
         if count:
-            yield "", Warning(f"broken-rule:{place}", f'rule "{rule}" is broken {count} time(s) in the original')
+            yield (
+                _broken(f'rule "{rule}"', count),
+                Warning(f"broken-rule:{place}", f'rule "{rule}" is broken {count} time(s) in the original'),
+            )
         else:
-            yield f'rule "{rule}" holds in the original', None
+            yield _sound(f'rule "{rule}"', f'rule "{rule}" holds in the original'), None
 
 
 def looks_personal(name: str) -> bool:

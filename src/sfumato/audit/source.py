@@ -1,0 +1,68 @@
+"""The source of a policy before anything is made: whether it fits, what holds in it, and what deserves a warning.
+
+What can be said differs by the kind of data; a kind that has something to say is one file in ``audit/sources``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sfumato.errors import DataError
+from sfumato.policy.policy import Policy
+from sfumato.registry import catalogue
+from sfumato.release.certificate import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """Something a steward should look at; its identifier stays the same as long as policy and schema do."""
+
+    identifier: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.text} [{self.identifier}]"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What was found in a source: findings about rules and constraints, and warnings that the policy has not accepted."""
+
+    findings: tuple[Finding, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class SourceAudit:
+    """What is known about the original before a release is made; by default nothing."""
+
+    name: ClassVar[str] = ""
+    """The kind of data."""
+
+    def read(self, policy: Policy, data: Any = None) -> Any:
+        """The dataset; what cannot fit is refused before a row of it is read."""
+        return policy.data.read(data)
+
+    def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
+        """Refuse a dataset that a release could not mend; `rules_stay`: the method leaves records as they are."""
+
+    def reads_rows(self, policy: Policy) -> bool:
+        """Whether `examine` has something to look at; only then the source is read for a foresight."""
+        return False
+
+    def examine(self, policy: Policy, dataset: Any, since: str | None = None) -> SourceReport:
+        """Findings and warnings about the original; `since` is an earlier release folder to compare with."""
+        return SourceReport()
+
+
+def source_audit(policy: Policy) -> SourceAudit:
+    """The audit of this policy's kind of source."""
+    return catalogue("audit.sources", SourceAudit).get(policy.data.name, SourceAudit)()
+
+
+def require(findings: tuple[Finding, ...], where: str, hint: str) -> None:
+    """Refuse when a finding does not hold."""
+    broken = [finding.reason for finding in findings if not finding.holds]
+    if broken:
+        raise DataError("; ".join(broken), where=where, hint=hint)

@@ -1,0 +1,71 @@
+"""A table before anything is made: its columns are there, and which rules of the policy hold in it already."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sfumato.audit.rules import Judge
+from sfumato.audit.source import SourceAudit, SourceReport, require
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+from sfumato.policy.keep import integrity_rules, replacements_of
+from sfumato.policy.policy import Policy
+from sfumato.policy.replacements import Like
+from sfumato.policy.rules import IntegrityRule
+from sfumato.policy.rules.tree import Localities, References
+from sfumato.registry import nearest
+from sfumato.release.certificate import NOT_JUDGED, Finding
+
+
+class TableAudit(SourceAudit):
+    """Columns and rules of one table."""
+
+    name: ClassVar[str] = "table"
+
+    def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
+        require_columns(policy, dataset)
+        if policy.keep and rules_stay:
+            hint = "clean the data, drop the rule, or replace its columns with a method that keeps rules"
+            require(rules_in_original(policy, dataset), policy.document.where("keep"), hint)
+
+    def reads_rows(self, policy: Policy) -> bool:
+        return bool(policy.keep) and policy.data.size() is not None
+
+    def examine(self, policy: Policy, dataset: Any, since: str | None = None) -> SourceReport:
+        return SourceReport(rules_in_original(policy, dataset), notes=tuple(_outside(policy, dataset)))
+
+
+def require_columns(policy: Policy, table: Table) -> None:
+    """Every column of the policy must be in the data."""
+    for name in (*policy.columns, *policy.key):
+        if name not in table.names:
+            where = policy.document.where("columns", name)
+            raise DataError(f"the data has no column '{name}'", where=where, hint=nearest(name, table.names))
+
+
+def rules_in_original(policy: Policy, table: Table) -> tuple[Finding, ...]:
+    """One finding per rule that can be judged before anything is made."""
+    columns = {name: table.text(name) for name in table.names}
+    judge = Judge({None: columns}, {None: columns})
+    kept = [rule for rule in integrity_rules(policy) if not isinstance(rule.body, (Localities, References))]
+    return tuple(_judged(judge, rule) for rule in kept)
+
+
+def _judged(judge: Judge, rule: IntegrityRule) -> Finding:
+    name = f'rule "{rule}"'
+    try:
+        broken = judge.broken(rule)
+    except DataError as error:
+        return Finding(name, True, grade=NOT_JUDGED, reason=f"{name} cannot be judged in the original: {error.what}")
+    said = f"{name} " + (f"is broken {broken} time(s) in the original" if broken else "holds in the original")
+    return Finding(name, not broken, {"broken": 0}, {"broken": broken}, reason=said)
+
+
+def _outside(policy: Policy, table: Table) -> list[str]:
+    found = []
+    for name, domain in replacements_of(policy).items():
+        if not isinstance(domain, Like):
+            outside = int(table.text(name).counts()[~domain.contains(table.text(name).labels)].sum())
+            if outside:
+                found.append(f"column '{name}' has {outside} original value(s) outside its domain")
+    return found

@@ -1,0 +1,41 @@
+"""Baskets: ``data.csv`` with ``items`` (the base), ``distance_items`` (what may differ), ``threshold``, then labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.published_baskets import from_table
+from sfumato.data.worlds import PublishedBaskets
+from sfumato.release.exhibit import Exhibit, of_parts
+from sfumato.release.form import Form
+from sfumato.release.release import Trace
+
+
+@dataclass(frozen=True)
+class BasketTrace(Trace):
+    """Also all assignments that the true one was drawn from: assignment × published row → record."""
+
+    assignments: IntArray | None = None
+
+
+class Basket(Form):
+    """Set-valued records, each as what several neighbours have in common."""
+
+    name: ClassVar[str] = "baskets"
+
+    degree: int = Field(default=1, ge=1, description="records that each published row may stand for")
+    separator: str = Field(default=" ", min_length=1, max_length=1, description="what stands between items")
+
+    def trace_type(self) -> type[Trace]:
+        return BasketTrace
+
+
+@of_parts
+def published_baskets(exhibit: Exhibit) -> PublishedBaskets:
+    """The published records as sets; ask for it with ``exhibit.once(published_baskets)``."""
+    assert isinstance(exhibit.form, Basket)
+    return from_table(exhibit.data, exhibit.form.separator)

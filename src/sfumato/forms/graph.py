@@ -1,0 +1,77 @@
+"""Graph: ``edges.csv`` with ``source,target`` of renamed people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.edge_channel import EdgeChannel
+from sfumato.data.graph import Graph
+from sfumato.errors import ReleaseError
+from sfumato.release.exhibit import Exhibit, of_parts
+from sfumato.release.form import Form
+from sfumato.release.release import Trace
+
+
+@dataclass(frozen=True)
+class GraphTrace(Trace):
+    """Also the new name of every person, and how the original numbers people."""
+
+    names: IntArray | None = None
+    numbering: str = ""
+
+
+class Edges(Form):
+    """Who knows whom, with ties flipped at random or ties added."""
+
+    name: ClassVar[str] = "graph"
+
+    nodes: int = Field(ge=0, description="how many people there are")
+    mu: float | None = Field(default=None, ge=0, le=1, description="the chance that a pair is flipped, when both ways are alike")
+    delete: float | None = Field(default=None, ge=0, le=1, description="the chance that a tie is taken away")
+    add: float | None = Field(default=None, ge=0, le=1, description="the chance that a tie is invented")
+    edge_epsilon: float | None = Field(default=None, description="what randomized response promises for one tie alone")
+    added_edges: int | None = Field(default=None, ge=0, description="ties that were added")
+    fewest_added_edges: int | None = Field(default=None, ge=0, description="ties that any such graph must add")
+    proof: str = Field(default="", description="how the fewest ties are known")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Edges:
+        if (self.delete is None) != (self.add is None):
+            raise ValueError("the manifest does not say how edges were flipped")
+        if (self.added_edges is None) != (self.fewest_added_edges is None):
+            raise ValueError("the manifest does not say how many edges were added and needed")
+        return self
+
+    @property
+    def flip(self) -> EdgeChannel | None:
+        """How ties were flipped, when they were."""
+        return None if self.delete is None or self.add is None else EdgeChannel(self.delete, self.add)
+
+    @property
+    def grown(self) -> bool:
+        """Whether ties were added and none taken away."""
+        return self.added_edges is not None
+
+    def trace_type(self) -> type[Trace]:
+        return GraphTrace
+
+    def records(self, exhibit: Exhibit) -> int:
+        return self.nodes
+
+
+def flipped(flip: EdgeChannel, nodes: int) -> Edges:
+    """The form of a graph whose ties were flipped."""
+    return Edges.model_validate({"nodes": nodes} | flip.to_public())
+
+
+@of_parts
+def published_graph(exhibit: Exhibit) -> Graph:
+    """The published edges as a graph; ask for it with ``exhibit.once(published_graph)``."""
+    assert isinstance(exhibit.form, Edges)
+    if "edges" not in exhibit.parts:
+        raise ReleaseError("the release has no edges")
+    return Graph.from_table(exhibit.parts["edges"].table, exhibit.form.nodes)

@@ -1,0 +1,79 @@
+"""Recoded table: ``data.csv`` with the published columns; a generalized cell is the label of its hierarchy node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from sfumato.data.table import Table
+from sfumato.policy.policy import Policy
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+from sfumato.release.past import Memory, keys_of
+from sfumato.release.release import Part, Trace
+
+
+class Optimality(BaseModel):
+    """What a method says about the best release of its kind."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    objective: Literal["loss", "entropy_loss", "ntil"] = Field(description="the figure that the bound is about")
+    lower_bound: float = Field(description="no release of the space loses less")
+    proven_optimal: bool = Field(description="whether this release reaches the bound")
+    space: str = Field(description="the releases that the bound is about, in words")
+    proof: str = Field(description="how the bound is known")
+
+
+@dataclass(frozen=True)
+class RecodedTrace(Trace):
+    """Also who the counterfeit rows stand in for."""
+
+    stand_ins: tuple[list[str], pa.Table] | None = None
+    """Keys and last known values of records that vanished, in the order of the rows with nobody behind them."""
+
+
+class Recoded(Form):
+    """One table whose quasi-identifiers are written more coarsely."""
+
+    name: ClassVar[str] = "recoded table"
+    shows_columns: ClassVar[bool] = True
+    recodes: ClassVar[bool] = True
+    remembered: ClassVar[bool] = True
+
+    counterfeits: int = Field(default=0, ge=0, description="rows that stand in for records that vanished")
+    optimality: Optimality | None = Field(default=None, description="a bound on what any such release must lose")
+
+    def trace_type(self) -> type[Trace]:
+        return RecodedTrace
+
+    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Table) -> Memory:
+        behind = np.asarray(trace.rows["data"])
+        keys = keys_of(policy, original) if policy.key else tuple(str(i) for i in range(original.rows))
+        real = behind[behind >= 0]
+        names = parts["data"].table.column_names
+        values = pa.table({name: pa.array(_texts(original, name)).take(pa.array(real)) for name in names})
+        named, rows = [keys[i] for i in real], np.flatnonzero(behind >= 0)
+        stand_ins = trace.stand_ins if isinstance(trace, RecodedTrace) else None
+        if stand_ins is not None:
+            named += stand_ins[0]
+            values = pa.concat_tables([values, stand_ins[1].select(values.column_names)])
+            rows = np.concatenate([rows, np.flatnonzero(behind < 0)])
+        counterfeit = np.arange(len(named)) >= len(real)
+        return Memory(tuple(named), rows.astype(np.int64), Table(values.combine_chunks()), counterfeit)
+
+    def records(self, exhibit: Exhibit) -> int:
+        return exhibit.data.rows - self.counterfeits
+
+    def uncountable(self, exhibit: Exhibit) -> str:
+        return ""
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    text = table.text(name)
+    return [text.labels[code] for code in text.codes.tolist()]

@@ -1,0 +1,65 @@
+"""Replaced table: ``data.csv`` with the columns of the source, some of them with new values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from sfumato.data.arrays import IntArray
+from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
+from sfumato.release.release import Trace
+
+
+class MadePart(BaseModel):
+    """Columns that were made together, and how; the manifest's word, which cannot be read off the data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    columns: tuple[str, ...]
+    engine: str
+    uniform: bool
+    reads_original: bool
+    learned: bool = False
+    heuristic: str = ""
+    block: int = 0
+    variety: dict[str, int] = Field(default_factory=dict)
+
+
+class Walk(BaseModel):
+    """How far a random walk went."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parts: int = Field(ge=0, description="independent parts")
+    mixed: int = Field(ge=0, description="parts whose walks have forgotten where they began")
+    implied_equalities: int = Field(ge=0, description="values that the kept properties leave no room to move")
+
+
+@dataclass(frozen=True)
+class WalkTrace(Trace):
+    """Also which localities were kept, and within which range values could move."""
+
+    localities: Mapping[str, IntArray] = field(default_factory=dict)
+    range: Literal["", "domain", "partition"] = ""
+
+
+class Replaced(Form):
+    """One table in which chosen columns have new values that obey the rules."""
+
+    name: ClassVar[str] = "replaced table"
+    shows_columns: ClassVar[bool] = True
+    replaces: ClassVar[bool] = True
+
+    parts: tuple[MadePart, ...] = Field(default=(), description="columns that were drawn together, and how")
+    walk: Walk | None = Field(default=None, description="how far the walk went, when values were walked and not drawn")
+
+    def trace_type(self) -> type[Trace]:
+        return WalkTrace
+
+    def beside(self, part: str, policy: Policy, original: Any) -> tuple[str, pa.Table, list[str]]:
+        return part, original.frame, list(policy.with_role("replaced"))

@@ -1,0 +1,172 @@
+"""An exhibit: a release as somebody looks at it. Audit, metrics, report, attacks and ledger all look at exhibits.
+
+The outsider's exhibit has the published parts, the form with its public parameters, and the public policy. On the data holder's
+side it also has the original, the private trace and the history. Everything derived from these (encoded columns, hierarchies,
+parsed baskets, a policy bound to its schema) is made once and kept here.
+
+>>> from sfumato.forms.recoded import Recoded
+>>> from sfumato.policy.policy import Policy
+>>> policy = Policy.parse({"version": 1, "columns": {"age": "quasi-identifier"}})
+>>> exhibit = Exhibit(Recoded(), {"data": Part({"age": ["30", "30", "40"]})}, policy)
+>>> exhibit.data.rows, exhibit.classes.counts.tolist(), exhibit.private
+(3, [2, 1], False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.classes import Classes, group
+from sfumato.data.generalization import MISSING, Generalization
+from sfumato.data.table import Table
+from sfumato.errors import ReleaseError
+from sfumato.io.hierarchies import is_standing
+from sfumato.policy.generalizations import generalization_of
+from sfumato.policy.policy import Policy
+from sfumato.release.certificate import Certificate, Records
+from sfumato.release.form import Form
+from sfumato.release.past import History
+from sfumato.release.release import Part, Trace
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Form)
+R = TypeVar("R", bound=Trace)
+
+
+_OF_PARTS: set[Any] = set()
+
+
+def of_parts(make: Callable[[Exhibit], T]) -> Callable[[Exhibit], T]:
+    """Marks what looks at the published parts and the form alone, and so is the same for everybody who looks."""
+    _OF_PARTS.add(make)
+    return make
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Published parts and the public policy; on the data holder's side also the original, the trace and the history."""
+
+    form: Form
+    parts: Mapping[str, Part]
+    policy: Policy
+    certificate: Certificate | None = None
+    damage: tuple[str, ...] | None = None
+    """What is wrong with the files of a folder; ``None`` when there is no folder."""
+    original: Any = None
+    """The original dataset, when the data holder gives it."""
+    trace: Trace = field(default_factory=Trace, repr=False)
+    """The private trace; empty when it is not at hand."""
+    history: History | None = None
+    """Every release so far, this one last, when a ledger (or the private trace) is at hand."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """How metrics are to be measured, where they leave a choice."""
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, make: Callable[[Exhibit], T]) -> T:
+        """What `make` makes of this exhibit, made at the first time of asking."""
+        if make not in self._kept:
+            self._kept[make] = make(self)
+        found: T = self._kept[make]
+        return found
+
+    def of(self, form: type[F]) -> F:
+        """The form with its public parameters, for who knows which form this is."""
+        if not isinstance(self.form, form):
+            raise ReleaseError(f"this is a {self.form}, not a {form.name}")
+        return self.form
+
+    def traced(self, trace: type[R]) -> R:
+        """The private trace as one of this kind; an empty one when it is not at hand."""
+        return self.trace if isinstance(self.trace, trace) else trace()
+
+    def as_published(self) -> Exhibit:
+        """The same release as an outsider sees it; what was made of the published parts alone goes along."""
+        exhibit = replace(self, original=None, trace=Trace(), history=None)
+        exhibit._kept.update({make: made for make, made in self._kept.items() if make in _OF_PARTS})
+        return exhibit
+
+    def certified(self, certificate: Certificate) -> Exhibit:
+        """The same release with its certificate, as the last of its history, too."""
+        exhibit = replace(self, certificate=certificate)
+        exhibit._kept.update(self._kept)
+        if self.history is None:
+            return exhibit
+        past = self.history.releases[-1]
+        last = replace(past, exhibit=replace(past.exhibit, certificate=certificate))
+        return replace(exhibit, history=History((*self.history.releases[:-1], last)))
+
+    @property
+    def private(self) -> bool:
+        """Whether this is the data holder's side."""
+        return self.original is not None
+
+    @property
+    def behind(self) -> Mapping[str, IntArray] | None:
+        """Per part the original record behind each row, when the private trace is at hand."""
+        return self.trace.rows or None
+
+    @property
+    def records(self) -> Records | None:
+        """What the certificate says about record counts."""
+        return None if self.certificate is None else self.certificate.records
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        return {name: part.text for name, part in self.parts.items()}
+
+    @property
+    def data(self) -> Table:
+        """The main part."""
+        return self.tables["data"]
+
+    @property
+    def inputs(self) -> int:
+        """Records of the original."""
+        return int(self.original.rows)
+
+    @property
+    def suppressed(self) -> int:
+        """Records of the original that are not published."""
+        return self.inputs - self.data.rows
+
+    def generalization(self, name: str) -> Generalization | None:
+        """How a column may be generalized, as far as this side may know it."""
+        if self.private:
+            return generalization_of(self.policy, name, self.original.text(name).labels)
+        if is_standing(self.policy.columns[name].hierarchy):
+            missing = [label for label in self.data.text(name).labels if label == MISSING]
+            return generalization_of(self.policy, name, missing)
+        return None
+
+    @cached_property
+    def recoded(self) -> dict[str, Generalization]:
+        """The quasi-identifiers with how they may be generalized; empty where the form does not show them."""
+        if not self.form.recodes or not self.private:
+            return {}
+        return {name: self._original_generalization(name) for name in self.policy.quasi_identifiers}
+
+    def _original_generalization(self, name: str) -> Generalization:
+        return generalization_of(self.policy, name, self.original.text(name).labels)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Published rows with the same quasi-identifiers."""
+        return group([self.data.text(name).codes for name in self.policy.quasi_identifiers], rows=self.data.rows)
+
+    def intervals(self, name: str) -> tuple[IntArray, IntArray]:
+        """The interval of leaves behind each published label of a column; a label that is none stands for everything."""
+        domain = self.recoded[name]
+        spans = [domain.interval(label) or (0, domain.size) for label in self.data.text(name).labels]
+        return np.array([lo for lo, _ in spans], dtype=np.int64), np.array([hi for _, hi in spans], dtype=np.int64)
+
+
+def certified(exhibit: Exhibit) -> Certificate:
+    """The certificate of an exhibit that has one."""
+    assert exhibit.certificate is not None
+    return exhibit.certificate

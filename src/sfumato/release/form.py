@@ -1,0 +1,92 @@
+"""A form: a kind of thing that can be published. A new form is one file in the room ``forms`` with one class.
+
+A form says what its parts are and how their files are read, which columns it brings along itself, how many records it speaks
+of, what the private trace holds, what a ledger keeps of it and whether it is loaded into a target. Its declared fields are its
+*public parameters*: what is disclosed on purpose and stands in the manifest, typed and strict. An audit that meets a parameter no
+form declares refuses the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sfumato.errors import PolicyError, ReleaseError
+from sfumato.io.files import read_file
+from sfumato.policy.policy import Policy
+from sfumato.registry import find
+
+if TYPE_CHECKING:
+    from sfumato.release.exhibit import Exhibit
+    from sfumato.release.past import Memory
+    from sfumato.release.release import Part, Trace
+
+
+class Form(BaseModel):
+    """What can be published; its fields are what is disclosed on purpose."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    name: ClassVar[str]
+    made: ClassVar[frozenset[str]] = frozenset()
+    """Columns that the form brings along itself."""
+    shows_columns: ClassVar[bool] = False
+    """Whether its parts show columns of the policy, so that roles can be judged on them."""
+    recodes: ClassVar[bool] = False
+    """Whether quasi-identifiers stand in its main part, exactly or more coarsely, beside an original with the same columns."""
+    replaces: ClassVar[bool] = False
+    """Whether it shows new values instead of original ones, so that rows before and after can be laid side by side."""
+    remembered: ClassVar[bool] = False
+    """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
+
+    @classmethod
+    def read(cls, name: str, public: Mapping[str, Any]) -> Form:
+        """The form of a manifest with its public parameters; what no form declares is refused."""
+        found = find("forms", Form, name)
+        try:
+            return found.model_validate(dict(public))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ReleaseError(f"the manifest's public parameter '{place}' is wrong: {first['msg']}") from None
+
+    def to_public(self) -> dict[str, Any]:
+        """The public parameters as the manifest writes them; what was left at its default is not written."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def with_public(self, **changes: Any) -> Self:
+        """The same form with other public parameters, checked like those of a manifest."""
+        return type(self).model_validate(self.to_public() | changes)
+
+    def read_part(self, file: Path) -> pa.Table:
+        """One part from its file."""
+        return read_file(file)
+
+    def trace_type(self) -> type[Trace]:
+        """What the private trace of this form holds."""
+        from sfumato.release.release import Trace
+
+        return Trace
+
+    def records(self, exhibit: Exhibit) -> int:
+        """How many records the release speaks about."""
+        return exhibit.data.rows
+
+    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:
+        """What a ledger keeps of the records behind a release of this form."""
+        raise PolicyError(f"a ledger cannot remember a {self}", hint="publish without a ledger")
+
+    def beside(self, part: str, policy: Policy, original: Any) -> tuple[str, pa.Table, list[str]]:
+        """Of a form that replaces values: the name of the table behind a part, its original, and the columns with new values."""
+        raise PolicyError(f"a {self} replaces no values")
+
+    def uncountable(self, exhibit: Exhibit) -> str:
+        """Why COUNT queries cannot be answered from its parts alone; empty when they can."""
+        return f"the parts of a {self} are not counts of people"
+
+    def __str__(self) -> str:
+        return self.name

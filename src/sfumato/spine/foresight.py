@@ -1,0 +1,111 @@
+"""Foresight: everything that can be said before a release is made, as data first and as sentences for people.
+
+Nothing decides by looking for words in a sentence: findings are findings, warnings have identifiers, and `sentences` is only how
+they are shown. Rows are read only where rules or a database give a reason to, and then `reads_rows` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.audit.sequence_claims import bound_by_history
+from sfumato.audit.source import SourceReport, Warning, source_audit
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.policy.policy import Policy
+from sfumato.release.certificate import Finding
+from sfumato.spine.plan import Plan, plan
+from sfumato.spine.publish import ledger_of
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What would happen, and what is known already."""
+
+    plan: Plan
+    reasons: tuple[str, ...]
+    """Why this method, and what it would do."""
+    promises: tuple[str, ...]
+    """The claims in words."""
+    history: tuple[str, ...] = ()
+    """What earlier releases mean for this one."""
+    findings: tuple[Finding, ...] = ()
+    """Rules and constraints, judged on the original."""
+    warnings: tuple[Warning, ...] = ()
+    """What a steward should look at and has not accepted."""
+    costs: tuple[str, ...] = ()
+    """What can be said about the work only with the data at hand."""
+    reads_rows: bool = False
+    """Whether the source was read to say this."""
+
+    def sentences(self) -> Iterator[str]:
+        """All of it for people, warnings excepted."""
+        yield self.reasons[0]
+        yield from self.promises
+        yield from self.reasons[1:]
+        yield from self.history
+        yield from (finding.reason for finding in self.findings if finding.reason)
+        yield from self.costs
+
+    def to_json(self) -> dict[str, Any]:
+        told = [{"id": warning.identifier, "text": warning.text} for warning in self.warnings]
+        findings = [finding.to_json() for finding in self.findings]
+        method, form = self.plan.method.name, self.plan.form.name
+        return {"method": method, "form": form, "sentences": list(self.sentences()), "findings": findings, "warnings": told}
+
+
+def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, since: str | None = None) -> Foresight:
+    """Read and plan; touch rows only where rules under ``keep`` or a database are to be judged.
+
+    Parameters
+    ----------
+    policy
+        The policy, or the path of one.
+    ledger
+        The ledger whose releases bind this one.
+    since
+        Of a database: an earlier release folder; what changed in the schema since becomes a warning.
+
+    Returns
+    -------
+    Foresight
+        Reasons, promises, findings, warnings and costs.
+    """
+    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    book = ledger_of(policy, ledger)
+    planned = plan(policy, records=policy.data.size(), remembering=book is not None)
+    bound = () if book is None else tuple(bound_by_history(book.history(), policy, book.path.name))
+    report, costs, read = _with_data(planned, since)
+    return Foresight(
+        planned,
+        (*planned.reasons, *planned.method.describe(policy)),
+        tuple(_promises(policy)),
+        bound,
+        report.findings,
+        report.warnings,
+        (*report.notes, *costs),
+        read,
+    )
+
+
+def _promises(policy: Policy) -> Iterator[str]:
+    for claim in policy.claims:
+        given = ", ".join(claim.given) or "everything published"
+        hide = ", ".join(claim.hide)
+        yield f"promise: {claim} given {given}" + (f", hiding {hide}" if hide else "")
+
+
+def _with_data(planned: Plan, since: str | None) -> tuple[SourceReport, tuple[str, ...], bool]:
+    """Rules are about data, so a policy that has some (and a database always has) is the one case in which the source is read."""
+    policy, source = planned.policy, source_audit(planned.policy)
+    if not source.reads_rows(policy):
+        return SourceReport(), (), False
+    data = source.read(policy)
+    try:
+        said = set(planned.method.describe(policy))
+        costs = tuple(sentence for sentence in planned.method.describe(policy, data) if sentence not in said)
+        return source.examine(policy, data, since), costs, True
+    except Infeasible as error:
+        raise PolicyError(error.what, where=error.where, hint=error.hint) from None

@@ -1,0 +1,118 @@
+"""Write: a draft of the release folder first; then, once it is certified, the folder itself, its ledger entry and the reports.
+
+Invariants
+    I1  What is certified is read from the draft's bytes, and exactly these bytes are copied into the release folder.
+    I2  A folder never appears before its entry is safe in the ledger: write, sync, append, rename.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import LedgerError, ReleaseError
+from sfumato.ledger import Ledger
+from sfumato.policy.policy import Policy
+from sfumato.policy.public import write_public_policy
+from sfumato.release.certificate import Certificate
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import (
+    CERTIFICATE,
+    REPORT,
+    Format,
+    damage_of,
+    new_folder,
+    read_folder,
+    write_json,
+    write_manifest,
+    write_part,
+)
+from sfumato.release.form import Form
+from sfumato.release.release import Release
+from sfumato.release.trace_file import save_trace, trace_path
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A release folder in the making, in a private place; it vanishes with the last who knows it."""
+
+    place: tempfile.TemporaryDirectory[str] = field(repr=False)
+    form: Form
+    rows: Mapping[str, int]
+    format: Format = "csv"
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.place.name)
+
+    @classmethod
+    def of(cls, release: Release, policy: Policy, method: Mapping[str, Any], format: Format) -> Draft:
+        """The parts, the public policy and the manifest; not yet certified."""
+        draft = cls(tempfile.TemporaryDirectory(prefix="sfumato-"), release.form, _rows(release, format), format)
+        for name, part in release.parts.items():
+            write_part(part, draft.folder / f"{name}.{format}")
+        write_public_policy(policy, method, draft.folder)
+        write_manifest(draft.folder, draft.form, draft.rows)
+        return draft
+
+    def read(self) -> Exhibit:
+        """The draft as an outsider would see it (I1)."""
+        return read_folder(self.folder, draft=True)
+
+    def seal(self, certificate: Certificate) -> None:
+        """Put the certificate into the draft."""
+        write_json(certificate.to_json(), self.folder / CERTIFICATE)
+        write_manifest(self.folder, self.form, self.rows)
+
+
+def _rows(release: Release, format: Format) -> dict[str, int]:
+    return {f"{name}.{format}": len(part) for name, part in release.parts.items()}
+
+
+def write_out(draft: Draft, exhibit: Exhibit, target: Path, *, ledger: Ledger | None, seed: int | None, report: bool) -> Path:
+    """The release folder from its draft; the private report and a lasting trace go beside it."""
+    if ledger is None:
+        with new_folder(target) as folder:
+            _fill(draft, exhibit, folder, report)
+    else:
+        _write_and_enter(draft, exhibit, target, ledger, seed, report)
+    if report:
+        from sfumato.report.write import private_path, save_private
+
+        save_private(exhibit, private_path(target))
+    if exhibit.trace.lasting:
+        save_trace(exhibit.trace, trace_path(target))
+    return target
+
+
+def _write_and_enter(draft: Draft, exhibit: Exhibit, target: Path, ledger: Ledger, seed: int | None, report: bool) -> None:
+    history = exhibit.history
+    assert history is not None
+    with ledger.writing() as base:
+        if ledger.count(base) != len(history) - 1:
+            hint = "publish again; the new release must be judged with it"
+            raise LedgerError("another release was entered in the meantime", where=str(ledger.path), hint=hint)
+        memory = history.releases[-1].memory.to_arrow()
+
+        def enter(folder: Path) -> None:
+            ledger.append(base, folder, memory, seed)
+            base.commit()
+
+        with new_folder(target, before_rename=enter) as folder:  # I2
+            _fill(draft, exhibit, folder, report)
+
+
+def _fill(draft: Draft, exhibit: Exhibit, folder: Path, report: bool) -> None:
+    shutil.copytree(draft.folder, folder, dirs_exist_ok=True)
+    if report:
+        from sfumato.report.page import render
+
+        (folder / REPORT).write_text(render(exhibit.as_published()), encoding="utf-8")
+        write_manifest(folder, draft.form, draft.rows)
+    damage = damage_of(folder)
+    if damage:  # I1
+        raise ReleaseError(f"the folder is not what was certified: {damage[0]}", where=str(folder), hint="publish again")
