@@ -37,6 +37,7 @@ HOMES = {
     "yaml": {"policy/read.py"},
     "ortools": {"methods/solver.py"},
     "sqlalchemy": {"io/sql"},
+    "sqlglot": {"io/sql/syntax.py"},
     "psycopg": {"io/sql"},
     "click": {"cli"},
 }
@@ -90,7 +91,7 @@ def test_a_heavy_dependency_has_one_home(library: str) -> None:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = ("numpy", "numba", "polars", "pyarrow", "scipy", "yaml", "pydantic")
+    heavy = ("numpy", "numba", "polars", "pyarrow", "scipy", "yaml", "pydantic", "sqlglot", "sqlalchemy")
     code = f"import sfumato, sys; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 

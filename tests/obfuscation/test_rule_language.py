@@ -3,7 +3,10 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.policy.rules import RuleError, classify, columns_of, conjuncts, linear_comparison, parse
+from sfumato.audit.rules import Judge
+from sfumato.errors import PolicyError
+from sfumato.methods.replacing.sampling.patterns import automaton, literal, words
+from sfumato.policy.rules import RuleError, bind, classify, columns_of, conjuncts, linear_comparison, parse
 from sfumato.policy.rules.tree import (
     Aggregate,
     All,
@@ -164,3 +167,53 @@ def test_linear_comparison_moves_everything_to_the_left():
 
 def test_columns_in_reading_order_without_repetition():
     assert columns_of(parse("if b = 1 then a < b and c in {2}")) == (b, a, c)
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("(" * 3_000 + "a" + ")" * 3_000 + " > 1", 50),
+        ("not " * 3_000 + "a > 1", 200),
+        ("- " * 3_000 + "a > 1", 100),
+        ("if a = 1 then " * 3_000 + "a > 1", 700),
+        ("sum(" * 3_000 + "a", 200),
+        ("a" + " + a" * 3_000 + " > 1", 1202),
+        ("((" + "a * 2 + " * 3_000 + "a)) > 1", 1196),
+        ("a > " + "9" * 400, 4),
+        ("a > 1e999999999", 4),
+        ("at_least(" + "9" * 400 + ", a)", 9),
+        ('match(a, "' + "(" * 3_000 + ")" * 3_000 + '")', 9),
+        ('match(a, "a{99999999999}")', 9),
+    ],
+)
+def test_what_is_too_deep_or_too_long_is_an_error_with_its_place(text, position):
+    with pytest.raises(RuleError, match=r"more than|too long|too deep|too often") as caught:
+        parse(text)
+    assert caught.value.position == position
+
+
+def test_rules_at_the_limits_are_read_walked_and_judged():
+    deep = "(" * 50 + "a" + ")" * 50 + " > 1"
+    long = "a" + " + a" * 300 + " > 1"
+    negated = "not " * 50 + "a" + " + a" * 250 + " > 1"
+    for text in (deep, long, negated):
+        rule = bind(parse(text), {"a": "number"})
+        classify(rule)
+        assert columns_of(rule) == (a,)
+        assert Judge({None: {"a": ["1"]}}).broken(rule) == (text == deep)
+    assert linear_comparison(parse(long).body).terms == {a: 301}
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(" * 3_000 + "a" + ")" * 3_000, "a" * 3_000, "a{9999999}", "a{²}", "a{,5}", "(" * 51 + ")" * 51]
+)
+def test_a_pattern_that_is_too_deep_or_too_long_is_an_error(pattern):
+    with pytest.raises(PolicyError, match="of the pattern"):
+        automaton([pattern])
+
+
+def test_a_pattern_at_the_limits_is_read():
+    assert list(words(automaton(["(" * 50 + "a" + ")" * 50]), 1)) == ["a"]
+    assert list(words(automaton(["a" * 400]), 400)) == ["a" * 400]
+    with pytest.raises(PolicyError):
+        literal("a" * 3_000)

@@ -1,7 +1,7 @@
 """COUNT queries in words: ``count where age in (37, 55) and race = white``.
 
 Conditions are joined by ``and``. A condition is ``column = value``, ``column != value``, ``column in (value, …)``,
-``column between low and high`` or a exhibit ``< <= > >=`` of numbers. Values and names with blanks stand in quotes.
+``column between low and high`` or a comparison ``< <= > >=`` of numbers. Values and names with blanks stand in quotes.
 
 >>> [condition.column for condition in parse("count where age between 30 and 39 and race in (white, 'not said')")]
 ['age', 'race']
@@ -11,13 +11,15 @@ Conditions are joined by ``and``. A condition is ``column = value``, ``column !=
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sfumato.data.token_reader import TokenReader, tokens
 from sfumato.errors import PolicyError
 
-_TOKEN = re.compile(r"""\s*(?:(?P<quoted>"[^"]*"|'[^']*')|(?P<sign><=|>=|!=|<>|[=<>(),])|(?P<word>[^\s=<>!(),'"]+))""")
+_WORD = re.compile(r"""(?P<blank>\s+)|(?P<quoted>"[^"]*"|'[^']*')|(?P<sign><=|>=|!=|<>|[=<>(),])|(?P<name>[^\s=<>!(),'"]+)""")
 _HINT = 'write "count where age in (37, 55) and race = white"'
 _ORDER: dict[str, Callable[[float, float], bool]] = {
     "<": lambda one, other: one < other,
@@ -39,78 +41,56 @@ class CountCondition:
 
 def parse(text: str) -> list[CountCondition]:
     """The conditions of a query; without any, everybody is counted."""
-    reader = _QueryReader(_tokens(text))
-    reader.skip("count")
-    if not reader.skip("where") and not reader.left:
+    reader = _QueryReader(text, list(tokens(text, _WORD, _unknown)))
+    reader.accept("count")
+    if not reader.accept("where") and reader.token.kind == "end":
         return []
     conditions = [reader.condition()]
-    while reader.left:
-        reader.expect("and")
+    while reader.token.kind != "end":
+        reader.expect("and", "in the query")
         conditions.append(reader.condition())
     return conditions
 
 
-def _tokens(text: str) -> list[tuple[str, bool]]:
-    """Words and signs; the flag says that a word was quoted."""
-    found, place = [], 0
-    while place < len(text.rstrip()):
-        match = _TOKEN.match(text, place)
-        if match is None:
-            raise PolicyError("the query is not understood", where=f"at character {place + 1}", hint=_HINT)
-        quoted = match["quoted"]
-        found.append((quoted[1:-1], True) if quoted is not None else (match["sign"] or match["word"], False))
-        place = match.end()
-    return found
+def _unknown(at: int) -> PolicyError:
+    return PolicyError("the query is not understood", where=f"at character {at + 1}", hint=_HINT)
 
 
-class _QueryReader:
-    def __init__(self, tokens: list[tuple[str, bool]]) -> None:
-        self.tokens, self.place = tokens, 0
+class _QueryReader(TokenReader):
+    any_case = True
 
-    @property
-    def left(self) -> bool:
-        return self.place < len(self.tokens)
-
-    def skip(self, word: str) -> bool:
-        if self.left and self.tokens[self.place] != (word, True) and self.tokens[self.place][0].lower() == word:
-            self.place += 1
-            return True
-        return False
-
-    def expect(self, word: str) -> None:
-        if not self.skip(word):
-            raise PolicyError(f"expected '{word}' in the query", where=f"at word {self.place + 1}", hint=_HINT)
+    def wrong(self, what: str, at: int | None = None, *, hint: str = _HINT) -> PolicyError:
+        return PolicyError(what, where=f"at word {self.next + 1}", hint=hint)
 
     def value(self) -> str:
-        if not self.left:
+        if self.token.kind == "end":
             raise PolicyError("the query ends too early", hint=_HINT)
-        token, quoted = self.tokens[self.place]
-        if not quoted and token in {"=", "!=", "<>", "<", "<=", ">", ">=", "(", ")", ","}:
-            raise PolicyError("expected a name or a value in the query", where=f"at word {self.place + 1}", hint=_HINT)
-        self.place += 1
-        return token
+        if self.token.kind == "sign":
+            raise self.wrong("expected a name or a value in the query")
+        token = self.take()
+        return token.text[1:-1] if token.kind == "quoted" else token.text
 
     def condition(self) -> CountCondition:
         column = self.value()
-        if self.skip("in"):
+        if self.accept("in"):
             accepted = frozenset(self._listed())
             return CountCondition(column, lambda text: text in accepted, accepted)
-        if self.skip("between"):
+        if self.accept("between"):
             low = self.value()
-            self.expect("and")
+            self.expect("and", "in the query")
             return CountCondition(column, _between(_number(low), _number(self.value())))
-        for sign in ("=", "!=", "<>", "<", "<=", ">", ">="):
-            if self.skip(sign):
-                value = self.value()
-                return CountCondition(column, _comparison(sign, value), frozenset({value} if sign == "=" else ()))
-        raise PolicyError(f"expected =, !=, <, >, in or between after '{column}'", hint=_HINT)
+        sign = self.accept("=", "!=", "<>", "<", "<=", ">", ">=")
+        if sign is None:
+            raise PolicyError(f"expected =, !=, <, >, in or between after '{column}'", hint=_HINT)
+        value = self.value()
+        return CountCondition(column, _comparison(sign.text, value), frozenset({value} if sign.text == "=" else ()))
 
     def _listed(self) -> list[str]:
-        self.expect("(")
+        self.expect("(", "in the query")
         values = [self.value()]
-        while self.skip(","):
+        while self.accept(","):
             values.append(self.value())
-        self.expect(")")
+        self.expect(")", "in the query")
         return values
 
 
@@ -136,6 +116,6 @@ def _is_number(text: str) -> bool:
 
 
 def _number(text: str) -> float:
-    if not _is_number(text):
-        raise PolicyError("an order exhibit needs a number", hint=_HINT)
+    if not _is_number(text) or not math.isfinite(float(text)):
+        raise PolicyError("an order comparison needs a number", hint=_HINT)
     return float(text)

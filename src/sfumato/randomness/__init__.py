@@ -5,7 +5,8 @@ bytes come from the operating system. With a seed they come from SHAKE-256 over 
 repeat a run; the seed then opens the release and belongs to the private trace, never to the release folder.
 
 Invariants
-    I1  `integers` is exactly uniform (rejection, no modulo bias).
+    I1  `reduced` is exactly uniform: a word above the last whole round of the bound is drawn again, and no other. All draws
+        below a bound go through it.
     I2  `child(name)` gives an independent stream that depends only on the seed and the names, so parallel work does
         not depend on the number of workers.
 
@@ -19,12 +20,35 @@ from __future__ import annotations
 import builtins
 import hashlib
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 _BLOCK = 1 << 16
+
+Again = Callable[[NDArray[np.bool_], int], NDArray[Any]]
+"""New words for the marked places; the second argument counts the turns from 1."""
+
+
+def reduced(words: NDArray[Any], bounds: ArrayLike, again: Again) -> NDArray[np.int64]:
+    """Uniform words of any unsigned type as uniform integers 0 … bound − 1, with one bound for all or one for each.
+
+    >>> reduced(np.array([7, 250, 255], np.uint8), 10, lambda late, turn: np.array([13], np.uint8)).tolist()
+    [7, 3, 3]
+    """
+    kept, most = words.copy(), int(np.iinfo(words.dtype).max)
+    below = np.asarray(bounds)
+    if ((below < 1) | (below > most)).any():
+        raise ValueError("a bound is a positive number that a word can hold")
+    below = below.astype(words.dtype)
+    left_over = (most % below + 1) % below  # the number of different words, modulo the bound
+    turn = 1
+    while (late := kept > most - left_over).any():  # I1
+        kept[late] = again(late, turn)
+        turn += 1
+    return np.asarray(kept % below, dtype=np.int64)
 
 
 class Randomness:
@@ -66,12 +90,14 @@ class Randomness:
         """`count` integers, each uniform on 0 … bound − 1 (bound ≤ 2⁶²)."""
         if not 1 <= bound <= 1 << 62:
             raise ValueError("bound must lie in 1 … 2**62")
-        limit = np.uint64((1 << 64) // bound * bound - 1)
-        drawn = self.words(count)
-        while (late := drawn > limit).any():  # I1
-            drawn = drawn.copy()
-            drawn[late] = self.words(int(late.sum()))
-        return (drawn % np.uint64(bound)).astype(np.int64)
+        return reduced(self.words(count), bound, self._again)
+
+    def below(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """An integer for each bound, uniform on 0 … bound − 1."""
+        return reduced(self.words(len(bounds)), bounds, self._again)
+
+    def _again(self, late: NDArray[np.bool_], _turn: int) -> NDArray[np.uint64]:
+        return self.words(int(late.sum()))
 
     def integer(self, bound: int) -> int:
         return int(self.integers(bound, 1)[0])

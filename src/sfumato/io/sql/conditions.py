@@ -1,71 +1,68 @@
-"""Check conditions and defaults in the other dialect, word by word; what the target does not understand it says itself.
+"""Check conditions, computed columns and defaults in the other dialect.
 
->>> for_postgres("[Unit Price]>=(0) AND qty > 0", ("Unit Price", "Qty"))
-'"Unit Price">=(0) AND "Qty" > 0'
->>> for_sqlite("state::text = ANY (ARRAY['a'::character varying, 'b'::character varying]::text[])", ("state",))
-"state IN ('a', 'b')"
+Invariants: a condition crosses over only when everything in it means the same in both dialects (I1); otherwise it is left out and
+named, since a check that means something else would refuse good rows or let bad ones in.
+
+Departures: a computed column cannot be left out, so sqlglot's own translation stands for what the dialects do not share, and the
+target computes or refuses it. Texts are ordered by the collation of the target.
+
+>>> carried_condition("[Unit Price]>=(0) AND qty == 5", ("Unit Price", "Qty"), "postgresql")
+'"Unit Price" >= (0) AND "Qty" = 5'
+>>> carried_condition("state::text = ANY (ARRAY['a'::character varying, 'b'::character varying]::text[])", ("state",), "sqlite")
+'"state" IN (\\'a\\', \\'b\\')'
+>>> carried_condition("name GLOB 'a*'", ("name",), "postgresql") is None
+True
 >>> [default_for(text, "TEXT", "sqlite") for text in ("'x'::character varying", "now()", "f(1)")]
 ["'x'", 'CURRENT_TIMESTAMP', None]
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from sfumato.io.sql.names import quoted
-from sfumato.io.sql.tokens import bare, tokens
+from sfumato.io.sql.names import literal
+from sfumato.io.sql.syntax import condition, expression, written
 
-_CAST = re.compile(
-    r"""::\s*(?:"[^"]+"|double\ precision|character\ varying|bit\ varying
-        |(?:timestamp|time)(?:\(\d+\))?\ with(?:out)?\ time\ zone|\w+)(?:\(\d+(?:,\s*\d+)?\))?(?:\[\])*""",
-    re.VERBOSE,
-)
-_ANY = re.compile(r"=\s*ANY\s*\(\s*\(?ARRAY\[([^\]]*)\]\)?\s*\)")
-_LITERAL = re.compile(r"^\(*\s*(-?\d+(?:\.\d+)?|'(?:[^']|'')*'|NULL|TRUE|FALSE)\s*\)*$", re.IGNORECASE)
-_NOW = {"CURRENT_TIMESTAMP", "NOW()", "CURRENT_DATE", "CURRENT_TIME"}
+_OTHER = {"postgresql": "sqlite", "sqlite": "postgresql"}
+_SHARED = {
+    *("and", "or", "not", "paren", "eq", "neq", "gt", "gte", "lt", "lte", "in", "between", "is", "null", "boolean"),
+    *("column", "identifier", "literal", "add", "sub", "mul", "neg", "length", "coalesce"),
+}
+_MOMENTS = {"currenttimestamp": "CURRENT_TIMESTAMP", "currentdate": "CURRENT_DATE", "currenttime": "CURRENT_TIME"}
 _TEXTS = ("text", "varchar", "TEXT", "VARCHAR")
 
 
-def for_postgres(sql: str, columns: Sequence[str]) -> str:
-    """Names of columns as they are spelt, in double quotes."""
-    spelt = {name.lower(): quoted(name) for name in columns}
-    parts = []
-    for kind, text, _, _ in tokens(sql):
-        name = bare(text) if kind in ("name", "word") else ""
-        parts.append(spelt.get(name.lower(), quoted(name) if kind == "name" else text) if name else text)
-    return "".join(parts)
+def carried_condition(sql: str, columns: Sequence[str], dialect: str) -> str | None:
+    """A condition of the other dialect as `dialect` writes it, or nothing."""
+    found = condition(sql, columns, _OTHER[dialect])
+    if found is None or any(node.key not in _SHARED for node in found.walk()):  # I1
+        return None
+    return written(found, dialect)
 
 
-def for_sqlite(sql: str, _columns: Sequence[str]) -> str:
-    """Without casts, and lists as SQLite writes them."""
-    return _ANY.sub(r"IN (\1)", _uncast(sql))
-
-
-def _uncast(sql: str) -> str:
-    """Casts leave, but not from inside a text."""
-    held: list[str] = []
-
-    def hide(found: re.Match[str]) -> str:
-        held.append(found[0])
-        return f"\x00{len(held) - 1}\x00"
-
-    bared = _CAST.sub("", re.sub(r"'(?:[^']|'')*'", hide, sql))
-    return re.sub("\x00(\\d+)\x00", lambda found: held[int(found[1])], bared)
+def carried_value(sql: str, columns: Sequence[str], dialect: str) -> str:
+    """The expression of a computed column, as well as it can be said."""
+    found = condition(sql, columns, _OTHER[dialect])
+    return (written(found, dialect) if found is not None else None) or sql
 
 
 def default_for(default: str | None, native: str, dialect: str) -> str | None:
     """A default that is a constant or the present moment, or nothing."""
-    if default is None:
+    value = expression(default, _OTHER[dialect]) if default else None
+    while value is not None and value.key in ("cast", "paren"):
+        value = value.this
+    if value is None:
         return None
-    plain = _uncast(default).strip()
-    if plain.strip("()").upper() in {one.strip("()") for one in _NOW}:
-        moment = "CURRENT_TIMESTAMP" if plain.strip("()").upper() == "NOW" else plain.strip("()").upper()
+    if value.key in _MOMENTS and value.this is None:
+        moment = _MOMENTS[value.key]
         return f"({moment}::text)" if dialect == "postgresql" and native.startswith(_TEXTS) else moment
-    found = _LITERAL.match(plain)
-    if not found or found[1].upper() == "NULL":
-        return None
-    if native.upper() == "BOOLEAN":
-        truth = found[1].strip("'").lower() in ("1", "true", "t")
-        return str(truth).lower() if dialect == "postgresql" else str(int(truth))
-    return found[1]
+    if value.key == "boolean" or (value.key == "literal" and native.upper() == "BOOLEAN"):
+        return _truth(str(value.this).lower() in ("1", "true", "t"), native, dialect)
+    if value.key == "literal":
+        return literal(value.name) if value.is_string else value.name
+    return f"-{value.name}" if value.key == "neg" and value.this.key == "literal" and value.this.is_number else None
+
+
+def _truth(holds: bool, native: str, dialect: str) -> str:
+    """Only PostgreSQL's own type knows the words; elsewhere truth is a number."""
+    return str(holds).lower() if dialect == "postgresql" and native.upper() == "BOOLEAN" else str(int(holds))

@@ -69,7 +69,7 @@ def dialect_of(url: str) -> str:
     >>> dialect_of("postgres://somebody@example/db"), dialect_of("sqlite:///people.db")
     ('postgresql', 'sqlite')
     """
-    backend = str(_parsed(url).get_backend_name())
+    backend = str(address_of(url).get_backend_name())
     if backend in ("postgresql", "postgres"):
         return "postgresql"
     if backend == "sqlite":
@@ -77,7 +77,8 @@ def dialect_of(url: str) -> str:
     raise DataError(f"databases of the kind '{backend}' are not supported", hint="use postgresql://… or sqlite:///…")
 
 
-def _parsed(url: str) -> Any:
+def address_of(url: str) -> Any:
+    """The parts of a URL; a message about it never repeats it."""
     import sqlalchemy as sa
 
     try:
@@ -105,7 +106,7 @@ def connect(url: str, *, write: bool = False, namespace: str | None = None) -> I
 def _postgres(url: str, write: bool, namespace: str | None) -> Any:
     import psycopg
 
-    address = _parsed(url)
+    address = address_of(url)
     options = {key: value if isinstance(value, str) else value[-1] for key, value in address.query.items()}
     options = {"connect_timeout": "10", "application_name": "sfumato"} | options
     named = address.translate_connect_args(username="user", database="dbname")
@@ -142,7 +143,7 @@ def _prepare_postgres(raw: Any, write: bool, namespace: str | None) -> None:
 
 def sqlite_path(url: str) -> Path:
     """The file behind a SQLite URL."""
-    name = _parsed(url).database
+    name = address_of(url).database
     if not name or name == ":memory:":
         raise DataError("a SQLite database needs a file", hint="write sqlite:///path/to/file.db")
     return Path(name)

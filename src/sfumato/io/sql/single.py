@@ -1,4 +1,9 @@
-"""One table of a database, through SQLAlchemy. The source is only read."""
+"""One table of a database, through SQLAlchemy. The source is only read.
+
+Any dialect that SQLAlchemy finds a driver for will do here: one table needs no more than its columns and its rows. Whole databases
+need much that `sqlalchemy.inspect` does not see or not inside our snapshot (sequences, domains, keys that were never validated,
+conditions as they are written), and ask the two servers themselves.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import DataError
+from sfumato.io.sql.link import address_of
 
 _URL = re.compile(r"^[a-z][a-z0-9+_]*://", re.IGNORECASE)
 
@@ -29,7 +35,7 @@ def read_sql(url: str, table: str) -> pa.Table:
     if not table:
         raise DataError("an SQL source needs the name of a table", hint="add 'table: NAME' under data")
     try:
-        engine = sa.create_engine(_with_driver(url))
+        engine = sa.create_engine(_with_driver(url), poolclass=sa.NullPool)
         with engine.connect() as connection:
             columns = [column["name"] for column in sa.inspect(connection).get_columns(table)]
             query: Any = sa.select(*(sa.column(name) for name in columns)).select_from(sa.table(table))
@@ -45,14 +51,12 @@ def read_sql(url: str, table: str) -> pa.Table:
 
 def _with_driver(url: str) -> Any:
     """PostgreSQL through the driver we bring; a SQLite file that is not there is not made."""
-    import sqlalchemy as sa
-
-    parsed = sa.make_url(url)
-    if parsed.get_backend_name() in ("postgresql", "postgres"):
-        return parsed.set(drivername="postgresql+psycopg")
-    if parsed.get_backend_name() == "sqlite" and parsed.database and not Path(parsed.database).exists():
+    address = address_of(url)
+    if address.get_backend_name() in ("postgresql", "postgres"):
+        return address.set(drivername="postgresql+psycopg")
+    if address.get_backend_name() == "sqlite" and address.database and not Path(address.database).exists():
         raise DataError("the file of the SQLite database does not exist", hint="check the path after sqlite:///")
-    return parsed
+    return address
 
 
 def _columns(names: list[str], values: list[tuple[object, ...]]) -> pa.Table:

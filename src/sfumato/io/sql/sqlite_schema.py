@@ -9,7 +9,7 @@ from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Sche
 from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import literal
 from sfumato.io.sql.storage import affinity
-from sfumato.io.sql.tokens import checks, computed, words
+from sfumato.io.sql.syntax import checks, computed, words
 
 _KINDS = (
     ("BOOL", "boolean"), ("DATETIME", "timestamp"), ("TIMESTAMP", "timestamp"), ("DATE", "date"), ("TIME", "time"),

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
-from sfumato.io.sql.conditions import default_for, for_postgres, for_sqlite
+from sfumato.io.sql.conditions import carried_condition, carried_value, default_for
 from sfumato.io.sql.names import listed, literal, quoted
 from sfumato.io.sql.translate_types import to_postgres, to_sqlite
 
@@ -37,6 +37,12 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
         for table, new in zip(schema.tables, made, strict=True)
         for old, column in zip(table.columns, new.columns, strict=True)
         if old.default is not None and column.default is None and not column.identity and old.default.upper() != "NULL"
+    ]
+    lost += [
+        f"the target does not understand the check '{name}' of table '{table.name}'"
+        for table, new in zip(schema.tables, made, strict=True)
+        for name in _names(table)
+        if name not in {check.name for check in new.checks}
     ]
     return replace(
         schema, tables=made, dialect=dialect, namespace="", types=(), sequences=(), left_out=schema.left_out + tuple(lost)
@@ -75,15 +81,17 @@ def _joined(types: dict[tuple[str, str], str], key: ForeignKey) -> bool:
 
 
 def _table(table: TableFacts, types: Mapping[tuple[str, str], str], dialect: str) -> TableFacts:
-    turned = for_postgres if dialect == "postgresql" else for_sqlite
     columns = tuple(_column(table, column, types[table.name, column.name], dialect) for column in table.columns)
-    columns = tuple(replace(column, computed=turned(column.computed, table.names)) for column in columns)
-    conditions = [*table.checks, *_choices(table)] if dialect == "sqlite" else list(table.checks)
-    named = tuple(
-        CheckConstraint(check_name(table, number, one), turned(one.sql, table.names)) for number, one in enumerate(conditions)
-    )
+    said = [(name, carried_condition(one.sql, table.names, dialect)) for name, one in zip(_names(table), table.checks, strict=True)]
+    named = tuple(CheckConstraint(name, text) for name, text in said if text is not None)
+    if dialect == "sqlite":
+        named += tuple(_choices(table))
     carried_table = replace(table, columns=columns, checks=named, sql="", indexes=(), constraints=())
     return replace(carried_table, constraints=tuple(_keys(carried_table))) if dialect == "postgresql" else carried_table
+
+
+def _names(table: TableFacts) -> list[str]:
+    return [check_name(table, number, check) for number, check in enumerate(table.checks)]
 
 
 def check_name(table: TableFacts, number: int, check: CheckConstraint) -> str:
@@ -109,8 +117,9 @@ def _column(table: TableFacts, column: ColumnFacts, native: str, dialect: str) -
     else:
         identity = "AUTOINCREMENT" if numbered and table.primary_key == (column.name,) and native == "INTEGER" else ""
     default = None if numbered else default_for(column.default, native, dialect)
-    generated = bool(identity or column.computed)
-    bare = replace(column, sequence="", numbering="", collation="", type_name="")
+    computed = column.computed and carried_value(column.computed, table.names, dialect)
+    generated = bool(identity or computed)
+    bare = replace(column, sequence="", numbering="", collation="", type_name="", computed=computed)
     return replace(bare, native=native, default=default, identity=identity, generated=generated)
 
 

@@ -145,8 +145,3 @@ def linear_comparison(node: Node) -> Inequality | None:
         return None
     moved = left.plus(right, Fraction(-1))
     return Inequality(moved.terms, node.operator, -moved.constant, node.tolerance)
-
-
-def is_constant(node: Node) -> bool:
-    """Whether no column, cell or aggregate occurs below."""
-    return not any(isinstance(found, (ColumnValue, Cell, Aggregate)) for found in node.walk())

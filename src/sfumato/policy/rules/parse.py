@@ -35,7 +35,8 @@ from collections.abc import Callable, Collection
 from datetime import date
 from fractions import Fraction
 
-from sfumato.policy.rules.scan import RuleError, Token, scan
+from sfumato.data.token_reader import Token, TokenReader, exact_number
+from sfumato.policy.rules.scan import RuleError, scan
 from sfumato.policy.rules.tree import (
     Aggregate,
     All,
@@ -72,38 +73,10 @@ _KEYWORDS = frozenset(("and", "or", "not", "if", "then", "in", "within", "of", "
 
 def parse(text: str, columns: Collection[str] | None = None) -> IntegrityRule:
     """The rule that `text` states; `columns` (when known) settles where a hyphen belongs to a name."""
-    return _Parser(text, scan(text, columns)).rule()
+    return _RuleReader(text, scan(text, columns)).rule()
 
 
-class _Parser:
-    def __init__(self, text: str, tokens: list[Token]) -> None:
-        self.text = text
-        self.tokens = tokens
-        self.next = 0
-
-    # ---- words -----------------------------------------------------------------------------------------------------
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.next]
-
-    def is_word(self, word: str, ahead: int = 0) -> bool:
-        place = min(self.next + ahead, len(self.tokens) - 1)
-        token = self.tokens[place]
-        return token.kind in ("name", "sign") and token.text == word
-
-    def accept(self, *words: str) -> Token | None:
-        if any(self.is_word(word) for word in words):
-            self.next += 1
-            return self.tokens[self.next - 1]
-        return None
-
-    def expect(self, word: str, where: str) -> Token:
-        token = self.accept(word)
-        if token is None:
-            raise self.wrong(f"expected '{word}' {where}")
-        return token
-
+class _RuleReader(TokenReader):
     def wrong(self, what: str, at: int | None = None, *, hint: str = "") -> RuleError:
         return RuleError(what, self.text, self.token.at if at is None else at, hint=hint)
 
@@ -182,9 +155,10 @@ class _Parser:
     def condition(self) -> Node:
         opening = self.accept("if")
         if opening is not None:
-            cause = self.condition_only(self.condition())
-            self.expect("then", "after the condition")
-            return Implies(cause, self.condition_only(self.condition()), at=opening.at)
+            with self.deeper(opening.at):
+                cause = self.condition_only(self.condition())
+                self.expect("then", "after the condition")
+                return Implies(cause, self.condition_only(self.condition()), at=opening.at)
         return self.joined("or", self.conjunction, Any_)
 
     def conjunction(self) -> Node:
@@ -201,7 +175,10 @@ class _Parser:
 
     def negation(self) -> Node:
         word = self.accept("not")
-        return self.comparison() if word is None else Not(self.condition_only(self.negation()), at=word.at)
+        if word is None:
+            return self.comparison()
+        with self.deeper(word.at):
+            return Not(self.condition_only(self.negation()), at=word.at)
 
     def comparison(self) -> Node:
         first = self.sum()
@@ -241,7 +218,7 @@ class _Parser:
         if self.is_word("within"):
             if sign.text != "=":
                 raise self.wrong("'within' goes with '='")
-            self.next += 1
+            self.take()
             tolerance = self.number("the allowed difference")
         return Compare(sign.text, left, right, tolerance, at=sign.at)
 
@@ -250,6 +227,7 @@ class _Parser:
     def sum(self) -> Node:
         left = self.product()
         while (sign := self.accept("+", "-")) is not None:
+            self.operation(sign.at)
             right = self.expression_only(self.product())
             left = Arithmetic(sign.text, self.expression_only(left), right, at=sign.at)
         return left
@@ -257,6 +235,7 @@ class _Parser:
     def product(self) -> Node:
         left = self.factor()
         while (sign := self.accept("*", "/")) is not None:
+            self.operation(sign.at)
             right = self.expression_only(self.factor())
             if sign.text == "/" and constant_value(right) in (None, 0):
                 raise self.wrong("a divisor is a constant other than 0", right.at)
@@ -266,9 +245,11 @@ class _Parser:
     def factor(self) -> Node:
         token = self.token
         if self.accept("-"):
-            return Negative(self.expression_only(self.factor()), at=token.at)
+            with self.deeper(token.at):
+                return Negative(self.expression_only(self.factor()), at=token.at)
         if self.accept("("):
-            inner = self.condition()
+            with self.deeper(token.at):
+                inner = self.condition()
             self.expect(")", "to close the parenthesis")
             return inner
         if token.kind in ("number", "text", "date"):
@@ -289,7 +270,8 @@ class _Parser:
         if token.text == "match":
             return self.match(token.at)
         if token.text in AGGREGATES:
-            return self.aggregate(token)
+            with self.deeper(token.at):
+                return self.aggregate(token)
         known = ", ".join((*AGGREGATES, "match", "unique", "same_multiset", "at_least", "localities"))
         raise self.wrong(f"'{token.text}' is no function", token.at, hint=f"known: {known}")
 
@@ -299,11 +281,13 @@ class _Parser:
         token = self.token
         if token.kind != "text":
             raise self.wrong("expected the pattern between quotes")
-        self.next += 1
+        self.take()
         try:
             re.compile(token.text)
         except re.error as error:
             raise self.wrong(f"the pattern cannot be read: {error.msg}", token.at + 1 + (error.pos or 0)) from None
+        except (RecursionError, OverflowError):
+            raise self.wrong("the pattern is too deep or repeats too often", token.at) from None
         self.expect(")", "after the pattern")
         return Match(column, token.text, at=at)
 
@@ -345,8 +329,7 @@ class _Parser:
     def name(self, what: str) -> str:
         token = self.token
         if token.kind == "quoted" or (token.kind == "name" and token.text not in _KEYWORDS):
-            self.next += 1
-            return token.text
+            return self.take().text
         found = "the end" if token.kind == "end" else f"'{token.text}'"
         hint = f"write `{token.text}` for a column of that name" if token.text in _KEYWORDS else ""
         raise self.wrong(f"expected {what}, found {found}", hint=hint)
@@ -354,10 +337,10 @@ class _Parser:
     def constant(self) -> Expression:
         token = self.token
         if token.kind == "text":
-            self.next += 1
+            self.take()
             return TextConstant(token.text, at=token.at)
         if token.kind == "date":
-            self.next += 1
+            self.take()
             try:
                 return Date(date.fromisoformat(token.text), at=token.at)
             except ValueError:
@@ -369,8 +352,10 @@ class _Parser:
         token = self.token
         if token.kind != "number":
             raise self.wrong(f"expected {what}")
-        self.next += 1
-        return sign * Fraction(token.text)
+        value = exact_number(self.take().text)
+        if value is None:
+            raise self.wrong("the number is too long", token.at)
+        return sign * value
 
     def whole(self, what: str, *, least: int) -> int:
         at = self.token.at

@@ -4,15 +4,15 @@ A name may contain hyphens (`education-num`), so a minus between two names wants
 are known, a hyphenated word that is no column is read as a difference after all. Any other name goes between backquotes.
 
 >>> [token.text for token in scan("a<= 2.5 * `b c`")]
-['a', '<=', '2.5', '*', 'b c', '']
+['a', '<=', '2.5', '*', 'b c']
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from sfumato.data.token_reader import Token, tokens
 from sfumato.errors import PolicyError
 
 _WORD = re.compile(
@@ -43,50 +43,36 @@ class RuleError(PolicyError):
         return f"{self.rule}\n{' ' * self.position}^"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word of the rule; `kind` is date, number, name, quoted, text, sign or end."""
-
-    kind: str
-    text: str
-    at: int
-
-
 def scan(text: str, columns: Collection[str] | None = None) -> list[Token]:
-    """All words of `text`, closed by an empty one of kind `end`."""
-    tokens: list[Token] = []
-    at = 0
-    while at < len(text):
-        found = _WORD.match(text, at)
-        if found is None:
-            hint = "close the quotes" if text[at] in "\"'`" else 'quote texts with " and odd column names with `'
-            raise RuleError(f"'{text[at]}' has no meaning here", text, at, hint=hint)
-        tokens.extend(_tokens(str(found.lastgroup), found.group(), at, columns))
-        at = found.end()
-    return [*tokens, Token("end", "", len(text))]
+    """All words of `text`."""
+
+    def unknown(at: int) -> RuleError:
+        hint = "close the quotes" if text[at] in "\"'`" else 'quote texts with " and odd column names with `'
+        return RuleError(f"'{text[at]}' has no meaning here", text, at, hint=hint)
+
+    return [word for token in tokens(text, _WORD, unknown) for word in _words(token, columns)]
 
 
-def _tokens(kind: str, word: str, at: int, columns: Collection[str] | None) -> list[Token]:
-    if kind == "blank":
-        return []
-    if kind == "quoted":
-        return [Token(kind, word[1:-1], at)]
-    if kind == "text":
-        return [Token(kind, _ESCAPE.sub(r"\1", word[1:-1]), at)]
-    if kind == "name" and "-" in word and columns is not None:
-        return _split(word, at, columns)
-    return [Token(kind, _SAME.get(word, word), at)]
+def _words(token: Token, columns: Collection[str] | None) -> list[Token]:
+    if token.kind == "quoted":
+        return [Token(token.kind, token.text[1:-1], token.at)]
+    if token.kind == "text":
+        return [Token(token.kind, _ESCAPE.sub(r"\1", token.text[1:-1]), token.at)]
+    if token.kind == "name" and "-" in token.text and columns is not None:
+        return _split(token.text, token.at, columns)
+    return [Token(token.kind, _SAME.get(token.text, token.text), token.at)]
 
 
 def _split(word: str, at: int, columns: Collection[str]) -> list[Token]:
     """The longest column first, then the rest: `education-num-age` is `education-num` minus `age`."""
+    found: list[Token] = []
     parts = word.split("-")
-    for size in range(len(parts), 0, -1):
+    while parts:
+        size = next((size for size in range(len(parts), 1, -1) if "-".join(parts[:size]) in columns), 1)
         head = "-".join(parts[:size])
-        if size == 1 or head in columns:
-            break
-    tokens = [Token("name", head, at)]
-    if size < len(parts):
-        rest = at + len(head)
-        tokens += [Token("sign", "-", rest), *_split(word[len(head) + 1 :], rest + 1, columns)]
-    return tokens
+        found.append(Token("name", head, at))
+        parts, at = parts[size:], at + len(head)
+        if parts:
+            found.append(Token("sign", "-", at))
+            at += 1
+    return found

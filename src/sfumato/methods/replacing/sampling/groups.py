@@ -129,7 +129,7 @@ class _Tables:
         lower = np.clip(left - span, 0, len(prefix) - 1)
         weight = prefix[upper] - prefix[lower]
         _require_positive(weight)
-        target = prefix[lower] + _below(weight, random)
+        target = prefix[lower] + random.below(weight)
         rest = np.searchsorted(prefix, target, side="right") - 1
         offsets = left - rest
         return offsets, offsets
@@ -147,7 +147,7 @@ class _Tables:
             cumulative = np.cumsum(weight, axis=1)
             _require_positive(cumulative[:, -1])
             target = (
-                _below(cumulative[:, -1].astype(np.int64), random)
+                random.below(cumulative[:, -1].astype(np.int64))
                 if cumulative.dtype == np.int64
                 else random.uniform(len(rest)) * cumulative[:, -1]
             )
@@ -160,16 +160,6 @@ def _require_positive(weight: NDArray[np.generic]) -> None:
     wrong = int((np.asarray(weight) <= 0).sum())
     if wrong:
         raise Infeasible(f"{wrong} groups have a total that their items cannot reach", hint="change the totals or the domain")
-
-
-def _below(bounds: IntArray, random: Randomness) -> IntArray:
-    """A uniform integer below each bound, by rejection."""
-    bound = bounds.astype(np.uint64)
-    limit = np.uint64(2**64 - 1) // bound * bound
-    words = random.words(len(bound))
-    while (late := words >= limit).any():
-        words[late] = random.words(int(late.sum()))
-    return (words % bound).astype(np.int64)
 
 
 def _one_by_one(

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import IntArray
+from sfumato.randomness import reduced
 
 _ROUNDS = 10
 _SHUFFLED = 1 << 17
@@ -62,13 +63,7 @@ def ranks(key: bytes, size: int, records: IntArray) -> IntArray:
     if not 1 <= size <= LARGEST:
         raise ValueError("the space must have between 1 and 2**62 elements")
     cipher = Cipher(key)
-    limit = np.uint64((1 << 64) // size * size - 1)
-    words = cipher.words(records)
-    lane = 1
-    while (late := words > limit).any():
-        words[late] = cipher.words(records[late], lane)
-        lane += 1
-    return (words % np.uint64(size)).astype(np.int64)
+    return reduced(cipher.words(records), size, lambda late, lane: cipher.words(records[late], lane))
 
 
 def uniform(key: bytes, records: IntArray, lane: int = 0) -> NDArray[np.float64]:

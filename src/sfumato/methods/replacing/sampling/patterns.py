@@ -13,16 +13,21 @@ Notation
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sfumato.data.token_reader import Token, TokenReader
 from sfumato.errors import PolicyError
 
 ALPHABET = "".join(chr(code) for code in range(32, 127))
 _CLASSES = {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": " "}
 _SPECIAL = "()[]{}|?*+."
+_COUNT = re.compile("[0-9]{1,6}")
 UNBOUNDED = 1 << 30
+LONGEST = 400
+"""Characters of a pattern or a text: what follows them is found by recursion."""
 
 
 # ---- syntax: a pattern is nested tuples ------------------------------------------------------------------------------
@@ -39,27 +44,27 @@ def _then(first: Syntax, second: Syntax) -> Syntax:
     return second if first == EMPTY else first if second == EMPTY else ("then", first, second)
 
 
-class _PatternReader:
-    """Recursive descent over the pattern's text."""
+class _PatternReader(TokenReader):
+    """Recursive descent over the pattern's characters."""
 
     def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.at = 0
+        super().__init__(pattern, [Token("sign", sign, at) for at, sign in enumerate(pattern)])
 
-    def wrong(self, what: str) -> PolicyError:
-        return PolicyError(f"{what} at character {self.at + 1} of the pattern", where=f"pattern {self.pattern}")
+    def wrong(self, what: str, at: int | None = None, *, hint: str = "") -> PolicyError:
+        place = self.next if at is None else at
+        return PolicyError(f"{what} at character {place + 1} of the pattern", where=f"pattern {self.text}", hint=hint)
 
     def peek(self) -> str:
-        return self.pattern[self.at : self.at + 1]
+        return self.token.text
 
-    def take(self) -> str:
-        found = self.peek()
-        if not found:
+    def sign(self) -> str:
+        if self.token.kind == "end":
             raise self.wrong("the pattern ends too early")
-        self.at += 1
-        return found
+        return self.take().text
 
     def read(self) -> Syntax:
+        if len(self.text) > LONGEST:
+            raise self.wrong(f"patterns of more than {LONGEST} characters are not supported", LONGEST)
         found = self.alternatives()
         if self.peek():
             raise self.wrong(f"'{self.peek()}' was not expected")
@@ -68,7 +73,7 @@ class _PatternReader:
     def alternatives(self) -> Syntax:
         parts = [self.sequence()]
         while self.peek() == "|":
-            self.take()
+            self.sign()
             parts.append(self.sequence())
         return parts[0] if len(parts) == 1 else ("either", *parts)
 
@@ -86,18 +91,18 @@ class _PatternReader:
         return atom
 
     def bounds(self) -> tuple[int, int]:
-        sign = self.take()
+        sign = self.sign()
         if sign != "{":
             return {"?": (0, 1), "*": (0, UNBOUNDED), "+": (1, UNBOUNDED)}[sign]
-        end = self.pattern.find("}", self.at)
-        first, comma, last = self.pattern[self.at : end].partition(",")
-        if end < 0 or not first.isdigit() or (last and not last.isdigit()):
+        end = self.text.find("}", self.next)
+        first, comma, last = self.text[self.next : end].partition(",")
+        if end < 0 or not _COUNT.fullmatch(first) or (last and not _COUNT.fullmatch(last)):
             raise self.wrong("expected a repetition like {3} or {2,5}")
-        self.at = end + 1
+        self.next = end + 1
         return int(first), int(last) if last else (UNBOUNDED if comma else int(first))
 
     def atom(self) -> Syntax:
-        sign = self.take()
+        sign = self.sign()
         if sign == "(":
             return self.group()
         if sign == "[":
@@ -106,26 +111,27 @@ class _PatternReader:
             return _chars(ALPHABET)
         if sign == "\\":
             return _chars(self.escaped())
-        if sign in "^$" and (self.at == 1 or self.at == len(self.pattern)):
+        if sign in "^$" and (self.next == 1 or self.next == len(self.text)):
             return EMPTY
         if sign in _SPECIAL:
-            self.at -= 1
+            self.next -= 1
             raise self.wrong(f"'{sign}' was not expected")
         return _chars(sign)
 
     def group(self) -> Syntax:
-        if self.pattern.startswith("?:", self.at):
-            self.at += 2
+        if self.text.startswith("?:", self.next):
+            self.next += 2
         elif self.peek() == "?":
             raise self.wrong("look-around and named groups are not supported")
-        found = self.alternatives()
+        with self.deeper(self.next - 1):
+            found = self.alternatives()
         if self.peek() != ")":
             raise self.wrong("expected ')'")
-        self.take()
+        self.sign()
         return found
 
     def escaped(self) -> str:
-        sign = self.take()
+        sign = self.sign()
         if sign.lower() in _CLASSES:
             inside = _CLASSES[sign.lower()]
             return inside if sign.islower() else "".join(c for c in ALPHABET if c not in inside)
@@ -136,20 +142,20 @@ class _PatternReader:
     def char_class(self) -> Syntax:
         negated = self.peek() == "^"
         if negated:
-            self.take()
+            self.sign()
         found: set[str] = set()
         while self.peek() != "]" or not found:
             found |= self.class_item()
-        self.take()
+        self.sign()
         return ("chars", frozenset(ALPHABET) - found) if negated else ("chars", frozenset(found))
 
     def class_item(self) -> set[str]:
-        sign = self.take()
+        sign = self.sign()
         first = self.escaped() if sign == "\\" else sign
-        if len(first) > 1 or self.peek() != "-" or self.pattern[self.at + 1 : self.at + 2] in ("]", ""):
+        if len(first) > 1 or self.peek() != "-" or self.text[self.next + 1 : self.next + 2] in ("]", ""):
             return set(first)
-        self.take()
-        sign = self.take()
+        self.sign()
+        sign = self.sign()
         last = self.escaped() if sign == "\\" else sign
         if len(last) != 1 or last < first:
             raise self.wrong("a range of characters goes upwards")
@@ -158,6 +164,8 @@ class _PatternReader:
 
 def literal(text: str) -> Syntax:
     """The pattern that matches exactly this text."""
+    if len(text) > LONGEST:
+        raise PolicyError(f"a text of more than {LONGEST} characters cannot be compared with a pattern")
     found = EMPTY
     for sign in text:
         found = _then(found, _chars(sign))

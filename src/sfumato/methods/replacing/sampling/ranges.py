@@ -52,12 +52,7 @@ class RecordRanges:
         return cls(part, levels, low, high, any(column.original for column in mentioned))
 
     def run(self, random: Randomness) -> dict[ColumnValue, NewColumn]:
-        size = self.high - self.low + 1
-        word = random.words(len(size))
-        limit = np.uint64(2**64 - 1) // size.astype(np.uint64) * size.astype(np.uint64)
-        while (late := word >= limit).any():
-            word[late] = random.words(int(late.sum()))
-        codes = self.low + (word % size.astype(np.uint64)).astype(np.int64)
+        codes = self.low + random.below(self.high - self.low + 1)
         return {self.column: NewColumn(self.levels, codes)}
 
 

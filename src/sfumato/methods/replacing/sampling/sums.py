@@ -61,26 +61,17 @@ class Contributions:
             return {column: codes[found] for column, codes in self.rows.items()}
         size = self.weights[chosen].astype(np.int64)
         if self.rows is not None:
-            place = self.starts[chosen] + _below(size, random)
+            place = self.starts[chosen] + random.below(size)
             return {column: codes[place] for column, codes in self.rows.items()}
         (tree,) = self.legal.space.factors
         assert isinstance(tree, Tree)
-        return tree.given_root(self.roots[chosen], _below(size, random))
+        return tree.given_root(self.roots[chosen], random.below(size))
 
     @property
     def ends(self) -> IntArray:
         """The last row of each contribution."""
         assert self.rows is not None
         return np.append(self.starts[1:], len(next(iter(self.rows.values())))) - 1
-
-
-def _below(bounds: IntArray, random: Randomness) -> IntArray:
-    bound = bounds.astype(np.uint64)
-    limit = np.uint64(2**64 - 1) // bound * bound
-    words = random.words(len(bound))
-    while (late := words >= limit).any():
-        words[late] = random.words(int(late.sum()))
-    return (words % bound).astype(np.int64)
 
 
 def contributions(
