@@ -42,12 +42,12 @@ SUMMARIES = {
     "publish": "Make, certify and write a release.",
     "query": "Answer COUNT queries from a release folder.",
     "report": "Write the page that shows a release.",
-    "studio": "Open the local web studio.",
     "verify": "Audit a release folder independently.",
 }
 
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+"""Every command carries these itself: one that is called alone must not remember other names of its help than under the root."""
 
 
 @click.command(cls=Commands, context_settings=SETTINGS)

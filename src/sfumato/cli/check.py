@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sfumato.cli import SETTINGS
+
 if TYPE_CHECKING:
     from sfumato.audit.database_source import Warning
     from sfumato.plan import Plan
 
 
-@click.command("check")
+@click.command("check", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
 @click.option("--ledger", type=click.Path(), help="Also say what the earlier releases in this ledger mean for this one.")
 @click.option("--since", type=click.Path(), help="Of a database: warn about what changed in the schema since this release folder.")

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.cli import SETTINGS
+
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
 
 
-@click.command("publish")
+@click.command("publish", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
 @click.option("--data", help="Take the data from here instead of the policy's source.")
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")
 @click.option("--seed", type=int, help="Repeat a run in tests; whoever knows the seed can undo the release.")
 @click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where to compute.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
