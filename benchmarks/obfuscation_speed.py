@@ -19,7 +19,7 @@ from sfumato.methods.replacing.sampling import blocks as solver_blocks
 from sfumato.methods.replacing.sampling.blocks import Blocks
 from sfumato.methods.replacing.sampling.groups import group_totals
 from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
 from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse
@@ -47,7 +47,7 @@ TWO_MEANS = [*RULES[:3], "mean(courses_grade) = 91", "mean(thesis_grade) = 89"]
 def toy(count: int, rules: list[str] = RULES, original: dict | None = None) -> SamplingProblem:
     read = {name: replacements.read(declared) for name, declared in DOMAINS.items()}
     kinds = {name: domain.kind for name, domain in read.items()}
-    source = TableSource(count, {name: levels(domain) for name, domain in read.items()}, original or {})
+    source = SampledTable(count, {name: levels(domain) for name, domain in read.items()}, original or {})
     return SamplingProblem({None: source}, [bind(parse(text), kinds) for text in rules])
 
 

@@ -7,7 +7,7 @@ from worlds import broken, draw, problem, texts
 from sfumato.errors import Infeasible
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
 from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
 from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse
@@ -137,8 +137,8 @@ def two_tables(total, orders=40):
     rules = ["items.order_id references orders.id", "sum(items.price by items.order_id) = orders.total"]
     kinds = {"items.price": "number", "items.order_id": None, "orders.id": None, "orders.total": "number"}
     sources = {
-        "orders": TableSource(orders, total, {"id": [f"o{i}" for i in range(orders)], "total": [str(s) for s in sums]}),
-        "items": TableSource(
+        "orders": SampledTable(orders, total, {"id": [f"o{i}" for i in range(orders)], "total": [str(s) for s in sums]}),
+        "items": SampledTable(
             len(items),
             {"price": levels(replacements.read({"integers": [1, 9]}))},
             {"order_id": [f"o{i}" for i in items], "price": [str(p) for p in price]},
@@ -170,8 +170,8 @@ def test_a_replaced_total_follows_its_children():
 def test_referring_columns_take_the_new_value_of_their_parent():
     keys = levels(replacements.read({"integers": [1000, 9999]}))
     sources = {
-        "p": TableSource(3, {"id": keys}, {"id": ["1", "2", "3"]}),
-        "c": TableSource(4, {"pid": keys}, {"pid": ["2", "2", "3", "1"]}),
+        "p": SampledTable(3, {"id": keys}, {"id": ["1", "2", "3"]}),
+        "c": SampledTable(4, {"pid": keys}, {"pid": ["2", "2", "3", "1"]}),
     }
     kinds = {"p.id": "number", "c.pid": "number"}
     asked = SamplingProblem(sources, [bind(parse(text), kinds) for text in ("c.pid references p.id", "unique(p.id)")])

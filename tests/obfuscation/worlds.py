@@ -8,7 +8,7 @@ from scipy.special import gammaincc
 
 from sfumato.audit.rules import Judge
 from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
 from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse
@@ -22,7 +22,7 @@ def problem(domains, rules, count, original=None):
     kinds = dict.fromkeys(original or {})
     kinds |= {name: None if isinstance(d, replacements.Values) else d.kind for name, d in read.items()}
     bound = [bind(parse(text), kinds) for text in rules]
-    return SamplingProblem({None: TableSource(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound)
+    return SamplingProblem({None: SampledTable(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound)
 
 
 def texts(made):

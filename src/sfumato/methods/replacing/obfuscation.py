@@ -30,7 +30,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.base import Method, Task
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
 from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.policy import replacements
 from sfumato.policy.claims import Claim
@@ -117,7 +117,7 @@ def problem_of(policy: Policy, data: Table) -> SamplingProblem:
     replaced = {name: _levels(domain, data, name) for name, domain in replacements_of(policy).items()}
     learned = [name for name in replaced if replacements.learns(policy.columns[name].domain)]
     weights = {name: _frequencies(replaced[name], data.text(name)) for name in learned}
-    return SamplingProblem({None: TableSource(data.rows, replaced, original, weights)}, integrity_rules(policy))
+    return SamplingProblem({None: SampledTable(data.rows, replaced, original, weights)}, integrity_rules(policy))
 
 
 def _frequencies(numbering: Levels, text: TextColumn) -> Any:

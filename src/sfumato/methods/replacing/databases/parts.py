@@ -27,7 +27,7 @@ from sfumato.methods.replacing.databases.rows import Selected
 from sfumato.methods.replacing.databases.subset import null_patterns
 from sfumato.methods.replacing.sampling.blocks import fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps
-from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem, TableSource
+from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem, SampledTable
 from sfumato.methods.replacing.sampling.router import Route, exact
 from sfumato.policy import replacements
 from sfumato.policy.bound_policy import BoundPolicy
@@ -78,17 +78,17 @@ class FreeColumns:
 
     def _sources(
         self, rows: dict[str, IntArray] | None, columns: list[ColumnValue], *, originals: bool = True
-    ) -> dict[str | None, TableSource]:
+    ) -> dict[str | None, SampledTable]:
         """The tables as the samplers see them, with the columns that the rules mention."""
         mentioned = {ColumnValue(c.name, c.table) for rule in self.rules for c in columns_of(rule)} if originals else set()
-        found: dict[str | None, TableSource] = {}
+        found: dict[str | None, SampledTable] = {}
         for table in self.data.rows:
             own = None if rows is None else rows.get(table)
             count = self.data.count(table) if own is None else len(own)
             replaced = {c.name: self.levels[c] for c in columns if c.table == table}
             texts: dict[str, Any] = {c.name: self.data.texts(c, own) for c in mentioned if c.table == table}
             weights = {c.name: self._weights(c, own) for c in columns if c.table == table and self._learns(c)} if originals else {}
-            found[table] = TableSource(count, replaced, texts, weights)
+            found[table] = SampledTable(count, replaced, texts, weights)
         return found
 
     def _learns(self, column: ColumnValue) -> bool:

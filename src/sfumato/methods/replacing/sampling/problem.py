@@ -31,7 +31,7 @@ from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Condition, R
 
 
 @dataclass(frozen=True)
-class TableSource:
+class SampledTable:
     """One table: how many records, what is replaced, and the texts of the original."""
 
     count: int
@@ -77,7 +77,7 @@ class RulePart:
 class SamplingProblem:
     """Tables by name (None for a single table) and rules between their columns."""
 
-    def __init__(self, sources: Mapping[str | None, TableSource], rules: Sequence[IntegrityRule]) -> None:
+    def __init__(self, sources: Mapping[str | None, SampledTable], rules: Sequence[IntegrityRule]) -> None:
         self.sources = sources
         self.rules = list(rules)
         self._facts: dict[ColumnValue, Vector] = {}
@@ -85,7 +85,7 @@ class SamplingProblem:
     def is_new(self, column: ColumnValue) -> bool:
         return not column.original and column.name in self.source(column).replaced
 
-    def source(self, column: ColumnValue) -> TableSource:
+    def source(self, column: ColumnValue) -> SampledTable:
         try:
             return self.sources[column.table]
         except KeyError:
