@@ -19,7 +19,7 @@ from sfumato.methods.replacing.sampling import blocks as solver_blocks
 from sfumato.methods.replacing.sampling.blocks import Blocks
 from sfumato.methods.replacing.sampling.groups import group_totals
 from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
+from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse

@@ -66,7 +66,8 @@ def test_a_class_name_means_one_thing() -> None:
 
 
 def test_invariants_are_marked_where_they_are_kept() -> None:
-    assert {sheet.place: missing for sheet in sheets() if (missing := unmarked(sheet))} == {}
+    forgotten = {sheet.place: missing for sheet in sheets() if (missing := unmarked(sheet))}
+    assert forgotten == {}
 
 
 def test_a_mark_names_an_invariant_of_its_page() -> None:

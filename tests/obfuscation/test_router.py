@@ -7,7 +7,7 @@ from worlds import broken, draw, problem, texts
 from sfumato.errors import Infeasible
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
 from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
+from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse

@@ -8,7 +8,7 @@ from scipy.special import gammaincc
 
 from sfumato.audit.rules import Judge
 from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
+from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
 from sfumato.policy.rules import bind, parse

@@ -31,7 +31,7 @@ _SAFE = 1 << 62
 
 def linkage_of(sequence: ReleaseSequence, cliques: IntArray, labels: tuple[str, ...]) -> Linkage:
     """Everybody's candidates when an outsider joins all releases by `cliques`."""
-    people = sequence.people()
+    people = sequence.people()  # I1
     entries = [_spread(sequence, part, cliques) for part in _parts(sequence, people, cliques)]
     kind = np.concatenate([first + part[0] for first, part in zip(_offsets(entries), entries, strict=True)])
     value = np.concatenate([part[1] for part in entries])

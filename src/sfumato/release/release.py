@@ -71,7 +71,7 @@ class Release:
     """What a method made: published parts, public parameters, and the private trace."""
 
     form: str
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Part]  # I1, I2: the method owes both
     public: Mapping[str, Any] = field(default_factory=dict)
     """Disclosed on purpose; stands in the manifest."""
     suppressed: int = 0

@@ -30,7 +30,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.base import Method, Task
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
-from sfumato.methods.replacing.sampling.problem import SamplingProblem, SampledTable
+from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.policy import replacements
 from sfumato.policy.claims import Claim

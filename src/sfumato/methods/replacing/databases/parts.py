@@ -27,7 +27,7 @@ from sfumato.methods.replacing.databases.rows import Selected
 from sfumato.methods.replacing.databases.subset import null_patterns
 from sfumato.methods.replacing.sampling.blocks import fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps
-from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem, SampledTable
+from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import Route, exact
 from sfumato.policy import replacements
 from sfumato.policy.bound_policy import BoundPolicy
@@ -109,7 +109,7 @@ class FreeColumns:
     def _segments(self, part: RulePart) -> Iterator[Segment]:
         tables = list(dict.fromkeys(str(column.table) for column in part.columns))
         part = self._without_empty(part)
-        everything = {table: np.arange(self.data.count(table), dtype=np.int64) for table in tables}
+        everything = {table: np.arange(self.data.count(table), dtype=np.int64) for table in tables}  # I1
         counted = [clause for clause in part.whole if not isinstance(clause.body, Unique)]
         if not part.whole:
             for table in tables:

@@ -35,7 +35,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.errors import DataError, PolicyError
 from sfumato.methods.replacing.patterns.crossing import crossing
 from sfumato.methods.replacing.patterns.localities import KeptPattern, localities
-from sfumato.methods.replacing.patterns.polytope import PropertySheet, Polytope
+from sfumato.methods.replacing.patterns.polytope import Polytope, PropertySheet
 from sfumato.policy.rules import Inequality, IntegrityRule, conjuncts, linear_comparison
 from sfumato.policy.rules.tree import (
     Aggregate,
