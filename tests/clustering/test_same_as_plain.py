@@ -33,6 +33,7 @@ def claims(k, p, *names):
     return (Requirement(KAnonymity(k=k)), Requirement(PSensitivity(p=p), names))
 
 
+@pytest.mark.twin(of=[gather])
 @pytest.mark.parametrize("price", ["height", "width"])
 @pytest.mark.parametrize("by_growth", [True, False])
 @pytest.mark.parametrize("seed", range(4))

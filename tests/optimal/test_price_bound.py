@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.methods.recoding.base import problem_of
 from sfumato.methods.recoding.bound.prices import PriceBound
 from sfumato.methods.recoding.bound.space import RecodingSpace
-from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, node_gains_plainly
+from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, plain_node_gains
 from sfumato.methods.recoding.problem import RecodingProblem
 from tests.optimal.small_worlds import least_loss, random_policy
 
@@ -23,6 +23,7 @@ def problem(seed: int, **kind: bool) -> tuple[RecodingProblem, str, float | None
     return problem_of(policy, table), tree["utility"]["minimize"], least_loss(tree, records)
 
 
+@pytest.mark.twin(of=[node_gains])
 def test_gains_equal_those_of_the_plain_twin() -> None:
     draw = np.random.default_rng(3)
     impossible = 0
@@ -36,7 +37,7 @@ def test_gains_equal_those_of_the_plain_twin() -> None:
         least, kinds = int(draw.integers(1, 6)), int(draw.integers(1, 4))
         gain, taken = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
         total = node_gains(start, member, cost, count, tag, u, least, kinds, True, gain, taken)
-        plain = node_gains_plainly(start, member, cost, count, tag, u, least, kinds)
+        plain = plain_node_gains(start, member, cost, count, tag, u, least, kinds)
         assert gain.tolist() == plain
         assert total == sum(max(one, 0) for one in plain)
         impossible += plain.count(int(NOTHING))

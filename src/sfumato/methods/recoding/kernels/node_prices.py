@@ -177,7 +177,7 @@ def _take(
         taken[work.filling[2, i]] += work.filling[1, i]
 
 
-def node_gains_plainly(
+def plain_node_gains(
     start: IntArray,
     member: NDArray[np.int32],
     cost: IntArray,
