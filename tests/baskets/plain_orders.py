@@ -111,7 +111,7 @@ def plain_greedy_round(sets, labels, past, begins):
             continue
         tried, seen, onward, u, v = set(), set(), {}, begin, None
         while v != begin:
-            banned = {past_one for past_one in past[u]} | {x for x in range(n) if labels[x] in {labels[m] for m in past[u]}}
+            banned = set(past[u]) | {x for x in range(n) if labels[x] in {labels[m] for m in past[u]}}
             nearest = []
             for j in range(n // 2 + 2):
                 both = [x for x in ((u + j) % n, (u - j) % n) if x not in banned and (u, x) not in tried]

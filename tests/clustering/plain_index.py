@@ -1,4 +1,4 @@
-"""Plain twins of the kernels below greedy clustering: boxes by looking at every node, diversity by sets, neighbours by a full scan."""
+"""Plain twins of the kernels below greedy clustering: boxes by every node above, diversity by sets, neighbours by a full scan."""
 
 from __future__ import annotations
 

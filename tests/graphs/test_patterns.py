@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import networkx as nx
 import numpy as np
@@ -59,7 +59,7 @@ def plain_by_degree(graph):
 def test_renumbering_by_degree_keeps_the_graph():
     graph = Graph.from_networkx(nx.barabasi_albert_graph(40, 3, seed=1))
     starts, neighbours = by_degree(graph.starts, graph.neighbours)
-    assert [neighbours[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)] == plain_by_degree(graph)
+    assert [neighbours[a:b].tolist() for a, b in pairwise(starts)] == plain_by_degree(graph)
     assert np.diff(starts).tolist() == sorted(graph.degrees.tolist())
     assert all((np.diff(neighbours[starts[v] : starts[v + 1]]) > 0).all() for v in range(40))
 

@@ -1,4 +1,4 @@
-"""Random small tables, every method that recodes, every model: a brute-force checker written from the definitions finds no violation.
+"""Random small tables, every method that recodes, every model: a checker written from the definitions finds no violation.
 
 Methods are found, not listed: each with its defaults, and once more for every other word that one of its parameters may be.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 
 import numpy as np
@@ -47,7 +48,7 @@ def test_boxes_that_meet_or_contain(columns, contain):
         (lo, hi), (other_lo, other_hi) = random_boxes(rng, 9, columns), random_boxes(rng, int(rng.integers(0, 40)), columns)
         order, lead, block = blocks(other_lo, other_hi)
         start, found = box_pairs(lo, hi, other_lo[order], other_hi[order], lead, block, contain)
-        told = [set(order[found[a:b]].tolist()) for a, b in zip(start[:-1], start[1:], strict=True)]
+        told = [set(order[found[a:b]].tolist()) for a, b in itertools.pairwise(start)]
         assert told == plain_box_pairs(pairs_of(lo, hi), pairs_of(other_lo, other_hi), contain)
         for one, mine in zip(range(9), pairs_of(lo, hi), strict=True):
             for other, theirs in zip(range(len(other_lo)), pairs_of(other_lo, other_hi), strict=True):
