@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.methods.recoding.base import problem_of
 from sfumato.methods.recoding.bound.prices import PriceBound
+from sfumato.methods.recoding.bound.program import part_of, solve
 from sfumato.methods.recoding.bound.space import RecodingSpace
 from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, plain_node_gains
 from sfumato.methods.recoding.problem import RecodingProblem
@@ -94,6 +95,17 @@ def test_a_list_that_was_cut_short_still_bounds() -> None:
             figure = space.figure(bound.ascend(best * case.records, seconds=0.02).total / space.scale, case.suppressed)
             assert figure <= best + 1e-9, f"seed {seed}"
     assert cut > 20
+
+
+def test_a_list_without_any_node_is_no_answer() -> None:
+    """As when the time is over before the first one."""
+    case, objective, _ = problem(7)
+    space = RecodingSpace(case, objective)
+    nodes = space.nodes(seconds=5)
+    unit = np.flatnonzero(space.count > 0)
+    nothing = part_of(space, nodes.only(np.zeros(len(nodes), dtype=np.bool_)), unit, space.count[unit])
+    assert not solve(space, nothing, seconds=1).found
+    assert solve(space, part_of(space, nodes, unit, space.count[unit]), seconds=5).found
 
 
 def test_every_closed_node_is_listed_once() -> None:

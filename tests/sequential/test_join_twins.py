@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -165,14 +166,11 @@ def test_history_cliques_that_contain_a_tuple(seed, monkeypatch):
     monkeypatch.setattr(past, "signatures", lambda *all_: given.update(signatures=all_) or signatures(*all_))
     for _ in boards(900 + seed):
         chosen, w_start, w_node, w_weight, lead, by_start, by_item, hist, width = given["containing"]
-        rows = [
-            [
-                dict(zip(w_node[a:b].tolist(), w_weight[a:b].tolist(), strict=True))
-                for a, b in zip(line[q], line[q + 1], strict=True)
-            ]
-            for line in [w_start.T]
-            for q in range(w_start.shape[1] - 1)
+        held = [
+            [dict(zip(w_node[a:b].tolist(), w_weight[a:b].tolist(), strict=True)) for a, b in pairwise(line)]
+            for line in w_start.tolist()
         ]
+        rows = list(zip(*held, strict=True))
         expected = plain_containing(rows, hist.tolist())
         which, item, weight = containing(chosen, w_start, w_node, w_weight, lead, by_start, by_item, hist, width)
         told = [{} for _ in chosen]
