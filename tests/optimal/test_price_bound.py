@@ -49,7 +49,7 @@ def test_gains_equal_those_of_the_plain_twin() -> None:
 
 def test_what_is_taken_is_the_slope_of_the_bound() -> None:
     """Raising one price by a little changes the bound by the records that no node takes."""
-    case, objective, _ = problem(7)
+    case, objective, _ = problem(17)
     space = RecodingSpace(case, objective)
     bound = PriceBound(space, space.nodes(seconds=5), may_suppress=False)
     draw = np.random.default_rng(1)
@@ -99,7 +99,7 @@ def test_a_list_that_was_cut_short_still_bounds() -> None:
 
 def test_a_list_without_any_node_is_no_answer() -> None:
     """As when the time is over before the first one."""
-    case, objective, _ = problem(7)
+    case, objective, _ = problem(17)
     space = RecodingSpace(case, objective)
     nodes = space.nodes(seconds=5)
     unit = np.flatnonzero(space.count > 0)
