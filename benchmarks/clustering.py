@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from adult import TABLE_6, WEIGHTS, adult, ntil, problem, resampled
+from baselines.plain_clustering import plain_gather
 
 from sfumato.methods.recoding.greedy_clustering import Layout, cluster
-from sfumato.methods.recoding.kernels.plain_clustering import gather_plainly
 from sfumato.methods.recoding.pricing import columns_of
 
 RESULTS = Path(__file__).parent / "results"
@@ -65,7 +65,7 @@ def plain_seconds(bounded):
     layout, columns = Layout.of(bounded, WEIGHTS, None), columns_of(bounded, "height")
     work = layout.work(bounded, columns)
     arguments = (work.table, work.columns, layout.root_start, layout.k, layout.distinct, layout.weight, True)
-    return timed(lambda: gather_plainly(*arguments))[0]
+    return timed(lambda: plain_gather(*arguments))[0]
 
 
 def write(name, rows):

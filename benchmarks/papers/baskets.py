@@ -22,13 +22,15 @@ from pathlib import Path
 import numpy as np
 from curves import merged, panels_of, write_csv, write_svg
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from baselines.cahd import cahd_groups
+from baselines.greedy import greedy_assignments
+
 from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
 from sfumato.data.worlds import PublishedBaskets
 from sfumato.io.baskets import read_fimi
 from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.cahd import cahd_groups
-from sfumato.methods.baskets.greedy import greedy_assignments
 from sfumato.methods.baskets.orders import ORDERS
 from sfumato.methods.baskets.rings import members, targets
 from sfumato.methods.baskets.segments import gray_tsp_order

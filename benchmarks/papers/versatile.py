@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -19,13 +20,16 @@ import numpy as np
 from versatile_chart import lines
 from versatile_data import adult, diabetes, texas
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from baselines.dealing import deal
+from baselines.short_rules import Diversity
+
 from sfumato.decomposition.estimate import JointEstimate
 from sfumato.decomposition.guardian import SubTable, in_normal_form
-from sfumato.decomposition.privacy_rules import Diversity, PrivacyRule, irreducible
+from sfumato.decomposition.privacy_rules import PrivacyRule, irreducible
 from sfumato.decomposition.utility import kl_divergence, random_queries, relative_errors
 from sfumato.methods.subtables.buckets import largest_l
 from sfumato.methods.subtables.coloring import guarded_table, utility_aware
-from sfumato.methods.subtables.dealing import deal
 from sfumato.methods.subtables.divergence import ExpectedDivergence
 from sfumato.methods.subtables.guardian_search import guardian
 from sfumato.randomness import Randomness

@@ -190,7 +190,7 @@ class Ledger:
         return int(base.execute("SELECT count(*) FROM entries").fetchone()[0])
 
     def append(self, base: sqlite3.Connection, folder: Path, memory: pa.Table, seed: int | None) -> Entry:
-        """Enter the release in `folder` (complete, not yet renamed) inside a `writing` block."""
+        """Enter the release in `folder` (complete, not yet renamed: I4) inside a `writing` block."""
         files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
         files.pop(REPORT, None)
         files[MEMORY] = _packed(memory)

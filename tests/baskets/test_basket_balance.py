@@ -18,6 +18,7 @@ def ring(sets: Sets, k: int) -> np.ndarray:
     return gray_order(sets)[members(len(sets), k)].astype(np.int32)
 
 
+@pytest.mark.twin(of=[cells])
 @pytest.mark.parametrize("k", [2, 3, 4, 7, 8])
 def test_cells_count_what_the_majority_leaves(k: int) -> None:
     rng = np.random.default_rng(k)

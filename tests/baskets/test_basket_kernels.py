@@ -6,9 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from baselines.greedy import STUCK, greedy_round
+from plain_orders import plain_greedy_round, plain_length, plain_relocate, plain_reverse, plain_shorten, plain_walk_round
 from random_baskets import random_sets
 
-from sfumato.methods.baskets.kernels import greedy, tours, votes, walks, windows
+from sfumato.methods.baskets.kernels import tours, votes, walks, windows
 from sfumato.methods.baskets.rings import targets
 from sfumato.randomness import Randomness
 from sfumato.randomness.kernels import chacha
@@ -21,10 +23,13 @@ def test_the_stream_is_chacha20() -> None:
     assert first.hex() == "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
 
 
+@pytest.mark.twin(of=[chacha.open_stream, chacha.below])
 def test_kernel_and_plain_stream_agree_over_many_blocks() -> None:
     key = bytes(range(32))
     stream, words = chacha.open_stream(chacha.key_words(key), 0), chacha.plain_words(key)
     assert [int(chacha.next_word(stream)) for _ in range(100)] == [next(words) for _ in range(100)]
+    for bound in (1, 2, 3, 1000, 2**31 - 1):
+        assert [chacha.below(stream, bound) for _ in range(50)] == [chacha.plain_below(words, bound) for _ in range(50)]
 
 
 def test_choices_are_uniform() -> None:
@@ -33,6 +38,7 @@ def test_choices_are_uniform() -> None:
     assert ((counts - 1000) ** 2 / 1000).sum() < 27.9  # chi-square, 6 degrees of freedom, 1e-4
 
 
+@pytest.mark.twin(of=[walks.truncated_walk])
 @pytest.mark.parametrize("limit", [1, 2, 5, 1000])
 @pytest.mark.parametrize("seed", range(4))
 def test_truncated_walk_equals_its_twin(seed: int, limit: int) -> None:
@@ -45,6 +51,7 @@ def test_truncated_walk_equals_its_twin(seed: int, limit: int) -> None:
         assert owner.tolist() == walks.plain_truncated_walk(rows, words, limit)
 
 
+@pytest.mark.twin(of=[votes.vote])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7])
 def test_votes_equal_the_dense_count(k: int, turned: bool) -> None:
@@ -126,21 +133,80 @@ def test_reversals_lower_the_cost() -> None:
     assert sorted(seq.tolist()) == list(range(80))
 
 
-def test_tours_get_shorter_by_what_they_say_and_keep_their_ends() -> None:
-    rng = np.random.default_rng(5)
-    half = rng.integers(1, 50, size=(40, 40))
-    far = (half + half.T).astype(np.int32)
-    path = np.arange(40)
-    before = tours.plain_length(far, path)
+@pytest.mark.twin(of=[windows.relocate])
+@pytest.mark.parametrize(("k", "block"), [(2, 1), (3, 1), (3, 2), (4, 3), (6, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pass_of_relocation_equals_its_twin(seed: int, k: int, block: int) -> None:
+    rng = np.random.default_rng(seed)
+    far, seq, (lo, hi) = _whole_distances(rng, 18).astype(np.float32), rng.permutation(18), (k - 1, 18 - k + 1)
+    active = rng.random(18) < 0.8
+    expected, again, moves = plain_relocate(far, seq.tolist(), k, lo, hi, block, set(np.flatnonzero(active).tolist()))
+    assert windows.relocate(far, seq, k, lo, hi, block, active) == moves > 0
+    assert seq.tolist() == expected
+    assert set(np.flatnonzero(active).tolist()) == again
+
+
+@pytest.mark.twin(of=[windows.reverse])
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pass_of_reversals_equals_its_twin(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    far, seq, (lo, hi) = _whole_distances(rng, 24).astype(np.float32), rng.permutation(24), (k - 1, 24 - k + 1)
+    close = np.argsort(far, axis=1, kind="stable")[:, :5]
+    expected, moves = plain_reverse(far, seq.tolist(), k, lo, hi, close)
+    assert windows.reverse(far, seq, k, lo, hi, close) == moves > 0
+    assert seq.tolist() == expected
+
+
+def _whole_distances(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Whole numbers, so that sums do not depend on their order."""
+    half = rng.integers(1, 1000, size=(size, size))
+    far = half + half.T
+    np.fill_diagonal(far, 0)
+    return far
+
+
+@pytest.mark.twin(of=[tours.shorten])
+@pytest.mark.parametrize("size", [3, 4, 7, 18])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tour_is_shortened_as_by_its_twin(seed: int, size: int) -> None:
+    far, path = _whole_distances(np.random.default_rng(seed), size).astype(np.int32), np.arange(size)
+    expected = plain_shorten(far, path.tolist())
     saved = tours.shorten(far, path)
-    assert before - tours.plain_length(far, path) == saved > 0
-    assert (path[0], path[-1]) == (0, 39)
-    assert sorted(path.tolist()) == list(range(40))
+    assert path.tolist() == expected
+    assert saved == plain_length(far, range(size)) - plain_length(far, expected)
+    assert (path[0], path[-1]) == (0, size - 1)
 
 
-def test_distance_of_sorted_rows() -> None:
-    sets = random_sets(np.random.default_rng(1), 12, 9)
-    for a in range(12):
-        for b in range(12):
-            want = greedy.plain_distance(set(sets.row(a).tolist()), set(sets.row(b).tolist()))
-            assert greedy._distance(sets.starts, sets.items, a, b) == want
+@pytest.mark.twin(of=[walks.closed_walk, walks.backtracking_walk])
+@pytest.mark.parametrize("backtracking", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_walks_that_close_equal_their_twin(seed: int, backtracking: bool) -> None:
+    key, n, k = Randomness(seed=seed).bytes(32), 19, 4
+    edges, rows = targets(n, k), targets(n, k).tolist()
+    stream, words = chacha.open_stream(chacha.key_words(key), 0), chacha.plain_words(key)
+    run = walks.backtracking_walk if backtracking else walks.closed_walk
+    for turn in range(k):
+        starts = np.random.default_rng(turn).permutation(n)
+        owner, _ = run(edges, k - turn, starts, stream)
+        assert owner.tolist() == plain_walk_round(rows, starts.tolist(), words, backtracking)
+
+
+@pytest.mark.twin(of=[greedy_round])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_printed_greedy_equals_its_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sets, labels = random_sets(rng, 16, 9), rng.integers(0, 6, 16)
+    rows = [set(sets.row(i).tolist()) for i in range(16)]
+    past, before = np.zeros((16, 3), dtype=np.int32), [[] for _ in range(16)]
+    for turn in range(3):
+        begins = rng.permutation(16)
+        owner, state = greedy_round(sets.starts, sets.items, labels, past, turn, begins, 4000)
+        expected = plain_greedy_round(rows, labels.tolist(), before, begins.tolist())
+        assert (state == STUCK) == (expected is None)
+        if expected is None:
+            break
+        assert owner.tolist() == expected
+        past[owner, turn] = np.arange(16)
+        for place, who in enumerate(expected):
+            before[who].append(place)

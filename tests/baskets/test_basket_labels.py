@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from baselines.cahd import cahd_groups
+from baselines.greedy import greedy_assignments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
@@ -11,9 +13,7 @@ from random_baskets import random_sets
 from sfumato.attacks.re_execution import guesses, turns_that_reproduce
 from sfumato.errors import Infeasible
 from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.cahd import cahd_groups
 from sfumato.methods.baskets.gray import gray_order
-from sfumato.methods.baskets.greedy import greedy_assignments
 from sfumato.methods.baskets.rings import targets
 from sfumato.methods.baskets.shifts import arrange, spaced, turn
 from sfumato.methods.baskets.withholding import distinct_shown, withhold

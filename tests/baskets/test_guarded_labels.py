@@ -64,6 +64,7 @@ def test_plain_withholding_is_guessed_better_than_that() -> None:
     assert guess(lambda labels: withhold(labels, 4, 2, 0), share, 6, 4)[0] > 0.5 + 0.05
 
 
+@pytest.mark.twin(of=[guard])
 @pytest.mark.parametrize("seed", range(8))
 def test_the_kernel_equals_its_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)

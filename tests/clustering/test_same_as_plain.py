@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from baselines.plain_clustering import plain_gather
 from random_problems import draw
 
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods.recoding.greedy_clustering import Layout
 from sfumato.methods.recoding.kernels.greedy_clustering import gather
-from sfumato.methods.recoding.kernels.plain_clustering import gather_plainly
 from sfumato.methods.recoding.pricing import columns_of
 from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
@@ -17,7 +17,7 @@ from sfumato.models.p_sensitivity import PSensitivity
 def agree(problem, by_growth, price="height"):
     layout, columns = Layout.of(problem, None, None), columns_of(problem, price)
     work = layout.work(problem, columns)
-    plain = gather_plainly(work.table, work.columns, layout.root_start, layout.k, layout.distinct, layout.weight, by_growth)
+    plain = plain_gather(work.table, work.columns, layout.root_start, layout.k, layout.distinct, layout.weight, by_growth)
     expected = np.zeros((len(layout.cells), max(group for _, group, _ in plain) + 1), dtype=np.int64)
     for cell, group, count in plain:
         expected[cell, group] += count
@@ -33,6 +33,7 @@ def claims(k, p, *names):
     return (Requirement(KAnonymity(k=k)), Requirement(PSensitivity(p=p), names))
 
 
+@pytest.mark.twin(of=[gather])
 @pytest.mark.parametrize("price", ["height", "width"])
 @pytest.mark.parametrize("by_growth", [True, False])
 @pytest.mark.parametrize("seed", range(4))

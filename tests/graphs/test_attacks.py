@@ -10,8 +10,8 @@ from sfumato.attacks._planting import backbone_ties, plant_and_publish, victim_l
 from sfumato.attacks._trials import wilson
 from sfumato.attacks._walking import degree_intervals, interval_walk_attack, walk_attack
 from sfumato.attacks.interval_walk import IntervalWalk
-from sfumato.attacks.kernels.beam_growth import grow, grow_plain
-from sfumato.attacks.kernels.walk_search import walk_search, walk_search_plain
+from sfumato.attacks.kernels.beam_growth import grow, plain_grow
+from sfumato.attacks.kernels.walk_search import joined, plain_walk_search, walk_search
 from sfumato.attacks.structural import growth_order, structural_attack
 from sfumato.attacks.walk import Walk
 from sfumato.data.edge_channel import EdgeChannel
@@ -26,6 +26,7 @@ def planted(mu, seed, accounts=14, victims=30):
     return plant_and_publish(CROWD, EdgeChannel.symmetric(mu), Randomness(seed=seed), accounts=accounts, victims=victims)
 
 
+@pytest.mark.twin(of=[walk_search, joined])
 @pytest.mark.parametrize("budget", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_walk_finds_what_plain_recursion_finds(budget, seed):
@@ -34,8 +35,11 @@ def test_the_walk_finds_what_plain_recursion_finds(budget, seed):
     ties = backbone_ties(4, rng)
     low, high = np.full(4, 2), np.full(4, 6)
     paths, steps = walk_search(graph.starts, graph.neighbours, low, high, ties, budget, 10**6, 10**4)
-    assert sorted(paths.tolist()) == sorted(walk_search_plain(graph.starts, graph.neighbours, low, high, ties, budget))
+    assert sorted(paths.tolist()) == sorted(plain_walk_search(graph.starts, graph.neighbours, low, high, ties, budget))
     assert steps < 10**6
+    for u in range(14):
+        near = set(graph.neighbours_of(u).tolist())
+        assert [joined(graph.starts, graph.neighbours, u, v) for v in range(14)] == [v in near for v in range(14)]
 
 
 def test_the_walk_gives_up_at_its_limit():
@@ -47,6 +51,7 @@ def test_the_walk_gives_up_at_its_limit():
     assert len(paths) < 20 * 19 * 18 * 17 * 16 * 15
 
 
+@pytest.mark.twin(of=[grow])
 def test_the_beam_grows_as_the_plain_twin():
     graph = Graph.from_networkx(nx.gnp_random_graph(25, 0.3, seed=3))
     near = [set(graph.neighbours_of(v).tolist()) for v in range(25)]
@@ -55,7 +60,7 @@ def test_the_beam_grows_as_the_plain_twin():
     arguments = (np.array([True, False]), np.array([0, 1]), pair, by_degree)
     parent, node, score = grow(graph.starts, graph.neighbours, np.array(guesses, np.int32), np.zeros(2), *arguments, 10_000)
     ours = {(int(p), int(v)): s for p, v, s in zip(parent, node, score, strict=True)}
-    plain = grow_plain(near, guesses, [0.0, 0.0], [True, False], [0, 1], pair, by_degree)
+    plain = plain_grow(near, guesses, [0.0, 0.0], [True, False], [0, 1], pair, by_degree)
     assert ours.keys() == plain.keys()
     assert all(ours[key] == pytest.approx(plain[key]) for key in ours)
 

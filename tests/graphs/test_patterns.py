@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import networkx as nx
 import numpy as np
@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern
 from sfumato.errors import PolicyError
-from sfumato.metrics.kernels.shared_neighbours import pays_off, shared_neighbours, shared_neighbours_plain
+from sfumato.metrics.kernels.shared_neighbours import pays_off, plain_shared_neighbours, shared_neighbours
 from sfumato.metrics.kernels.small_patterns import (
     by_degree,
     four_cliques,
-    four_cliques_plain,
     four_cycles,
-    four_cycles_plain,
+    plain_four_cliques,
+    plain_four_cycles,
+    plain_triangles,
     triangles,
-    triangles_plain,
 )
 from sfumato.metrics.pattern_counts import PatternCounts
 
@@ -33,24 +33,33 @@ GRAPHS = st.builds(
 )
 
 
+@pytest.mark.twin(of=[triangles, four_cycles, four_cliques, shared_neighbours])
 @given(GRAPHS)
 @settings(max_examples=40, deadline=None)
 def test_kernels_and_plain_twins_agree(graph):
     starts, neighbours = by_degree(graph.starts, graph.neighbours)
     at_node, at_slot = triangles(starts, neighbours)
-    plain_node, plain_edge = triangles_plain(starts, neighbours)
+    plain_node, plain_edge = plain_triangles(starts, neighbours)
     assert at_node.tolist() == plain_node.tolist()
     assert sorted(at_slot[at_slot > 0].tolist()) == sorted(plain_edge[plain_edge > 0].tolist())
-    assert four_cycles(starts, neighbours) == four_cycles_plain(starts, neighbours)
-    assert four_cliques(starts, neighbours) == four_cliques_plain(starts, neighbours)
-    ours, theirs = shared_neighbours(starts, neighbours), shared_neighbours_plain(starts, neighbours)
+    assert four_cycles(starts, neighbours) == plain_four_cycles(starts, neighbours)
+    assert four_cliques(starts, neighbours) == plain_four_cliques(starts, neighbours)
+    ours, theirs = shared_neighbours(starts, neighbours), plain_shared_neighbours(starts, neighbours)
     assert ours[0].tolist() == theirs[0].tolist()
     assert ours[1:] == theirs[1:]
 
 
+def plain_by_degree(graph):
+    """The lists of neighbours after renumbering, people with few ties first."""
+    order = sorted(range(graph.nodes), key=lambda node: graph.degrees[node])
+    return [sorted(order.index(other) for other in graph.neighbours_of(node).tolist()) for node in order]
+
+
+@pytest.mark.twin(of=[by_degree])
 def test_renumbering_by_degree_keeps_the_graph():
     graph = Graph.from_networkx(nx.barabasi_albert_graph(40, 3, seed=1))
     starts, neighbours = by_degree(graph.starts, graph.neighbours)
+    assert [neighbours[a:b].tolist() for a, b in pairwise(starts)] == plain_by_degree(graph)
     assert np.diff(starts).tolist() == sorted(graph.degrees.tolist())
     assert all((np.diff(neighbours[starts[v] : starts[v + 1]]) > 0).all() for v in range(40))
 

@@ -75,6 +75,10 @@ def satisfies(group: list[Row], everything: list[Row], hide: list[str], model: s
         return all(len(count) >= level["p"] for count in counts)
     if model == "alpha-k-anonymity":
         return len(group) >= level["k"] and all(max(c.values()) <= level["alpha"] * len(group) + 1e-9 for c in counts)
+    if model == "k-linkability":
+        return all(len(count) >= level["k"] for count in counts)
+    if model == "k-diversity":
+        return all(max(count.values()) * Fraction(str(level["k"])) <= len(group) for count in counts)
     if model == "l-diversity":
         return all(diverse(count, level) for count in counts)
     if model == "t-closeness":

@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-MODELS = ("k-anonymity", "p-sensitivity", "alpha-k-anonymity", "distinct", "frequency", "entropy", "recursive", "equal", "ordered")
+DIVERSITIES = ("distinct", "frequency", "entropy", "recursive")
+DISTANCES = ("equal", "ordered")
+MODELS = ("k-anonymity", "p-sensitivity", "alpha-k-anonymity", "k-linkability", "k-diversity", *DIVERSITIES, *DISTANCES)
+"""Every model of tables by its name, l-diversity by its kinds and t-closeness by its distances."""
 
 
 def random_tree(rng: random.Random, leaves: list[str], name: str) -> Any:
@@ -39,7 +42,11 @@ def random_claims(rng: random.Random, models: list[str]) -> list[dict[str, Any]]
             claims.append({model: {"p": rng.randint(1, 3)}})
         elif model == "alpha-k-anonymity":
             claims.append({model: {"alpha": rng.choice([0.5, 0.6, 0.75]), "k": rng.randint(1, 3)}})
-        elif model in ("equal", "ordered"):
+        elif model == "k-linkability":
+            claims.append({model: {"k": rng.randint(1, 3)}})
+        elif model == "k-diversity":
+            claims.append({model: {"k": rng.choice([1.25, 1.5, 2, 2.5])}})
+        elif model in DISTANCES:
             claims.append({"t-closeness": {"t": rng.choice([0.2, 0.35, 0.5]), "distance": model}})
         else:
             level: dict[str, Any] = {"l": rng.randint(1, 3), "kind": model}

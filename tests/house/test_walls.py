@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-SOURCE = Path(__file__).parents[2] / "src" / "sfumato"
+from blueprint import ROOT, SOURCE, imports, sheets
 
 LINES = [
     {"errors", "compiled"},
@@ -28,12 +27,13 @@ LINES = [
     {"demos", "discover"},
     {"cli"},
     {"catalogue"},
-    {"__main__"},
 ]
 LINE = {room: number for number, rooms in enumerate(LINES) for room in rooms}
+DOORS = {"__init__", "__main__"}
+"""They only lead into the house."""
 
 HOMES = {
-    "numba": {"compiled.py"},
+    "numba": {"compiled.py", "metrics/kernels/shared_neighbours.py"},
     "yaml": {"policy/read.py"},
     "ortools": {"methods/solver.py"},
     "sqlalchemy": {"io/sql"},
@@ -43,51 +43,62 @@ HOMES = {
 }
 
 
-def modules() -> list[Path]:
-    return [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
+def rooms_imported(tree: ast.Module) -> set[str]:
+    return {name.split(".")[1] for name in imports(tree) if name.startswith("sfumato.")} & set(LINE)
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def test_the_rooms_are_those_on_the_lines() -> None:
+    """A room without a line has no place in the house; a line without a room is a phantom."""
+    assert {sheet.room for sheet in sheets()} - DOORS == set(LINE)
 
 
-def imports(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            assert node.level == 0, f"{path}: relative import"
-            names.add(node.module)
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+def test_the_tour_shows_these_lines() -> None:
+    tour = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\d+ +(\S.*?)(?:   .*)?$", tour, re.MULTILINE)
+    assert [set(line.replace("║ wall ║", "").split()) for line in shown] == LINES
 
 
-def rooms_imported(path: Path) -> set[str]:
-    return {name.split(".")[1] for name in imports(path) if name.startswith("sfumato.") and name.split(".")[1] in LINE}
+def test_a_room_imports_only_earlier_lines() -> None:
+    through_walls = [
+        f"{sheet.place} imports {other}"
+        for sheet in sheets()
+        if sheet.room in LINE
+        for other in rooms_imported(sheet.tree) - {sheet.room}
+        if LINE[other] >= LINE[sheet.room]
+    ]
+    assert through_walls == []
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_room_imports_only_earlier_lines(path: Path) -> None:
-    room = room_of(path)
-    assert room in LINE, f"{room} has no place in the house: add it to LINES and to docs/tour.md"
-    for other in rooms_imported(path) - {room}:
-        assert LINE[other] < LINE[room], f"{path} imports {other}"
+def test_nothing_is_imported_relatively() -> None:
+    relative = [
+        sheet.place for sheet in sheets() for node in ast.walk(sheet.tree) if isinstance(node, ast.ImportFrom) and node.level > 0
+    ]
+    assert relative == []
 
 
 def test_the_audit_imports_neither_methods_nor_kernels() -> None:
-    for path in modules():
-        if room_of(path) == "audit":
-            assert not rooms_imported(path) & {"methods"}, path
-            assert not any(".kernels" in name for name in imports(path)), path
+    through_the_wall = [
+        f"{sheet.place} imports {name}"
+        for sheet in sheets()
+        if sheet.room == "audit"
+        for name in imports(sheet.tree)
+        if name.startswith("sfumato.methods") or ".kernels" in name
+    ]
+    assert through_the_wall == []
 
 
 @pytest.mark.parametrize("library", sorted(HOMES))
 def test_a_heavy_dependency_has_one_home(library: str) -> None:
-    for path in modules():
-        if any(name.split(".")[0] == library for name in imports(path)):
-            place = path.relative_to(SOURCE).as_posix()
-            assert any(place == home or place.startswith(f"{home}/") for home in HOMES[library]), f"{place} imports {library}"
+    used = {sheet.place for sheet in sheets() if any(name.split(".")[0] == library for name in imports(sheet.tree))}
+    assert used, f"nothing imports {library}: it needs no home"
+    strays = [place for place in used if not any(place == home or place.startswith(f"{home}/") for home in HOMES[library])]
+    assert strays == []
+    assert [home for home in HOMES[library] if not (SOURCE / home).exists()] == []
+
+
+def test_the_product_knows_neither_tests_nor_benchmarks() -> None:
+    outside = {"tests", "benchmarks", "baselines", "pytest", "hypothesis"}
+    assert [sheet.place for sheet in sheets() if {name.split(".")[0] for name in imports(sheet.tree)} & outside] == []
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

@@ -10,8 +10,9 @@ import pytest
 import sfumato as sf
 from sfumato.methods.recoding.base import problem_of
 from sfumato.methods.recoding.bound.prices import PriceBound
+from sfumato.methods.recoding.bound.program import part_of, solve
 from sfumato.methods.recoding.bound.space import RecodingSpace
-from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, node_gains_plainly
+from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, plain_node_gains
 from sfumato.methods.recoding.problem import RecodingProblem
 from tests.optimal.small_worlds import least_loss, random_policy
 
@@ -23,6 +24,7 @@ def problem(seed: int, **kind: bool) -> tuple[RecodingProblem, str, float | None
     return problem_of(policy, table), tree["utility"]["minimize"], least_loss(tree, records)
 
 
+@pytest.mark.twin(of=[node_gains])
 def test_gains_equal_those_of_the_plain_twin() -> None:
     draw = np.random.default_rng(3)
     impossible = 0
@@ -36,7 +38,7 @@ def test_gains_equal_those_of_the_plain_twin() -> None:
         least, kinds = int(draw.integers(1, 6)), int(draw.integers(1, 4))
         gain, taken = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
         total = node_gains(start, member, cost, count, tag, u, least, kinds, True, gain, taken)
-        plain = node_gains_plainly(start, member, cost, count, tag, u, least, kinds)
+        plain = plain_node_gains(start, member, cost, count, tag, u, least, kinds)
         assert gain.tolist() == plain
         assert total == sum(max(one, 0) for one in plain)
         impossible += plain.count(int(NOTHING))
@@ -47,7 +49,7 @@ def test_gains_equal_those_of_the_plain_twin() -> None:
 
 def test_what_is_taken_is_the_slope_of_the_bound() -> None:
     """Raising one price by a little changes the bound by the records that no node takes."""
-    case, objective, _ = problem(7)
+    case, objective, _ = problem(17)
     space = RecodingSpace(case, objective)
     bound = PriceBound(space, space.nodes(seconds=5), may_suppress=False)
     draw = np.random.default_rng(1)
@@ -93,6 +95,17 @@ def test_a_list_that_was_cut_short_still_bounds() -> None:
             figure = space.figure(bound.ascend(best * case.records, seconds=0.02).total / space.scale, case.suppressed)
             assert figure <= best + 1e-9, f"seed {seed}"
     assert cut > 20
+
+
+def test_a_list_without_any_node_is_no_answer() -> None:
+    """As when the time is over before the first one."""
+    case, objective, _ = problem(17)
+    space = RecodingSpace(case, objective)
+    nodes = space.nodes(seconds=5)
+    unit = np.flatnonzero(space.count > 0)
+    nothing = part_of(space, nodes.only(np.zeros(len(nodes), dtype=np.bool_)), unit, space.count[unit])
+    assert not solve(space, nothing, seconds=1).found
+    assert solve(space, part_of(space, nodes, unit, space.count[unit]), seconds=5).found
 
 
 def test_every_closed_node_is_listed_once() -> None:

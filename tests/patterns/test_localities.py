@@ -61,6 +61,7 @@ def test_every_table_that_keeps_the_pruned_set_keeps_all_localities_in_absolute_
                     assert near <= far if side_of(values, i, j, k) == NARROW else near >= far
 
 
+@pytest.mark.twin(of=[extract])
 @settings(max_examples=60, deadline=None)
 @given(st.sets(st.integers(0, 200), min_size=1, max_size=25), st.booleans())
 def test_kernel_equals_its_twin(values, pruned):

@@ -195,11 +195,11 @@ def test_without_the_order_constraint_sampled_localities_break():
 
 
 def _bare(pattern, values):
-    from sfumato.methods.replacing.patterns.polytope import Gathering
+    from sfumato.methods.replacing.patterns.polytope import PropertySheet
 
     start = np.empty(pattern.points.max() + 1, np.int64)
     start[pattern.points] = values
-    space = Gathering(start, np.zeros(start.size, int), np.zeros(start.size, int), np.full(start.size, 60))
+    space = PropertySheet(start, np.zeros(start.size, int), np.zeros(start.size, int), np.full(start.size, 60))
     i, j, k, side = pattern.triples.T
     sign, row = np.where(side == 1, 1, -1), np.arange(i.size)
     space.add(np.tile(row, 3), np.concatenate([i, j, k]), np.concatenate([-sign, 2 * sign, -sign]), np.zeros(i.size, int), "bare")

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from sfumato.methods.replacing.kernels.walk import Directions, sweep
-from sfumato.methods.replacing.patterns.polytope import Gathering
+from sfumato.methods.replacing.patterns.polytope import PropertySheet
 from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.randomness import Randomness
 from sfumato.randomness.kernels.chacha import next_uniform, open_stream
@@ -19,7 +19,7 @@ COPIES = 4000
 def copies(data, low, high, rows, equal=()):
     """Many independent copies of one small polytope: each copy is a part, so one walk gives as many draws."""
     size = len(data)
-    space = Gathering(np.tile(data, COPIES), np.repeat(np.arange(COPIES), size), np.full(size * COPIES, low),
+    space = PropertySheet(np.tile(data, COPIES), np.repeat(np.arange(COPIES), size), np.full(size * COPIES, low),
                       np.full(size * COPIES, high))  # fmt: skip
     for add, given in ((space.add, rows), (space.add_equal, equal)):
         for terms, bound in given:

@@ -12,13 +12,14 @@ from sfumato.methods.recoding import cell_costs as _cell_costs
 from sfumato.methods.recoding.claims import Claims
 from sfumato.methods.recoding.costs import OBJECTIVES, Costs
 from sfumato.methods.recoding.kernels.cell_costs import CLIMB, LOG, SPAN, TABLE, cell_costs_of
-from sfumato.methods.recoding.kernels.coarse_classes import coarse_classes, coarse_classes_plainly
+from sfumato.methods.recoding.kernels.coarse_classes import coarse_classes, plain_coarse_classes
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.units import Entries, Units
 
 from .problems import problems
 
 
+@pytest.mark.twin(of=[coarse_classes])
 @given(seed=st.integers(0, 2**32 - 1), points=st.integers(0, 60), columns=st.integers(1, 4))
 @settings(deadline=None)
 def test_coarse_classes_agree_with_sorting(seed, points, columns):
@@ -27,10 +28,11 @@ def test_coarse_classes_agree_with_sorting(seed, points, columns):
     region, count = dice.integers(0, 3, points), dice.integers(1, 9, points)
     marks, start = dice.integers(-(1 << 62), 1 << 62, 3 * columns), 3 * np.arange(columns)
     given_ = (codes, region, count, marks, start, 3)
-    for quick, plain in zip(coarse_classes(*given_), coarse_classes_plainly(*given_), strict=True):
+    for quick, plain in zip(coarse_classes(*given_), plain_coarse_classes(*given_), strict=True):
         assert quick.tolist() == plain.tolist()
 
 
+@pytest.mark.twin(of=[cell_costs_of])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("pairs", [0, 512])
 @given(drawn=problems(models=("k",)))

@@ -1,11 +1,11 @@
 """The adversary of §1.3 gets the paper's four tuples out of Table 2 and nothing out of a release in normal form."""
 
+from baselines.dealing import deal
+from baselines.short_rules import rule
 from versatile_paper import CODES, labelled, table_2
 
 from sfumato.attacks._intersecting import intersect
-from sfumato.decomposition.privacy_rules import rule
 from sfumato.methods.subtables.coloring import utility_aware
-from sfumato.methods.subtables.dealing import deal
 from sfumato.randomness import Randomness
 
 RULES = [(("age", "icd9"), "race"), (("gender", "icd9"), "zipcode"), (("hospital", "race"), "zipcode")]

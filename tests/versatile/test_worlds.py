@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from baselines.dealing import deal
+from baselines.short_rules import Diversity
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from versatile_worlds import largest_posterior, people
@@ -11,10 +13,9 @@ from versatile_worlds import largest_posterior, people
 from sfumato.decomposition.estimate import JointEstimate
 from sfumato.decomposition.guardian import SubTable, in_normal_form
 from sfumato.decomposition.jointree import decomposable
-from sfumato.decomposition.privacy_rules import Diversity, PrivacyRule, irreducible
+from sfumato.decomposition.privacy_rules import PrivacyRule, irreducible
 from sfumato.methods.subtables.buckets import largest_l
 from sfumato.methods.subtables.coloring import utility_aware
-from sfumato.methods.subtables.dealing import deal
 from sfumato.methods.subtables.divergence import ExpectedDivergence
 from sfumato.methods.subtables.guardian_search import guardian
 from sfumato.randomness import Randomness

@@ -31,7 +31,7 @@ _SAFE = 1 << 62
 
 def linkage_of(sequence: ReleaseSequence, cliques: IntArray, labels: tuple[str, ...]) -> Linkage:
     """Everybody's candidates when an outsider joins all releases by `cliques`."""
-    people = sequence.people()
+    people = sequence.people()  # I1
     entries = [_spread(sequence, part, cliques) for part in _parts(sequence, people, cliques)]
     kind = np.concatenate([first + part[0] for first, part in zip(_offsets(entries), entries, strict=True)])
     value = np.concatenate([part[1] for part in entries])
@@ -158,13 +158,3 @@ def diversity(linkage: Linkage) -> float:
     """δ: the inverse of the largest share that one sensitive value has among somebody's cliques."""
     (spread,) = linkage.spread.values()
     return min(int(t) / int(m) for t, m in zip(spread.total(), spread.largest(), strict=True))
-
-
-def diverse_enough(linkage: Linkage, k: float) -> np.ndarray:
-    """Per tuple: is the largest share at most 1/k? Decided in exact arithmetic, also for fractional k."""
-    from fractions import Fraction
-
-    (spread,) = linkage.spread.values()
-    wanted = Fraction(str(k))
-    pairs = zip(spread.total(), spread.largest(), strict=True)
-    return np.array([int(m) * wanted <= int(t) for t, m in pairs], dtype=np.bool_)

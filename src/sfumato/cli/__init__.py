@@ -47,6 +47,7 @@ SUMMARIES = {
 
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+"""Every command carries these itself: one that is called alone must not remember other names of its help than under the root."""
 
 
 @click.command(cls=Commands, context_settings=SETTINGS)

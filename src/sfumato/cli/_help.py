@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from sfumato.cli import SETTINGS, root
+from sfumato.cli import root
 
 
 def all_help() -> Iterator[tuple[str, str]]:
@@ -15,7 +15,7 @@ def all_help() -> Iterator[tuple[str, str]]:
 
 
 def _walk(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
-    with click.Context(command, info_name=name, **SETTINGS) as context:
+    with command.make_context(name, [], resilient_parsing=True) as context:
         yield name, command.get_help(context)
         if isinstance(command, click.Group):
             for below in command.list_commands(context):

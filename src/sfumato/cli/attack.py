@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from sfumato.cli import SETTINGS
+
 
 class Attacks(click.Group):
     """The adversaries of the catalogue."""
@@ -48,7 +50,9 @@ def _subcommand(attack: Any) -> click.Command:
         result = declare(attack, chosen, Document({}), attack.name).run()
         (print_json if as_json else print_figures)(result)
 
-    return click.Command(attack.name, params=parameters, callback=run, help=attack.__doc__)
+    return click.Command(attack.name, params=parameters, callback=run, help=attack.__doc__, context_settings=SETTINGS)
 
 
-command = Attacks("attack", help="Play a named adversary against a release or a graph and report what it gets.")
+command = Attacks(
+    "attack", help="Play a named adversary against a release or a graph and report what it gets.", context_settings=SETTINGS
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.command("check")
+@click.command("check", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
 @click.option("--ledger", type=click.Path(), help="Also say what the earlier releases in this ledger mean for this one.")
 @click.option("--since", type=click.Path(), help="Of a database: warn about what changed in the schema since this release folder.")

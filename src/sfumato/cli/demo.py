@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.command("demo")
+
+@click.command("demo", context_settings=SETTINGS)
 @click.option("--scenario", default="hospital", show_default=True, help="Which situation to play.")
 @click.option("--out", type=click.Path(), help="Folder for the data, the policy and the release; a new temporary one when absent.")
 def command(scenario: str, out: str | None) -> None:

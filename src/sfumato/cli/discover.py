@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.command("discover")
+
+@click.command("discover", context_settings=SETTINGS)
 @click.argument("source")
 @click.option("--policy", type=click.Path(), help="Compare with this policy and warn about what it overlooks.")
 @click.option("--table", default="", help="Only this table, when SOURCE is a database.")

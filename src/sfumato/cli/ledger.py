@@ -6,13 +6,15 @@ from typing import Any
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.group("ledger")
+
+@click.group("ledger", context_settings=SETTINGS)
 def command() -> None:
     """Show or verify what was published so far."""
 
 
-@command.command("list")
+@command.command("list", context_settings=SETTINGS)
 @click.argument("file", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_entries(file: str, as_json: bool) -> None:
@@ -28,7 +30,7 @@ def list_entries(file: str, as_json: bool) -> None:
         click.echo(f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}")
 
 
-@command.command("show")
+@command.command("show", context_settings=SETTINGS)
 @click.argument("file", type=click.Path())
 @click.argument("number", type=int)
 @click.option("--out", type=click.Path(), help="Write the published files of the entry as a release folder again.")
@@ -59,7 +61,7 @@ def show(file: str, number: int, out: str | None, as_json: bool) -> None:
         click.echo(f"  {name}  {size:,} bytes")
 
 
-@command.command("verify")
+@command.command("verify", context_settings=SETTINGS)
 @click.argument("file", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def verify(file: str, as_json: bool) -> None:

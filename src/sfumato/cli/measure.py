@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.command("measure")
+
+@click.command("measure", context_settings=SETTINGS)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--original", required=True, help="The original data.")
 @click.option("--queries", type=click.IntRange(1), default=200, show_default=True, help="COUNT queries in the workload.")

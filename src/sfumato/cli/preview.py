@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.command("preview")
+
+@click.command("preview", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
 @click.option("--data", help="Take the data from here instead of the policy's source.")
 @click.option("--rows", type=click.IntRange(1), default=5, show_default=True, help="How many rows of each table.")

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.cli import SETTINGS
+
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
 
 
-@click.command("publish")
+@click.command("publish", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
 @click.option("--data", help="Take the data from here instead of the policy's source.")
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")

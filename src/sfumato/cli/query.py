@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.command("query")
+
+@click.command("query", context_settings=SETTINGS)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.argument("question")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

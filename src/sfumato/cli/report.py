@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from sfumato.cli import SETTINGS
 
-@click.command("report")
+
+@click.command("report", context_settings=SETTINGS)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--original", help="The original data: writes the data holder's private report instead.")
 @click.option("--out", type=click.Path(), help="Where the private report goes; never into DIR.")

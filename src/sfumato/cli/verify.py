@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sfumato.cli import SETTINGS
+
 if TYPE_CHECKING:
     from sfumato.spine.verify import Audit
 
 
-@click.command("verify")
+@click.command("verify", context_settings=SETTINGS)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--original", help="The original data: also judges truthfulness, boundaries and rules.")
 @click.option("--ledger", type=click.Path(), help="The ledger: also judges the release together with all before it.")

@@ -170,5 +170,5 @@ class ReleaseSequence:
                 raise DataError(f"the record links do not account for the rows of release {r + 1}")
         lo = np.max([boxes.lo[self.links[:, r]] for r, boxes in enumerate(self.releases)], axis=0)
         hi = np.min([boxes.hi[self.links[:, r]] for r, boxes in enumerate(self.releases)], axis=0)
-        if (lo >= hi).any():
+        if (lo >= hi).any():  # I3
             raise DataError(f"{int((lo >= hi).any(axis=1).sum())} record link(s) contradict each other between releases")

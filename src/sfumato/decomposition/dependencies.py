@@ -19,11 +19,13 @@ Departures
     dependency ties together are published together, because an outsider would join their tables through the dependency.
     A right side already on the left is left out (Q gives it away for free), so Q → X ∖ Q is demanded.
 
->>> from sfumato.decomposition.privacy_rules import rule
->>> expanded, added = expand([rule("age -> county : 2-diversity")], [dependency("zip -> county")])
+>>> from sfumato.models.p_sensitivity import PSensitivity
+>>> def rule(text: str) -> PrivacyRule:
+...     return PrivacyRule(*split_arrow(text), PSensitivity(p=2))
+>>> expanded, added = expand([rule("age -> county")], [dependency("zip -> county")])
 >>> [str(new) for new in added]
-['age → zip : 2-diversity']
->>> expand([rule("A1 -> A2 : 2-diversity")], [dependency("A1 -> A2")])
+['age → zip : p-sensitivity {p: 2}']
+>>> expand([rule("A1 -> A2")], [dependency("A1 -> A2")])
 Traceback (most recent call last):
 ...
 sfumato.errors.Infeasible: whoever knows A1 can compute A2 ...

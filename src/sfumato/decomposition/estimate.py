@@ -206,7 +206,7 @@ class JointEstimate:
         weight = self._marginals[link.child].weight
         whole = np.bincount(of_child, weights=weight, minlength=tuples)
         part = np.bincount(of_child, weights=weight * factor, minlength=tuples)
-        message: FloatArray = (part / np.maximum(whole, 1e-300))[of_parent]
+        message: FloatArray = (part / np.maximum(whole, 1e-300))[of_parent]  # I1
         return message
 
     def log_probability(self, records: Columns) -> FloatArray:

@@ -16,12 +16,15 @@ Departures
     What outsiders know (`knowledge`, column sets) counts as further tables: a known dependency zip → county joins the
     table with zip to the table with county. A rule with several hidden columns is kept when it is kept for one of them.
 
->>> from sfumato.decomposition.privacy_rules import rule
->>> tables = [SubTable(frozenset({"age", "icd9"})), SubTable(frozenset({"race", "zip"}), (rule("race -> zip : 2-diversity"),))]
->>> for verdict in explain(tables, [rule("age, icd9 -> race : 2-diversity"), rule("age, race -> zip : 2-diversity")]):
+>>> from sfumato.decomposition.privacy_rules import split_arrow
+>>> from sfumato.models.p_sensitivity import PSensitivity
+>>> def rule(text: str) -> PrivacyRule:
+...     return PrivacyRule(*split_arrow(text), PSensitivity(p=2))
+>>> tables = [SubTable(frozenset({"age", "icd9"})), SubTable(frozenset({"race", "zip"}), (rule("race -> zip"),))]
+>>> for verdict in explain(tables, [rule("age, icd9 -> race"), rule("age, race -> zip")]):
 ...     print(verdict)
-age, icd9 → race : 2-diversity — kept: no table, and no chain of tables, connects race with age, icd9
-age, race → zip : 2-diversity — kept: table 2 guards it, because it alone connects zip with race
+age, icd9 → race : p-sensitivity {p: 2} — kept: no table, and no chain of tables, connects race with age, icd9
+age, race → zip : p-sensitivity {p: 2} — kept: table 2 guards it, because it alone connects zip with race
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Departures
     tables AB, BC, CA and no rule), so it is checked here and demanded by the decompositions.
 
 >>> join_tree([frozenset("ab"), frozenset("bc"), frozenset("d")])
-[Link(parent=0, child=1, shared=frozenset({'b'})), Link(parent=0, child=2, shared=frozenset())]
+[TreeEdge(parent=0, child=1, shared=frozenset({'b'})), TreeEdge(parent=0, child=2, shared=frozenset())]
 >>> join_tree([frozenset("ab"), frozenset("bc"), frozenset("ca")]) is None
 True
 """

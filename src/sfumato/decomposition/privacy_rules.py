@@ -14,9 +14,11 @@ Invariants
 Departures
     The paper lets all rules share one guarantee; here each has its own, and a rule is implied only by one at least as strong.
 
->>> first, second = rule("A1 -> A3 : 2-diversity"), rule("A1, A2 -> A3 : 2-diversity")
->>> [str(kept) for kept in irreducible([first, second]).kept]
-['A1, A2 → A3 : 2-diversity']
+>>> from sfumato.models.p_sensitivity import PSensitivity
+>>> def rule(text: str) -> PrivacyRule:
+...     return PrivacyRule(*split_arrow(text), PSensitivity(p=2))
+>>> [str(kept) for kept in irreducible([rule("A1 -> A3"), rule("A1, A2 -> A3")]).kept]
+['A1, A2 → A3 : p-sensitivity {p: 2}']
 """
 
 from __future__ import annotations
@@ -34,19 +36,6 @@ class Guarantee(Protocol):
     def covers(self, other: Any) -> bool:
         """Whether everything that satisfies this also satisfies `other`."""
         ...
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Diversity:
-    """No value of the hidden column has a share above 1/l among anybody's candidates."""
-
-    l: float = 2
-
-    def covers(self, other: Any) -> bool:
-        return isinstance(other, Diversity) and self.l >= other.l
-
-    def __str__(self) -> str:
-        return f"{self.l:g}-diversity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +88,6 @@ def _beats(rules: Sequence[PrivacyRule], other: int, place: int) -> bool:
     if other == place or not rules[other].implies(rules[place]):
         return False
     return not rules[place].implies(rules[other]) or other < place
-
-
-def rule(text: str) -> PrivacyRule:
-    """A rule from its short text form with a diversity on the right, as tests and examples write it."""
-    given, hide, by = split_rule(text)
-    level, _, noun = by.partition("-")
-    if noun != "diversity":
-        raise PolicyError(f"'{by}' is no diversity", where=text, hint="write for example '3-diversity'")
-    return PrivacyRule(given, hide, Diversity(float(level)))
-
-
-def split_rule(text: str) -> tuple[frozenset[str], frozenset[str], str]:
-    """The three parts of ``"age, icd9 -> race : 3-diversity"``; the arrow may also be ``→``.
-
-    >>> sorted(split_rule("b, a -> c : 3-diversity")[0]), split_rule("a → b, c : x")[2]
-    (['a', 'b'], 'x')
-    """
-    sides, colon, by = text.replace("→", "->").rpartition(":")
-    if not colon or not by.strip():
-        raise PolicyError("a rule names no guarantee", where=text, hint="end it with ' : 2-diversity' or another guarantee")
-    given, hide = split_arrow(sides)
-    return given, hide, by.strip()
 
 
 def split_arrow(text: str) -> tuple[frozenset[str], frozenset[str]]:

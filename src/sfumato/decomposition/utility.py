@@ -8,8 +8,8 @@ Departures
     A query that nobody satisfies has no relative error; such queries are drawn again.
 
 >>> columns = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1])}
->>> from sfumato.decomposition.estimate import Sheet
->>> apart = JointEstimate([Sheet.of_rows({"a": columns["a"]}), Sheet.of_rows({"b": columns["b"]})])
+>>> from sfumato.decomposition.estimate import SubTableSheet
+>>> apart = JointEstimate([SubTableSheet.of_rows({"a": columns["a"]}), SubTableSheet.of_rows({"b": columns["b"]})])
 >>> round(kl_divergence(columns, apart), 4)
 0.6931
 """

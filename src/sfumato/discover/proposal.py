@@ -7,8 +7,7 @@ Notation
     off       why a proposal that holds is not switched on
 
 Invariants
-    I1  Every proposal, on or off, holds in every record by the audit's own evaluator; a rule that does not is never proposed.
-    I2  A proposal is switched on only when it is declared, or when chance + weight is at most `SURE`. A few thousand candidates
+    I1  A proposal is switched on only when it is declared, or when chance + weight is at most `SURE`. A few thousand candidates
         are looked at in a table of fifteen columns, so about one table in a hundred gets an accidental rule switched on.
 
 >>> Proposal("a < b", "orders", support=400, chance=-80.0).active, Proposal("a < b", "orders", support=9, chance=-3.0).active
@@ -54,7 +53,7 @@ class Proposal:
 
     @property
     def active(self) -> bool:
-        """Whether the written policy has it switched on."""  # I2
+        """Whether the written policy has it switched on."""  # I1
         return not self.off and (self.declared or self.score <= SURE)
 
     @property

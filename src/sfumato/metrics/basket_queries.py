@@ -8,9 +8,9 @@ Paper
 
 >>> published = PublishedBaskets.of([["a"], ["a", "b"]], [["b"], []], [1, 0])
 >>> count(published, present=["a", "b"])
-Answer(estimate=1, low=1, high=2)
+BasketAnswer(estimate=1, low=1, high=2)
 >>> count(published, absent=["b"])
-Answer(estimate=1, low=0, high=1)
+BasketAnswer(estimate=1, low=0, high=1)
 """
 
 from __future__ import annotations

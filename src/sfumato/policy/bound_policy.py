@@ -31,7 +31,7 @@ from sfumato.registry import nearest
 
 @dataclass(frozen=True, slots=True)
 class LinkedColumns:
-    """Columns that share one map from old to new values; `root` is the one that declares the domain."""
+    """Columns that share one one-to-one map (I1) from old to new values; `root` is the one that declares the domain."""
 
     columns: tuple[ColumnValue, ...]
     root: ColumnValue

@@ -90,7 +90,7 @@ class PastRelease:
 class History:
     """All releases so far, oldest first (I2)."""
 
-    releases: tuple[PastRelease, ...] = ()
+    releases: tuple[PastRelease, ...] = ()  # I2
 
     def __len__(self) -> int:
         return len(self.releases)
@@ -113,7 +113,7 @@ def keys_of(policy: Policy, table: Table) -> tuple[str, ...]:
     labels = [np.array(text.labels, dtype=object)[text.codes] for text in columns]
     keys = tuple(SEPARATOR.join(parts) for parts in zip(*labels, strict=True))
     where = ", ".join(policy.key)
-    if len(set(keys)) < len(keys):
+    if len(set(keys)) < len(keys):  # I1
         twice = len(keys) - len(set(keys))
         raise DataError(
             f"{twice} record(s) repeat the key of another one", where=where, hint="a key must be unique; add a column to it"

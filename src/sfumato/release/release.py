@@ -80,7 +80,7 @@ class Release:
 
     form: Form
     """The form with its public parameters; both stand in the manifest."""
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Part]  # I1, I2: the method owes both
     suppressed: int = 0
     trace: Trace = field(default_factory=Trace, repr=False)
     notes: tuple[str, ...] = ()

@@ -92,7 +92,7 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     assert isinstance(source, DatabaseSource)
     target, schema = source.target_url(), source.read_schema()
     release = read_folder(folder)
-    if release.damage:
+    if release.damage:  # I1
         raise ReleaseError(f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again")
     tables = release.once(tables_of)
     namespace = _namespace(target, source.namespace)

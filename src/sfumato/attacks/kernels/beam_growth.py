@@ -75,7 +75,7 @@ def grow(
     return parent[:count], chosen[:count], score[:count]
 
 
-def grow_plain(
+def plain_grow(
     near: list[set[int]],
     guesses: list[list[int]],
     scores: list[float],

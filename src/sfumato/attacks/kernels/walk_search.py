@@ -97,7 +97,7 @@ def walk_search(
     return found[:count], steps
 
 
-def walk_search_plain(
+def plain_walk_search(
     starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, ties: NDArray[np.bool_], budget: int
 ) -> list[list[int]]:
     """Every fitting path, by plain recursion."""

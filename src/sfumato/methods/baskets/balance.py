@@ -26,7 +26,7 @@ def turning_rates(sets: Sets, preimages: NDArray[np.int32], allowance: float) ->
     """Items x cells: the share of the groups in this cell whose decision is turned round (cells as in `kernels.votes`)."""
     from sfumato.methods.baskets.kernels.votes import cells
 
-    groups, cost = cells(sets.starts, sets.items, preimages, sets.width)
+    groups, cost = cells(sets.starts, sets.items, preimages, sets.width)  # I2
     wanted = _wanted(groups, sets.support(), preimages.shape[1])
     each = cost / np.maximum(groups, 1)
     taken = _affordable(wanted, each, allowance * len(preimages))

@@ -34,7 +34,7 @@ def withhold(published: NDArray[np.int64], degree: int, most: int, start: int) -
     hidden = np.zeros(count, dtype=bool)
     for places in np.split(order, bounds):
         if len(places) > most:
-            hidden[places] = _crowded((places - start) % count, count, degree, most)
+            hidden[places] = _crowded((places - start) % count, count, degree, most)  # I1
     return hidden
 
 
@@ -43,7 +43,7 @@ def guarded(published: NDArray[np.int64], degree: int, bound: float, start: int)
     from sfumato.methods.baskets.kernels.guarding import guard
 
     share = np.bincount(published) / len(published)
-    scanned = np.roll(published, -start)
+    scanned = np.roll(published, -start)  # I1
     return np.roll(guard(scanned, share, degree, bound), start)
 
 

@@ -148,7 +148,7 @@ class _GroupSearch:
             weary = self.tired[costly] * self.draw.random(len(costly))
             seeds = costly[np.argsort(weary)[: max(1, len(costly) // pieces)]]
             self.tired[seeds] += 1
-            self._accept(self._propose(seeds))
+            self._accept(self._propose(seeds))  # I1, I3: the kernel proposes nothing else
             if time.thread_time() > end:
                 break
 

@@ -52,7 +52,7 @@ def mondrian(problem: RecodingProblem, *, objective: str = "loss", progress: Pro
         point, of = point[~idle], group([of[~idle], part[~idle]]).of
         if progress is not None:
             progress(1.0 - len(point) / len(final))
-    return problem.grouping(final)
+    return problem.grouping(final)  # I3
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def _column(domain: Generalization, price: Price, unit: int) -> tuple[IntArray, 
 
 def _unit(problem: RecodingProblem, price: Price) -> int:
     widest = (1 << 61) // (len(problem.domains) * (problem.records + 1))  # I2
-    common = math.lcm(*(_denominator(domain, price) for domain in problem.domains))
+    common = math.lcm(*(_denominator(domain, price) for domain in problem.domains))  # I1
     return common if 0 < common <= widest else min(widest, 1 << 40)
 
 

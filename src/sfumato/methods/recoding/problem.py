@@ -119,7 +119,7 @@ class RecodingProblem:
         for column, domain in enumerate(self.domains):
             lo, hi = domain.ceiling()
             ceilings += [lo[self.points[:, column]], hi[self.points[:, column]]]
-        return group(ceilings)
+        return group(ceilings)  # I1: nothing but points of one of these is ever joined
 
     @cached_property
     def out(self) -> BoolArray:

@@ -92,7 +92,7 @@ class Relational(Method):
         columns: dict[ColumnValue, pa.Array] = {}
         for link in bound.links:
             maps[link] = _mapped(bound, link, data, asked[link.root], random)
-            columns |= {column: maps[link](data.column(column)) for column in link.columns}
+            columns |= {column: maps[link](data.column(column)) for column in link.columns}  # I1
         for place, segment in enumerate(free.segments):
             chance = random.child("parts").child(segment.title).child(place)  # I4
             _place(columns, segment, segment.route.engine.run(chance), data)

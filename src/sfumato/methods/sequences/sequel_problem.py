@@ -64,7 +64,7 @@ class SequelProblem:
     ) -> SequelProblem:
         """From (lo, hi) boxes of records × attributes and their leaves; `publish` are the columns of the new release."""
         sizes = np.array([a.size for a in attributes], dtype=np.int64)
-        lo, hi = np.zeros_like(leaves), np.broadcast_to(sizes, leaves.shape).copy()
+        lo, hi = np.zeros_like(leaves), np.broadcast_to(sizes, leaves.shape).copy()  # I1
         lo[:, list(publish)], hi[:, list(publish)] = leaves[:, list(publish)], leaves[:, list(publish)] + 1
         known, _ = Boxes.of_records(leaves, leaves + 1)
         past = tuple(Boxes.of_records(*boxes) for boxes in earlier)

@@ -66,7 +66,7 @@ def specialize(
     if cells:
         search.specialize_cells()
     ladder = Ladder(search, cut, started, budget)
-    rung = ladder.climb_down() if proof else "cells"
+    rung = ladder.climb_down() if proof else "cells"  # I2
     lo, hi = _boxes(board, chance.child("rows"))
     return Specialized(lo, hi, search.loss(), cut_loss, cut_level, board.checks, ladder.programs, ladder.lifted, rung)
 

@@ -121,6 +121,6 @@ def _paths(parent: IntArray, depth: IntArray) -> IntArray:
         path[node, : depth[node] + 1] = 0
         here = node
         for level in range(int(depth[node]), 0, -1):
-            path[node, level] = here
+            path[node, level] = here  # I2
             here = int(parent[here])
     return path

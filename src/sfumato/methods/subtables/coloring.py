@@ -21,8 +21,11 @@ Departures
 Cost
     O(m⁴) in the number of columns, independent of the number of records.
 
->>> from sfumato.decomposition.privacy_rules import rule
->>> rules = [rule("age, icd9 -> race : 2-diversity"), rule("gender, icd9 -> zip : 2-diversity"), rule("race -> zip : 2-diversity")]
+>>> from sfumato.decomposition.privacy_rules import split_arrow
+>>> from sfumato.models.p_sensitivity import PSensitivity
+>>> def rule(text: str) -> PrivacyRule:
+...     return PrivacyRule(*split_arrow(text), PSensitivity(p=2))
+>>> rules = [rule("age, icd9 -> race"), rule("gender, icd9 -> zip"), rule("race -> zip")]
 >>> for table in utility_aware(["age", "gender", "icd9", "race", "zip"], rules):
 ...     print(sorted(table.visible), sorted(table.guarded))
 ['age', 'gender', 'icd9'] ['race']

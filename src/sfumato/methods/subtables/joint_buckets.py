@@ -98,7 +98,7 @@ def joint_buckets(columns: Sequence[IntArray], levels: Sequence[float], randomne
 
 def _compositions(lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], grids: int) -> list[tuple[IntArray, int]]:
     """Fit compositions with how often each is used; together the largest publishable part."""
-    left = lattice.largest()
+    left = lattice.largest()  # I1
     made: list[tuple[IntArray, int]] = []
     for _ in range(grids if _volume(columns) <= _DENSE else 0):
         piece, times = _best_grid(lattice, columns, levels, left)

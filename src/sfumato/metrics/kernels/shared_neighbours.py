@@ -74,7 +74,7 @@ def shared_neighbours(starts: IntArray, neighbours: CodeArray) -> tuple[IntArray
     return at_node // 2, diamonds, diagonals // 2
 
 
-def shared_neighbours_plain(starts: IntArray, neighbours: CodeArray) -> tuple[IntArray, int, int]:
+def plain_shared_neighbours(starts: IntArray, neighbours: CodeArray) -> tuple[IntArray, int, int]:
     """The same by one matrix product."""
     nodes = len(starts) - 1
     matrix = np.zeros((nodes, nodes), dtype=np.int64)

@@ -5,7 +5,7 @@ Notation
 
 Cost
     Triangles and four-cycles O(h·√h) at worst, far less on social graphs; four-cliques one more such factor. Memory O(N + h).
-    Every kernel has a plain twin (`*_plain`) on dense matrices.
+    Every kernel has a plain twin (`plain_*`) on dense matrices.
 """
 
 from __future__ import annotations
@@ -145,21 +145,21 @@ def dense(starts: IntArray, neighbours: CodeArray) -> IntArray:
     return matrix
 
 
-def triangles_plain(starts: IntArray, neighbours: CodeArray) -> tuple[IntArray, IntArray]:
+def plain_triangles(starts: IntArray, neighbours: CodeArray) -> tuple[IntArray, IntArray]:
     """Triangles at every node, and at every edge in the order (smaller, larger)."""
     matrix = dense(starts, neighbours)
     shared = matrix @ matrix * matrix
     return shared.sum(axis=1) // 2, shared[np.triu(matrix, 1) == 1]
 
 
-def four_cycles_plain(starts: IntArray, neighbours: CodeArray) -> int:
+def plain_four_cycles(starts: IntArray, neighbours: CodeArray) -> int:
     """Every pair with s common neighbours is a diagonal of s(s − 1)/2 cycles; a cycle has two diagonals."""
     matrix = dense(starts, neighbours)
     shared = np.triu(matrix @ matrix, 1)
     return int((shared * (shared - 1) // 2).sum()) // 2
 
 
-def four_cliques_plain(starts: IntArray, neighbours: CodeArray) -> int:
+def plain_four_cliques(starts: IntArray, neighbours: CodeArray) -> int:
     """An edge whose two ends share t joined pairs of neighbours lies in t cliques; a clique has six edges."""
     matrix = dense(starts, neighbours)
     found = 0

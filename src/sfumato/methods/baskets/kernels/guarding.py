@@ -83,7 +83,7 @@ def guard(labels: NDArray[np.int64], share: NDArray[np.float64], degree: int, bo
     held, top = np.zeros(kinds), np.zeros(kinds)
     hidden = np.zeros(count, np.bool_)
     for place in range(count):
-        _tops(chances, share, place, count, degree, held, top)
+        _tops(chances, share, place, count, degree, held, top)  # I1
         barred = top + 1 > bound + EPSILON
         mine = chances[_slot(place, degree)]
         mine[:] = 0.0
@@ -91,9 +91,9 @@ def guard(labels: NDArray[np.int64], share: NDArray[np.float64], degree: int, bo
             mass = _widen(barred, share, top, bound, place % kinds)
             if barred[labels[place]]:
                 hidden[place] = True
-                mine[:] = np.where(barred, share / mass, 0.0)
+                mine[:] = np.where(barred, share / mass, 0.0)  # I2
                 continue
-        mine[labels[place]] = 1.0
+        mine[labels[place]] = 1.0  # I2
     return hidden
 
 

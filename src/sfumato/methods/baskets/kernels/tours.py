@@ -11,8 +11,6 @@ Cost
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -79,8 +77,3 @@ def shorten(far: NDArray[np.int32], path: IntArray) -> int:
         total += saved
         if saved == 0:
             return total
-
-
-def plain_length(far: NDArray[np.int32], path: IntArray) -> int:
-    """The length of a path, step by step."""
-    return int(sum(far[a, b] for a, b in pairwise(path.tolist())))

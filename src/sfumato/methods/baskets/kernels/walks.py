@@ -88,7 +88,7 @@ def truncated_walk(targets: CodeArray, degree: int, stream: Stream, limit: int) 
         u = begin
         while u >= 0:
             v = targets[u, chosen[u]]
-            _rest(targets, u, chosen[u], degree - 1)
+            _rest(targets, u, chosen[u], degree - 1)  # I1: every record and every place has used up one edge
             u, owner[v] = owner[v], u
     return owner, steps
 

@@ -98,7 +98,7 @@ def _exchanged(graph: Graph, codes: IntArray, randomness: Randomness) -> IntArra
     c, d = np.divmod(codes[half : 2 * half], graph.nodes)
     turned = randomness.integers(2, half) == 1
     c, d = np.where(turned, d, c), np.where(turned, c, d)
-    fresh = np.stack([_coded(graph, a, d), _coded(graph, c, b)])
+    fresh = np.stack([_coded(graph, a, d), _coded(graph, c, b)])  # I2
     proper = (a != d) & (c != b) & ~graph.has_edges(a, d) & ~graph.has_edges(c, b)
     proper &= ~contains(codes_sorted := np.sort(codes), fresh[0]) & ~contains(codes_sorted, fresh[1])
     values, times = np.unique(fresh, return_counts=True)

@@ -73,7 +73,7 @@ class Arrangement:
             np.concatenate([self.entries.count[kept], answer.count]),
         )
         suppressed = self.suppressed.copy()
-        suppressed[unit] = answer.suppressed
+        suppressed[unit] = answer.suppressed  # I1
         left = np.delete(self.cost, groups)
         fresh = _costs(self.space, Entries.tidy(answer.member, number, answer.count))
         return Arrangement(self.space, entries, suppressed, np.concatenate([left, fresh]))

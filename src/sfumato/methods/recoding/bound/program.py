@@ -245,6 +245,8 @@ class Program:
 def solve(space: RecodingSpace, part: Neighbourhood, *, seconds: float, gap: float = 0.0) -> Arranged:
     """Solve the program of a part, and once more in whole numbers on the nodes that it uses."""
     program = Program(space, part)
+    if not program.width:
+        return _nothing(part, np.inf)  # time was over before a node was listed; with none, nothing can be published
     values = bool(program.shares or program.variety)
     result = program.run(whole=values, seconds=seconds, gap=gap)
     bound = _safe(result.mip_dual_bound)

@@ -134,7 +134,7 @@ class RecodingSpace:
 
     @cached_property
     def columns(self) -> list[ReadColumn]:
-        return [column_of(domain, self.costs, number, self.scale) for number, domain in enumerate(self.problem.domains)]
+        return [column_of(domain, self.costs, number, self.scale) for number, domain in enumerate(self.problem.domains)]  # I2
 
     def nodes(self, *, seconds: float, units: IntArray | None = None, pairs: int = PAIRS) -> Nodes:
         """The closed nodes of some units (of all that are published), until time or room is used up (I3)."""

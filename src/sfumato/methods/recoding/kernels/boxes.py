@@ -76,12 +76,12 @@ def widen_column(columns: Columns, j: Whole, box: Records, code: Whole) -> bool:
     if box[j].lo <= code < box[j].hi:
         return False
     base = columns.heads[j].offset
-    box[j].price = widened(columns, j, box, code)
+    box[j].price = widened(columns, j, box, code)  # I1
     if columns.heads[j].tree == 0:
         box[j].lo, box[j].hi = min(box[j].lo, code), max(box[j].hi, code + 1)
         return True
     node = box[j].node
-    while not columns.nodes[base + node].lo <= code < columns.nodes[base + node].hi:
+    while not columns.nodes[base + node].lo <= code < columns.nodes[base + node].hi:  # I2
         node = columns.nodes[base + node].up
     box[j].node, box[j].lo, box[j].hi = node, columns.nodes[base + node].lo, columns.nodes[base + node].hi
     return True

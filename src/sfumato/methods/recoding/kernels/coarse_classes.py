@@ -49,7 +49,7 @@ def coarse_classes(
     return of, size[:classes]
 
 
-def coarse_classes_plainly(
+def plain_coarse_classes(
     codes: NDArray[np.int32], region: IntArray, count: IntArray, marks: IntArray, start: IntArray, low: int
 ) -> tuple[IntArray, IntArray]:
     """The same by sorting."""

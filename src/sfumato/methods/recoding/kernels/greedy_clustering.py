@@ -99,7 +99,7 @@ def _sow(root: Whole, work: Work, old: Whole) -> Whole:
     ask_for_diversity(draft)
     free(draft.box)
     point = nearest(root, table, work.columns, work.prefixes, draft.box, draft.wish, draft.steps)
-    cell = best_cell(table, draft.wish, point)
+    cell = best_cell(table, draft.wish, point)  # I1
     forget_group(draft, table)
     enclose(draft.box, table.codes[point])
     _hand_out(work, point, cell, np.int64(1))
@@ -112,7 +112,7 @@ def _diversify(root: Whole, work: Work) -> Whole:
     draft, table, size, lacking = work.draft, work.table, 1, True
     while lacking and work.prefixes.twigs[root].left > 0:
         ask_for_diversity(draft)
-        point = nearest(root, table, work.columns, work.prefixes, draft.box, draft.wish, draft.steps)
+        point = nearest(root, table, work.columns, work.prefixes, draft.box, draft.wish, draft.steps)  # I3
         cell = best_cell(table, draft.wish, point)
         widen(work.columns, draft.box, table.codes[point])
         _hand_out(work, point, cell, np.int64(1))

@@ -146,7 +146,7 @@ def node_gains(
         hot, value, various = _hot(entries, c, node, count, tag, u, work.shown)
         if hot == 0 and not full:
             continue
-        reps = _representatives(entries, node, kinds - various, tag, u, work) if various < kinds else 0
+        reps = _representatives(entries, node, kinds - various, tag, u, work) if various < kinds else 0  # I1
         need = least - hot - reps
         used = _fill(entries, c, need, reps, count, u, work) if need > 0 else 0
         if used < 0 or reps < kinds - various:
@@ -177,7 +177,7 @@ def _take(
         taken[work.filling[2, i]] += work.filling[1, i]
 
 
-def node_gains_plainly(
+def plain_node_gains(
     start: IntArray,
     member: NDArray[np.int32],
     cost: IntArray,

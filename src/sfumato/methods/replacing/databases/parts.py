@@ -109,7 +109,7 @@ class FreeColumns:
     def _segments(self, part: RulePart) -> Iterator[Segment]:
         tables = list(dict.fromkeys(str(column.table) for column in part.columns))
         part = self._without_empty(part)
-        everything = {table: np.arange(self.data.count(table), dtype=np.int64) for table in tables}
+        everything = {table: np.arange(self.data.count(table), dtype=np.int64) for table in tables}  # I1
         counted = [clause for clause in part.whole if not isinstance(clause.body, Unique)]
         if not part.whole:
             for table in tables:

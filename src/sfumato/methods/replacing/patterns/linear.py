@@ -35,7 +35,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.errors import DataError, PolicyError
 from sfumato.methods.replacing.patterns.crossing import crossing
 from sfumato.methods.replacing.patterns.localities import KeptPattern, localities
-from sfumato.methods.replacing.patterns.polytope import Gathering, Polytope
+from sfumato.methods.replacing.patterns.polytope import Polytope, PropertySheet
 from sfumato.policy.rules import Inequality, IntegrityRule, conjuncts, linear_comparison
 from sfumato.policy.rules.tree import (
     Aggregate,
@@ -122,16 +122,16 @@ class RuleSheet:
             taken += int(own.max(initial=-1)) + 1
         return found
 
-    def _gathering(self, variable: dict[str, IntArray]) -> Gathering:
+    def _gathering(self, variable: dict[str, IntArray]) -> PropertySheet:
         count = 1 + max((int(own.max(initial=-1)) for own in variable.values()), default=-1)
         start, strand, lower, upper = (np.zeros(count, np.int64) for _ in range(4))
         for number, (name, own) in enumerate(variable.items()):
             column = self.replaced[name]
             start[own], strand[own], lower[own], upper[own] = column.levels, number, column.low, column.high
-        return Gathering(start, strand, lower, upper)
+        return PropertySheet(start, strand, lower, upper)
 
 
-def _narrow(space: Gathering, patterns: dict[str, KeptPattern], variable: dict[str, IntArray]) -> None:
+def _narrow(space: PropertySheet, patterns: dict[str, KeptPattern], variable: dict[str, IntArray]) -> None:
     """Each partition's own least and largest value as the box of its variables."""
     for name, pattern in patterns.items():
         own = np.unique(variable[name])
@@ -141,7 +141,7 @@ def _narrow(space: Gathering, patterns: dict[str, KeptPattern], variable: dict[s
         space.upper[own] = np.repeat(np.maximum.reduceat(values, edges), sizes)
 
 
-def _post_pattern(space: Gathering, pattern: KeptPattern, first: int, name: str) -> None:
+def _post_pattern(space: PropertySheet, pattern: KeptPattern, first: int, name: str) -> None:
     from sfumato.methods.replacing.kernels.localities import WIDE
 
     i, j, k, side = pattern.triples.T
@@ -161,7 +161,7 @@ class _Posting:
     """One rule on its way into the gathering."""
 
     sheet: RuleSheet
-    space: Gathering
+    space: PropertySheet
     variable: dict[str, IntArray]
     rule: IntegrityRule
     terms: list[tuple[IntArray, Fraction]] = field(default_factory=list)

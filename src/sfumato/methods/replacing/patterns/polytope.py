@@ -13,7 +13,7 @@ Invariants
     I3  Every number stays below 2⁵³, so sums in double precision are exact.
 
 >>> import numpy as np
->>> space = Gathering(np.array([3, 5, 11]), np.zeros(3, int), np.zeros(3, int), np.full(3, 50))
+>>> space = PropertySheet(np.array([3, 5, 11]), np.zeros(3, int), np.zeros(3, int), np.full(3, 50))
 >>> space.add([0, 0, 0], [0, 1, 2], [-1, -1, 1], [0], "v[1] + v[2] <= v[3]")
 >>> polytope = space.close()
 >>> polytope.part_count, (polytope.rows @ polytope.start - polytope.bounds).tolist()
@@ -58,7 +58,7 @@ class Polytope:
 
 
 @dataclass(slots=True)
-class Gathering:
+class PropertySheet:
     """Collects properties as rows over numbered variables, then closes them into a `Polytope`."""
 
     start: IntArray
@@ -164,7 +164,7 @@ def _check_size(rows: Sparse, lower: IntArray, upper: IntArray) -> None:
         )
 
 
-def _sorted(made: Gathering, rows: Sparse, bounds: IntArray, equal: Sparse, part: IntArray, order: IntArray) -> Polytope:
+def _sorted(made: PropertySheet, rows: Sparse, bounds: IntArray, equal: Sparse, part: IntArray, order: IntArray) -> Polytope:
     """Everything moved into the order of I1."""
     count = int(part.max(initial=-1)) + 1
     rows, row_order, rows_at = _by_part(rows[:, order], part[order], count)

@@ -210,11 +210,11 @@ class Blocks(Divided):
         guesses = self._guesses(block, random)
         if self.variety != "hint":
             try:
-                found = self.posting.solve(block, current, guesses, random, _SECONDS / 6, whole=whole, ordered=True)
+                found = self.posting.solve(block, current, guesses, random, _SECONDS / 6, whole=whole, ordered=True)  # I2
                 return None if found is None else BlockAnswer(found, "order")
             except TimeoutError:
                 pass
-        found = self.posting.solve(block, current, guesses, random, _SECONDS, whole=whole)
+        found = self.posting.solve(block, current, guesses, random, _SECONDS, whole=whole)  # I2
         return None if found is None else BlockAnswer(found, "hint")
 
     def _refined(

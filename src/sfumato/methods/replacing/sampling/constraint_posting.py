@@ -87,7 +87,7 @@ class Posting(RecordPosting):
             if values is None:
                 return None
             found = self._named(values, len(block.records))
-            if not self._conflicts(model, cells, block, current, found):
+            if not self._conflicts(model, cells, block, current, found):  # I1
                 return found
         raise TimeoutError("too many conflicts with the other records")
 

@@ -122,7 +122,7 @@ class Tree:
 
     def codes(self, ranks: IntArray) -> Records:
         prefix = self._prefix[0]
-        root = np.searchsorted(prefix, ranks, side="right") - 1
+        root = np.searchsorted(prefix, ranks, side="right") - 1  # I1
         return self.given_root(root.astype(np.int64), (ranks - prefix[root]))
 
     def given_root(self, root: IntArray, rest: IntArray) -> Records:
@@ -166,7 +166,7 @@ class Product:
     def codes(self, ranks: IntArray) -> Records:
         found: Records = {}
         for factor in reversed(self.factors):
-            ranks, own = ranks // factor.size, ranks % factor.size
+            ranks, own = ranks // factor.size, ranks % factor.size  # I1
             found.update(factor.codes(own))
         return found
 

@@ -61,7 +61,7 @@ class Contributions:
             return {column: codes[found] for column, codes in self.rows.items()}
         size = self.weights[chosen].astype(np.int64)
         if self.rows is not None:
-            place = self.starts[chosen] + random.below(size)
+            place = self.starts[chosen] + random.below(size)  # I1
             return {column: codes[place] for column, codes in self.rows.items()}
         (tree,) = self.legal.space.factors
         assert isinstance(tree, Tree)
@@ -83,7 +83,7 @@ def contributions(
         if learned is not None:
             return _learned(legal, rows, totals, given, units, weigh(learned, rows))
         matrix = _matrix(legal, rows, totals, given, units)
-        distinct, inverse, counts = np.unique(matrix, axis=0, return_inverse=True, return_counts=True)
+        distinct, inverse, counts = np.unique(matrix, axis=0, return_inverse=True, return_counts=True)  # I1
         order = np.argsort(inverse.ravel(), kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
         ordered = {column: codes[order] for column, codes in rows.items()}

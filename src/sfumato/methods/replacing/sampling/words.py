@@ -54,7 +54,7 @@ class Words:
         queue = [machine.start]
         for state in queue:
             edges = []
-            for after, signs in machine.edges(state).items():
+            for after, signs in machine.edges(state).items():  # I2: no sign is on two edges
                 if not after[0]:
                     continue
                 if after not in known:

@@ -49,7 +49,7 @@ def number_edges(
         for i in range(len(found)):
             left = hist[found[i], r]
             if stamp[r, left] < 0:
-                stamp[r, left] = first[r] + count[r]
+                stamp[r, left] = first[r] + count[r]  # I1
                 edge_left[r, first[r] + count[r]] = left
                 count[r] += 1
             clique_edge[r, at + i] = stamp[r, left]

@@ -1,10 +1,10 @@
-"""The greedy extraction of l assignments as it is printed in the thesis: a baseline that does not give l-diversity.
+"""The thesis' greedy l-diversification, as printed: kept to show what it does, never to publish with.
 
 It compares the labels of the candidates' own records, but what is published are the labels of preimages under the assignment
 that is drawn. Round one always returns the identity; under any other round people lose l-diversity. A walk may also get stuck.
 
 Paper
-    [multitype Algorithm 1 with Algorithm 2, `greedyPick`].
+    [multitype 3.6.3, Algorithm 1 with Algorithm 2, `greedyPick`].
 Notation
     positions along the order stand for records; past[u, r] ~ the position u was matched with in round r.
 Cost
@@ -17,9 +17,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.compiled import jit
-from sfumato.data.arrays import CodeArray
+from sfumato.data.arrays import CodeArray, IntArray
+from sfumato.data.sets import Sets
+from sfumato.errors import Infeasible
+from sfumato.randomness import Randomness
 
 STUCK = -1
+
+
+def greedy_assignments(
+    sets: Sets, order: IntArray, labels: NDArray[np.int64], diversity: int, randomness: Randomness
+) -> NDArray[np.int32]:
+    """Row r, column q: the position along `order` that is published at q in round r; `Infeasible` where a walk gets stuck."""
+    ordered, named = sets.take(order), labels[order]
+    past = np.zeros((len(order), diversity), dtype=np.int32)
+    rounds = np.empty((diversity, len(order)), dtype=np.int32)
+    for turn in range(diversity):
+        begins = randomness.permutation(len(order))
+        limit = 200 * len(order)
+        owner, state = greedy_round(ordered.starts, ordered.items, named, past, turn, begins, limit)
+        if state == STUCK:
+            raise Infeasible(f"the greedy walk is stuck in round {turn + 1}", where="greedy", hint="use labels: withhold")
+        rounds[turn] = owner
+        past[owner, turn] = np.arange(len(order))
+    return rounds
 
 
 @jit
@@ -101,8 +122,3 @@ def greedy_round(
             done[u] = True
             u, owner[v] = owner[v], u
     return owner, 0
-
-
-def plain_distance(a: set[int], b: set[int]) -> int:
-    """Hamming distance of two sets."""
-    return len(a ^ b)

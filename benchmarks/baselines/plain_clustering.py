@@ -22,7 +22,7 @@ Box = list[tuple[int, int, int, int]]
 """Per column lo, hi, node and price."""
 
 
-def gather_plainly(
+def plain_gather(
     table: PointTable, columns: Columns, root_start: IntArray, k: int, distinct: IntArray, weight: IntArray, by_growth: bool
 ) -> list[Entry]:
     """``(cell, group, count)`` for all roots; the table is not changed."""

@@ -1,0 +1,93 @@
+"""Every compiled loop that another file calls is compared with a plain twin by a test that says so.
+
+A test says so with ``@pytest.mark.twin(of=[kernel, …])`` and uses something whose name begins with ``plain_`` (or ``Plain``).
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+
+from blueprint import ROOT, Sheet, sheets
+
+TESTS = ROOT / "tests"
+
+
+def kernel_modules() -> list[Sheet]:
+    return [sheet for sheet in sheets() if "/kernels/" in sheet.place and not sheet.place.endswith("__init__.py")]
+
+
+def module_of(sheet: Sheet) -> str:
+    return "sfumato." + sheet.place.removesuffix(".py").replace("/", ".")
+
+
+def names_used(tree: ast.Module) -> set[str]:
+    """Full names of what a module imports, and of attributes of modules that it imports."""
+    places = known_as(tree)
+    attributes = {
+        f"{places[node.value.id]}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in places
+    }
+    return set(places.values()) | attributes
+
+
+def known_as(tree: ast.Module) -> dict[str, str]:
+    """Local name → full name of everything imported from somewhere."""
+    return {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+
+
+def entries() -> set[str]:
+    """Compiled functions of the kernel modules that another module of the product calls."""
+    compiled = set()
+    for sheet in kernel_modules():
+        members = vars(importlib.import_module(module_of(sheet)))
+        own = [name for name, found in members.items() if getattr(found, "py_func", None) and found.__module__ == module_of(sheet)]
+        compiled |= {f"{module_of(sheet)}.{name}" for name in own}
+    called = {
+        name
+        for sheet in sheets()
+        for name in names_used(sheet.tree)
+        if name.rpartition(".")[0] != "sfumato." + sheet.place.removesuffix(".py").replace("/", ".")
+    }
+    return compiled & called
+
+
+def twins(sheet: Sheet) -> Iterator[tuple[str, bool]]:
+    """(kernel, whether a plain twin is in sight) of every marked test of a file."""
+    places = known_as(sheet.tree)
+    plain = bool(re.search(r"\b(plain_|Plain)\w", sheet.text))
+    for node in ast.walk(sheet.tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.twin":
+            (listed,) = (word.value for word in node.keywords if word.arg == "of")
+            assert isinstance(listed, ast.List)
+            for kernel in listed.elts:
+                first, _, rest = ast.unparse(kernel).partition(".")
+                yield places[first] + (f".{rest}" if rest else ""), plain
+
+
+def test_every_kernel_that_is_called_has_a_twin_that_a_test_compares() -> None:
+    compared = {kernel for sheet in sheets(TESTS) for kernel, plain in twins(sheet) if plain}
+    alone = entries() - compared
+    assert alone == set()
+
+
+def test_twins_are_spelled_one_way() -> None:
+    spelled = [
+        f"{sheet.place}: {node.name}"
+        for sheet in kernel_modules()
+        for node in sheet.tree.body
+        if isinstance(node, ast.FunctionDef) and re.search(r"plain", node.name) and not re.match(r"_?plain_", node.name)
+    ]
+    assert spelled == []
+
+
+def test_there_are_kernels_to_look_at() -> None:
+    assert len(entries()) > 40

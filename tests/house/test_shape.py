@@ -1,0 +1,87 @@
+"""The shape of the house: short functions, files of one idea, one name for one thing, and invariants marked where they are kept."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from blueprint import Sheet, sheets
+
+LONGEST_FUNCTION = 45
+LONGEST_FILE = 450
+VAGUE = {"utils", "util", "helpers", "helper", "manager", "common", "misc", "tools"}
+INVARIANT = re.compile(r"^\s+(I\d+)\b", re.MULTILINE)
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of the body; the docstring is free."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def unmarked(sheet: Sheet) -> list[str]:
+    """Invariants that the page names and no line below it claims to keep."""
+    marked = set(re.findall(r"\bI\d+\b", sheet.below_the_page))
+    return [name for name in dict.fromkeys(INVARIANT.findall(sheet.page)) if name not in marked]
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{sheet.place}: {function.name} has {lines_of(function)} lines"
+        for sheet in sheets()
+        for function in functions(sheet.tree)
+        if lines_of(function) > LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def test_files_are_short() -> None:
+    assert [sheet.place for sheet in sheets() if len(sheet.text.splitlines()) > LONGEST_FILE] == []
+
+
+def test_every_file_says_what_it_is() -> None:
+    assert [sheet.place for sheet in sheets() if not sheet.page.strip()] == []
+
+
+def test_no_file_has_a_vague_name() -> None:
+    names = {part.removesuffix(".py").strip("_") for sheet in sheets() for part in sheet.place.split("/")}
+    assert names & VAGUE == set()
+
+
+def test_a_class_name_means_one_thing() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for sheet in sheets():
+        for node in sheet.tree.body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(sheet.place)
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_invariants_are_marked_where_they_are_kept() -> None:
+    forgotten = {sheet.place: missing for sheet in sheets() if (missing := unmarked(sheet))}
+    assert forgotten == {}
+
+
+def test_a_mark_names_an_invariant_of_its_page() -> None:
+    """A comment ``# I2`` in a file whose page names no I2 marks nothing."""
+    stray = {}
+    for sheet in sheets():
+        marks = set(re.findall(r"#[^\n]*\b(I\d)\b", sheet.below_the_page))
+        if unknown := marks - set(INVARIANT.findall(sheet.page)):
+            stray[sheet.place] = sorted(unknown)
+    assert stray == {}
+
+
+def test_the_measures_can_fail() -> None:
+    text = '"""Page.\n\nInvariants\n    I1  kept\n    I2  forgotten\n"""\ndef f():\n    """Doc."""\n    x = 1  # I1\n    return x\n'
+    sheet = Sheet("room/file.py", text, ast.parse(text))
+    assert unmarked(sheet) == ["I2"]
+    assert [lines_of(function) for function in functions(sheet.tree)] == [2]
