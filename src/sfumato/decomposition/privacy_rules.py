@@ -21,9 +21,10 @@ Departures
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sfumato.errors import PolicyError
 
@@ -103,11 +104,37 @@ def _beats(rules: Sequence[PrivacyRule], other: int, place: int) -> bool:
 
 def rule(text: str) -> PrivacyRule:
     """A rule from its short text form with a diversity on the right, as tests and examples write it."""
-    given, hide, by = split_rule(text)
-    level, _, noun = by.partition("-")
-    if noun != "diversity":
-        raise PolicyError(f"'{by}' is no diversity", where=text, hint="write for example '3-diversity'")
-    return PrivacyRule(given, hide, Diversity(float(level)))
+    written = written_rule(text)
+    if written.word != "diversity":
+        raise PolicyError(f"'{written.word}' is no diversity", where=text, hint="write for example '3-diversity'")
+    return PrivacyRule(frozenset(written.given), frozenset(written.hide), Diversity(written.level))
+
+
+class WrittenRule(NamedTuple):
+    """The parts of ``"age, icd9 -> race : 3-diversity"``, columns in the order of the text."""
+
+    given: tuple[str, ...]
+    hide: tuple[str, ...]
+    level: float
+    word: str
+
+
+_GUARANTEE = re.compile(r"^(\d+(?:\.\d+)?)-([a-z][a-z-]*)$")
+
+
+def written_rule(text: str) -> WrittenRule:
+    """A rule in one line, whatever the guarantee is called; nothing before the arrow means that nothing is known.
+
+    >>> written_rule("b, a -> c : 1.2-disclosure")
+    WrittenRule(given=('b', 'a'), hide=('c',), level=1.2, word='disclosure')
+    """
+    sides, by = _split_guarantee(text)
+    match = _GUARANTEE.match(by)
+    if match is None:
+        raise PolicyError(f"'{by}' is no guarantee", where=text, hint="write a number and a word, like '2-diversity'")
+    given, hide = _split_sides(sides)
+    known = () if not given.strip() else _listed_names(given, text)
+    return WrittenRule(known, _listed_names(hide, text), float(match[1]), match[2])
 
 
 def split_rule(text: str) -> tuple[frozenset[str], frozenset[str], str]:
@@ -116,26 +143,36 @@ def split_rule(text: str) -> tuple[frozenset[str], frozenset[str], str]:
     >>> sorted(split_rule("b, a -> c : 3-diversity")[0]), split_rule("a → b, c : x")[2]
     (['a', 'b'], 'x')
     """
-    sides, colon, by = text.replace("→", "->").rpartition(":")
-    if not colon or not by.strip():
-        raise PolicyError("a rule names no guarantee", where=text, hint="end it with ' : 2-diversity' or another guarantee")
+    sides, by = _split_guarantee(text)
     given, hide = split_arrow(sides)
-    return given, hide, by.strip()
+    return given, hide, by
 
 
 def split_arrow(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Both sides of ``"a, b -> c"``."""
+    left, right = _split_sides(text)
+    return frozenset(_listed_names(left, text)), frozenset(_listed_names(right, text))
+
+
+def _split_guarantee(text: str) -> tuple[str, str]:
+    sides, colon, by = text.replace("→", "->").rpartition(":")
+    if not colon or not by.strip():
+        raise PolicyError("a rule names no guarantee", where=text, hint="end it with ' : 2-diversity' or another guarantee")
+    return sides, by.strip()
+
+
+def _split_sides(text: str) -> tuple[str, str]:
     left, *right = text.replace("→", "->").split("->")
     if len(right) != 1:
         raise PolicyError("expected exactly one '->'", where=text, hint="write 'known columns -> hidden column'")
-    return _names(left, text), _names(right[0], text)
+    return left, right[0]
 
 
-def _names(side: str, text: str) -> frozenset[str]:
-    names = [name.strip() for name in side.split(",")]
+def _listed_names(side: str, text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in side.split(","))
     if not all(names):
         raise PolicyError("a side of '->' is empty or has a stray comma", where=text, hint="separate column names by commas")
-    return frozenset(names)
+    return names
 
 
 def listed(names: Iterable[str]) -> str:

@@ -20,7 +20,6 @@ from sfumato.audit.fewest_edges import fewest_new_edges
 from sfumato.audit.readings.graph import published_graph
 from sfumato.data.graph import Dropped, Graph
 from sfumato.errors import ReleaseError
-from sfumato.models.k_degree_anonymity import KDegreeAnonymity
 from sfumato.release.certificate import Finding
 
 OTHER_ORDER = "people stand in another order than when this was published, so edges were compared in number and degree only"
@@ -95,7 +94,8 @@ def _pair_by_pair(original: Graph, graph: Graph, names: NDArray[np.int64]) -> It
 
 
 def _counted(evidence: Evidence, original: Graph, least: int) -> Iterator[str]:
-    levels = [claim.model.k for claim in evidence.policy.claims if isinstance(claim.model, KDegreeAnonymity)]
+    demands = [claim.model.demand() for claim in evidence.policy.claims]
+    levels = [demand.candidates for demand in demands if demand.sufficient]
     if evidence.public.get("proof") == "solver" or not levels or max(levels) > original.nodes:
         return
     counted = fewest_new_edges(original, max(levels))

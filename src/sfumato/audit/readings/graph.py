@@ -18,7 +18,7 @@ from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.data.linkage import Linkage
 from sfumato.errors import ReleaseError
-from sfumato.models.structural_attack import StructuralAttack
+from sfumato.models.channel import ChannelModel
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
 
@@ -33,7 +33,7 @@ class GraphReading(Reading):
         return Linkage.of_groups(np.unique(degrees, return_inverse=True)[1].astype(np.int64), {})
 
     def judge(self, evidence: Evidence, claim: Claim) -> Finding:
-        if not isinstance(claim.model, StructuralAttack):
+        if not isinstance(claim.model, ChannelModel):
             return super().judge(evidence, claim)
         flip, nodes = EdgeChannel.from_public(evidence.public), published_nodes(evidence)
         holds = claim.model.holds(flip, nodes)
