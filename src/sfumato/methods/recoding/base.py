@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -67,9 +66,7 @@ class RecodingMethod(Method):
         return [f"published as they are, because no claim gives them to an outsider: {', '.join(exact)}"] if exact else []
 
     def run(self, task: Task) -> Release:
-        problem = problem_of(task.policy, task.data)
-        check_feasible(task.policy, problem)
-        return self.release(task, problem)
+        return self.release(task, feasible_problem(task.policy, task.data))
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
         """The published table of a problem that can be solved."""
@@ -84,9 +81,8 @@ class RecodingMethod(Method):
             return _without_flaw(problem, self.group(problem, task))
         objective = task.policy.utility.minimize
         starts = [problem.coarsest()]
-        everywhere = replace(problem, requirements=tuple(replace(one, given=None) for one in problem.requirements))
-        if not everywhere.out.any():
-            starts.append(_without_flaw(everywhere, self.group(everywhere, task)))
+        if not problem.everywhere.out.any():
+            starts.append(_without_flaw(problem.everywhere, self.group(problem.everywhere, task)))
         costs = Costs.of(problem, objective)
         found = [specialize(problem, start, objective=objective) for start in starts]
         return min(found, key=lambda grouping: costs.mean(problem, grouping))
@@ -116,9 +112,28 @@ def refusal_of_recoding(policy: Policy) -> str:
     return ""
 
 
-def problem_of(policy: Policy, table: Table) -> RecodingProblem:
-    """The recoding problem in leaf codes."""
-    names, domains, codes = columns_spoken_of(policy) or policy.quasi_identifiers[:1], [], []
+def feasible_problem(policy: Policy, table: Table) -> RecodingProblem:
+    """The recoding problem of a policy, or `Infeasible`.
+
+    Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
+    regions into smaller ones, some of which may be saved (I3).
+    """
+    problem = problem_of(policy, table)
+    try:
+        check_feasible(policy, problem)
+    except Infeasible:
+        finer = problem_of(policy, table, policy.quasi_identifiers)
+        if finer.suppressed >= problem.suppressed:
+            raise
+        check_feasible(policy, finer)
+        return finer
+    return problem
+
+
+def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> RecodingProblem:
+    """The recoding problem in leaf codes, over the columns that claims speak of unless others are named."""
+    names = names or columns_spoken_of(policy) or policy.quasi_identifiers[:1]
+    domains, codes = [], []
     for name in policy.quasi_identifiers:
         text = table.text(name)
         domain = generalization_of(policy, name, text.labels)

@@ -23,12 +23,14 @@ Invariants
     I1  Groups never cross regions.
     I2  Every group, or class, satisfies every claim; `satisfied` says so for a finished grouping, by the models themselves.
     I3  Intervals that a grouping brings along are publishable, contain their group and stay within the boundaries.
+    I4  Of a class that breaks a claim exactly those regions are suppressed that break it by themselves. There is one, because a
+        monotone model would survive joining; and all of them, when adding records never hurts, because none can be saved.
 
 Departures
     Properties 5 and 6 are stated for p-sensitive k-anonymity, where adding records to a group never hurts. For models on shares
     (frequency, entropy, t-closeness) a region that fails as a whole is suppressed as a whole; a cleverly chosen part of it might
-    have been saved. For t-closeness the overall distribution changes with what is suppressed, so `out` is
-    iterated to a fixed point.
+    have been saved, but who is missing would then depend on single values. For t-closeness the overall distribution changes with
+    what is suppressed, so `out` is iterated to a fixed point; where nothing is left, a region alone may still be published.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -44,6 +47,9 @@ from sfumato.data.classes import Classes, group
 from sfumato.data.generalization import Generalization
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.base import Model
+
+_TRIED, _FEW = 100, 10
+"""Regions that are tried alone when all of them together leave nothing; so few that every set of them is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +153,39 @@ class RecodingProblem:
         """Per point: must it be suppressed because its region breaks a claim even in the coarsest release?"""
         kept = np.ones(len(self.regions), dtype=np.bool_)
         while kept.any():
-            holds = self.satisfied(self._whole_regions(kept))
-            if holds.all():
-                break
-            kept[np.flatnonzero(kept)[~holds]] = False
-        return ~kept[self.regions.of]
+            stays = self._worth_keeping(self._whole_regions(kept))
+            if stays.all():
+                return ~kept[self.regions.of]
+            kept[np.flatnonzero(kept)[~stays]] = False
+        return ~self._last_resort()[self.regions.of]
+
+    def _worth_keeping(self, coarse: Grouping) -> BoolArray:
+        """For each region: is no claim broken, in its class and by itself as well? (I4)"""
+        whole = self.linkage(coarse, self._hidden)
+        stays = np.ones(coarse.groups, dtype=np.bool_)
+        for requirement in self.requirements:
+            alone = self._groups_satisfied(requirement, whole)
+            if self.given(requirement) != self.names:
+                alone = alone | self._classes_satisfied(requirement, coarse)
+            stays &= alone
+        return stays
+
+    def _last_resort(self) -> BoolArray:
+        """The most records of a few regions that hold when nothing else is published; models that compare with the release may
+        allow them although all regions together leave nothing."""
+        size = np.bincount(self.regions.of, weights=self.counts, minlength=len(self.regions))
+        large = np.argsort(-size, kind="stable")[:_TRIED]
+        sets = subsets(large.tolist()) if len(size) <= _FEW else [(region,) for region in large.tolist()]
+        for chosen in sorted(sets, key=lambda some: -float(size[list(some)].sum())):
+            only = np.isin(np.arange(len(size)), chosen)
+            if self.satisfied(self._whole_regions(only)).all():
+                return only
+        return np.zeros(len(size), dtype=np.bool_)
+
+    @cached_property
+    def everywhere(self) -> RecodingProblem:
+        """The problem in which every claim speaks of all columns: more than is asked, and judged group by group."""
+        return replace(self, requirements=tuple(replace(one, given=None) for one in self.requirements))
 
     def _whole_regions(self, kept: BoolArray) -> Grouping:
         region = self.regions.of[self.cell_point]
@@ -198,16 +232,22 @@ class RecodingProblem:
 
     def satisfied(self, grouping: Grouping) -> BoolArray:
         """For each group: are all claims satisfied, there or in the class that the outsider sees? (I2)"""
-        hide = {name for requirement in self.requirements for name in requirement.hide}
-        whole = self.linkage(grouping, tuple(hide))
+        whole = self.linkage(grouping, self._hidden)
         verdict = np.ones(len(whole.candidates), dtype=np.bool_)
         for requirement in self.requirements:
             if self.given(requirement) == self.names:
-                seen = {name: whole.spread[name] for name in requirement.hide}
-                verdict &= requirement.model.satisfied(Linkage(whole.people, whole.candidates, seen))
+                verdict &= self._groups_satisfied(requirement, whole)
             else:
                 verdict &= self._classes_satisfied(requirement, grouping)
         return verdict
+
+    @property
+    def _hidden(self) -> tuple[str, ...]:
+        return tuple({name for requirement in self.requirements for name in requirement.hide})
+
+    def _groups_satisfied(self, requirement: Requirement, whole: Linkage) -> BoolArray:
+        seen = {name: whole.spread[name] for name in requirement.hide}
+        return np.asarray(requirement.model.satisfied(Linkage(whole.people, whole.candidates, seen)))
 
     def _classes_satisfied(self, requirement: Requirement, grouping: Grouping) -> BoolArray:
         """For each group: does the class hold that it belongs to for whoever knows the given columns?"""
@@ -259,3 +299,12 @@ class RecodingProblem:
         of_record = np.full(self.records, -1, dtype=np.int64)
         of_record[order[slots]] = np.repeat(grouping.group[by_cell], count)
         return of_record
+
+
+def subsets(some: Sequence[int]) -> list[tuple[int, ...]]:
+    """All sets of these but the empty one.
+
+    >>> subsets([3, 5])
+    [(3,), (5,), (3, 5)]
+    """
+    return [chosen for size in range(1, len(some) + 1) for chosen in combinations(some, size)]
