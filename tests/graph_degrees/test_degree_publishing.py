@@ -118,9 +118,7 @@ def test_reports_say_what_no_graph_of_this_kind_can_do(publication, tmp_path):
     out = publication.write(tmp_path / "out")
     public, private = (out / "report.html").read_text(), (tmp_path / "out.private.html").read_text()
     for page in (public, private):
-        assert (
-            f"No graph of this kind can add fewer than {publication.release.form.fewest_added_edges:,} edges" in page
-        )
+        assert f"No graph of this kind can add fewer than {publication.release.form.fewest_added_edges:,} edges" in page
         assert "there is nothing to undo" in page
         assert "recovered" not in page
     assert "original and published" in private

@@ -111,4 +111,6 @@ def test_a_published_database(counted: Counter[Any], tmp_path: Path) -> None:
     sf.publish(sf.Policy.parse(policy), seed=1).write(tmp_path / "out")
     assert counted["schema_of", ""] == 1
     bound = [count for (name, _), count in counted.items() if name == "__init__"]
-    assert bound == [1, 1, 1], "the policy as it is; the folder's own, for the audit; and that to the manifest's schema, for strangers"
+    assert bound == [1, 1, 1], (
+        "the policy as it is; the folder's own, for the audit; and that to the manifest's schema, for strangers"
+    )

@@ -41,7 +41,7 @@ class JoinAttack(Attack):
         history = Ledger(self.ledger).history()
         last = history.releases[-1]
         claim = next((claim for claim in last.exhibit.policy.claims if claim.model.joint), None)
-        level = self.k or (claim.model.k if claim is not None else 2)  # type: ignore[attr-defined]
+        level = self.k or (claim.model.demand().diversity if claim is not None else 2)
         columns = claim.hide if claim is not None else last.exhibit.policy.sensitive
         return {
             column: self._column(

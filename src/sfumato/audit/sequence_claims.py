@@ -77,9 +77,9 @@ def growth_of(exhibit: Exhibit) -> tuple[bool, bool]:
 def judge_sequence(sequence: ReleaseSequence, claim: Claim, labels: tuple[str, ...], budget: float = BUDGET) -> Judged:
     """Links on proven cliques alone; for linkability it is enough to prove as many as the claim needs."""
     cliques = kernel_join(sequence)
-    level = getattr(claim.model, "k", 0.0)
-    linkability = claim.model.name == "k-linkability"
-    wanted = short_of(sequence, cliques, level) if linkability else everything
+    demand = claim.model.demand()
+    linkability = demand.counts_values
+    wanted = short_of(sequence, cliques, demand.distinct) if linkability else everything
     verdict = decide(sequence, cliques, wanted=wanted, budget=budget)
     proven = linkage_of(sequence, cliques[verdict.admitted], labels)
     if not verdict.undecided:
@@ -112,7 +112,7 @@ def _worst(claim: Claim, findings: list[Judged], what: str) -> Finding:
                 words + what,
             )
         )
-    return min(entries, key=lambda finding: (finding.holds, finding.achieved["k"]))
+    return min(entries, key=lambda finding: (finding.holds, claim.model.strength(finding.achieved)))
 
 
 def _nothing(claim: Claim) -> Finding:

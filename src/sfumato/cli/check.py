@@ -6,6 +6,7 @@ import click
 
 from sfumato.cli import SETTINGS
 
+
 @click.command("check", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
 @click.option("--ledger", type=click.Path(), help="Also say what the earlier releases in this ledger mean for this one.")

@@ -11,13 +11,15 @@ Paper: Wong, Li, Fu, Wang (2006), as cited in [boundaries §1].
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Model, everywhere, rounded
+from sfumato.models.base import Demand, Example, Model, Safer, crowd, everywhere, rounded
 
 
 class AlphaK(Model):
@@ -26,6 +28,11 @@ class AlphaK(Model):
     name: ClassVar[str] = "alpha-k-anonymity"
     paper: ClassVar[str] = "Wong, Li, Fu, Wang 2006"
     bounds_candidates: ClassVar[bool] = True
+    levels: ClassVar[Mapping[str, Safer]] = {"alpha": "less", "k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"alpha": 0.6, "k": 3}, holds=crowd("aaabb", "abc"), fails=crowd("aaabb", "ab")),
+        Example({"alpha": 0.6, "k": 3}, holds=crowd("abc"), fails=crowd("abc", "aaab")),
+    )
 
     alpha: float = Field(gt=0, le=1, description="largest share of one sensitive value")
     k: int = Field(ge=1, description="fewest candidates")
@@ -34,6 +41,9 @@ class AlphaK(Model):
         spreads = linkage.spread.values()
         limited = [spread.largest() <= self.alpha * spread.total() + 1e-9 for spread in spreads]
         return everywhere(linkage, [linkage.candidates >= self.k, *limited])
+
+    def demand(self) -> Demand:
+        return Demand(self.k, math.ceil(1 / self.alpha - 1e-9), self.alpha, sufficient=True)
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, AlphaK) and self.alpha <= other.alpha and self.k >= other.k

@@ -1,19 +1,91 @@
-"""A model of privacy: a predicate on `Linkage`, declared with its parameters.
+"""A model of privacy: a predicate on what an outsider is left with, declared with its parameters and with what it needs.
 
 A new model is one file in this folder with one class. The class docstring's first line is its entry in the catalogue; its
-parameters are declared fields, from which the YAML vocabulary, the error messages, the help and the docs are made.
+parameters are declared fields, from which the YAML vocabulary, the error messages, the help and the docs are made. What differs
+between models is asked of the model: nobody outside this folder looks at its class.
+
+Kinds of model
+    on `Linkage`     most: everybody's candidates, and how sensitive values spread over them (tables, baskets, degrees of a graph)
+    on a channel     those that promise something of the noise alone, whatever the data are (`models.channel`)
+    `judges` says which; a reading hands over an object of that type.
+
+What a model declares
+    `levels`     the parameters that measure protection, and whether more or less of them is safer
+    `demand`     what no group of candidates can do without, and whether that is all the model asks
+    `short`      how it is written in ``age -> illness : 2-diversity``
+    `examples`   parameters, with something that holds and something that fails
+
+Invariants
+    I1  A demand is necessary: whatever satisfies the model has as many candidates and, in every hidden column, as many different
+        values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies the model.
+    I2  `reaches` fails closed: a level that is missing, is no number, or is of another kind of promise is not reached.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
+
+Safer = Literal["more", "less"]
+_WRITTEN = 6e-6
+"""Levels are written with six significant digits; so far apart two of them may be and mean the same."""
+
+
+class Demand(NamedTuple):
+    """What every group of candidates needs under a model (I1); 0 different values: the model does not count them."""
+
+    candidates: int = 1
+    distinct: int = 0
+    largest_share: float = 1.0
+    sufficient: bool = False
+
+    @property
+    def fewest(self) -> int:
+        """Candidates without which nothing of this can be had.
+
+        >>> Demand(candidates=2, largest_share=0.3).fewest
+        4
+        """
+        return max(self.candidates, self.distinct, math.ceil(1 / self.largest_share - 1e-9))
+
+    @property
+    def diversity(self) -> float:
+        """The number of equally frequent values that would be just enough: l of l-diversity, fractional ones too."""
+        return round(1 / self.largest_share, 12) if self.largest_share < 1 else float(max(self.distinct, 1))
+
+    @property
+    def of_values(self) -> bool:
+        """Whether something is asked of the hidden values themselves."""
+        return self.distinct > 0 or self.largest_share < 1
+
+    @property
+    def counts_values(self) -> bool:
+        """Whether different values are all that is asked of the hidden ones, however rare each of them is."""
+        return self.sufficient and self.distinct > 0 and self.largest_share == 1
+
+
+class Short(NamedTuple):
+    """The word of a model in ``known -> hidden : 3-word``, the parameter that the number is, and those that are understood."""
+
+    word: str
+    parameter: str
+    fixed: Mapping[str, Any] = {}
+
+
+class Example(NamedTuple):
+    """Parameters of a model, something that satisfies it and something that does not."""
+
+    level: Mapping[str, Any]
+    holds: Any
+    fails: Any
 
 
 class Model(BaseModel):
@@ -23,6 +95,14 @@ class Model(BaseModel):
 
     name: ClassVar[str]
     paper: ClassVar[str] = ""
+    judges: ClassVar[type] = Linkage
+    """What the model is a predicate on."""
+    levels: ClassVar[Mapping[str, Safer]] = {}
+    """The parameters that measure protection, each with the direction that is safer."""
+    short: ClassVar[Short | None] = None
+    """How claims in one line name the model; models without one are written out."""
+    examples: ClassVar[tuple[Example, ...]] = ()
+    """Each with levels that a few hundred ordinary records can reach."""
     monotone: ClassVar[bool] = True
     """Whether joining two groups that satisfy the model gives a group that satisfies it."""
     needs_sensitive: ClassVar[bool] = True
@@ -35,16 +115,39 @@ class Model(BaseModel):
     """The kinds of data the model speaks about."""
 
     @abstractmethod
-    def satisfied(self, linkage: Linkage) -> BoolArray:
-        """For each kind of person: does the model hold?"""
+    def satisfied(self, seen: Any) -> BoolArray:
+        """For each kind of person in what `judges` names: does the model hold?"""
 
     @abstractmethod
-    def achieved(self, linkage: Linkage) -> dict[str, Any]:
-        """The level that the worst-placed person enjoys, under the names of the parameters."""
+    def achieved(self, seen: Any) -> dict[str, Any]:
+        """The level that the worst-placed person enjoys, under the names of the parameters; never empty."""
+
+    def demand(self) -> Demand:
+        """What every group of candidates needs (I1); says nothing unless a model knows better."""
+        return Demand()
+
+    @property
+    def known_items(self) -> int | None:
+        """Most items that the outsider knows of a set-valued record; none: all of them."""
+        return None
 
     def required(self) -> dict[str, Any]:
         """The level asked for."""
         return self.model_dump(exclude_none=True)
+
+    @classmethod
+    def reaches(cls, achieved: Mapping[str, Any], required: Mapping[str, Any]) -> bool:
+        """Whether an achieved level is at least as safe as the required one (I2), both as certificates write them."""
+        asked = [name for name in cls.levels if name in required]
+        promise = [name for name in required if name in achieved and name not in cls.levels]
+        if not asked or any(achieved[name] != required[name] for name in promise):
+            return False
+        return all(name in achieved and _reached(achieved[name], required[name], cls.levels[name]) for name in asked)
+
+    @classmethod
+    def strength(cls, achieved: Mapping[str, Any]) -> tuple[float, ...]:
+        """An achieved level as numbers of which larger ones are safer, to find the worst of several."""
+        return tuple(float(achieved[name]) * (1 if safer == "more" else -1) for name, safer in cls.levels.items())
 
     def covers(self, other: Any) -> bool:
         """Whether everything that satisfies this model also satisfies `other`; equality unless a model knows better."""
@@ -54,10 +157,31 @@ class Model(BaseModel):
         level = ", ".join(f"{key}: {value}" for key, value in self.required().items())
         return f"{self.name} {{{level}}}"
 
-    def suggestion(self, linkage: Linkage) -> str:
-        """What to try when the model cannot be reached; `linkage` is the best that can be offered."""
-        reached = ", ".join(f"{key}: {value}" for key, value in self.achieved(linkage).items())
+    def suggestion(self, seen: Any) -> str:
+        """What to try when the model cannot be reached; `seen` is the best that can be offered."""
+        reached = ", ".join(f"{key}: {value}" for key, value in self.achieved(seen).items())
         return f"{self.name} {{{reached}}} is the most this data can offer"
+
+
+def _reached(achieved: Any, required: Any, safer: Safer) -> bool:
+    if any(isinstance(level, bool) or not isinstance(level, int | float) for level in (achieved, required)):
+        return False
+    above = achieved - required if safer == "more" else required - achieved
+    if isinstance(achieved, int) and isinstance(required, int):
+        return bool(above >= 0)
+    return bool(above >= -(_WRITTEN * abs(required) + 1e-9))
+
+
+def crowd(*groups: str) -> Linkage:
+    """Groups of people as examples write them: one word per group, one letter per person, which is the sensitive value.
+
+    >>> crowd("aab", "cc").candidates.tolist(), crowd("aab", "cc").spread["value"].distinct().tolist()
+    ([3, 2], [2, 1])
+    """
+    labels = tuple(sorted(set("".join(groups))))
+    of = np.repeat(np.arange(len(groups)), [len(word) for word in groups])
+    codes = np.array([labels.index(letter) for letter in "".join(groups)], dtype=np.int64)
+    return Linkage.of_groups(of, {"value": (codes, labels)})
 
 
 def everywhere(linkage: Linkage, verdicts: list[BoolArray]) -> BoolArray:

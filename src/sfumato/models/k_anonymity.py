@@ -11,13 +11,14 @@ Paper: [boundaries Def. 1, 2]
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Model
+from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd
 
 
 class KAnonymity(Model):
@@ -27,11 +28,17 @@ class KAnonymity(Model):
     paper: ClassVar[str] = "boundaries Def. 2"
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False
+    levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    short: ClassVar[Short | None] = Short("anonymity", "k")
+    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 4}, holds=crowd("aaaa", "aabbb"), fails=crowd("aaaa", "abc")),)
 
     k: int = Field(ge=1, description="fewest candidates anybody may be left among")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k
+
+    def demand(self) -> Demand:
+        return Demand(candidates=self.k, sufficient=True)
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, KAnonymity) and self.k >= other.k

@@ -12,13 +12,14 @@ Paper: [obfuscation §3], after Liu and Terzi.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Model
+from sfumato.models.base import Demand, Example, Model, Safer, crowd
 
 
 class KDegreeAnonymity(Model):
@@ -29,11 +30,16 @@ class KDegreeAnonymity(Model):
     needs_sensitive: ClassVar[bool] = False
     bounds_candidates: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
+    levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 2}, holds=crowd("aa", "aaa"), fails=crowd("aa", "a")),)
 
     k: int = Field(ge=1, description="fewest people with the same number of ties")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k
+
+    def demand(self) -> Demand:
+        return Demand(candidates=self.k, sufficient=True)
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0}

@@ -14,6 +14,8 @@ Invariants
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -22,7 +24,7 @@ from pydantic import Field
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Model, everywhere, rounded
+from sfumato.models.base import Demand, Example, Model, Safer, crowd, everywhere, rounded
 
 
 class KDiversity(Model):
@@ -31,6 +33,8 @@ class KDiversity(Model):
     name: ClassVar[str] = "k-diversity"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
+    levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 1.5}, holds=crowd("aab", "ab"), fails=crowd("aab", "aaab")),)
 
     k: float = Field(ge=1, description="the largest share of one value is at most 1/k; k may be fractional")
 
@@ -41,6 +45,9 @@ class KDiversity(Model):
         wanted = Fraction(str(self.k))
         pairs = zip(spread.total().tolist(), spread.largest().tolist(), strict=True)
         return np.array([Fraction(most) * wanted <= Fraction(total) for total, most in pairs], dtype=np.bool_)  # I1
+
+    def demand(self) -> Demand:
+        return Demand(distinct=math.ceil(self.k), largest_share=1 / self.k, sufficient=True)
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [_level(spread) for spread in linkage.spread.values() if spread.kinds]

@@ -12,13 +12,14 @@ Paper: [sequential Def. 4.2]
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Model, everywhere
+from sfumato.models.base import Demand, Example, Model, Safer, crowd, everywhere
 
 
 class KLinkability(Model):
@@ -27,11 +28,16 @@ class KLinkability(Model):
     name: ClassVar[str] = "k-linkability"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
+    levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 3}, holds=crowd("abc", "aabd"), fails=crowd("abc", "aaab")),)
 
     k: int = Field(ge=1, description="fewest sensitive values anybody may be linked to")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return everywhere(linkage, [spread.distinct() >= self.k for spread in linkage.spread.values()])
+
+    def demand(self) -> Demand:
+        return Demand(distinct=self.k, sufficient=True)
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         return {"k": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)}

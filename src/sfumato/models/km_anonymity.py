@@ -14,13 +14,14 @@ Paper
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Model
+from sfumato.models.base import Demand, Example, Model, Safer, crowd
 
 
 class KmAnonymity(Model):
@@ -31,12 +32,21 @@ class KmAnonymity(Model):
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("baskets",)
+    levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 3, "m": 2}, holds=crowd("aaa", "aaaa"), fails=crowd("aaa", "aa")),)
 
     k: int = Field(ge=1, description="fewest published records that any known items may fit")
     m: int = Field(ge=1, le=8, description="most items an outsider knows of a person")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k
+
+    def demand(self) -> Demand:
+        return Demand(candidates=self.k, sufficient=True)
+
+    @property
+    def known_items(self) -> int | None:
+        return self.m
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0, "m": self.m}

@@ -18,6 +18,8 @@ largest values of the union are covered by those of the parts).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,7 +27,7 @@ from pydantic import Field
 
 from sfumato.data.arrays import BoolArray, FloatArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Model, everywhere, rounded
+from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd, everywhere, rounded
 
 Kind = Literal["distinct", "frequency", "entropy", "recursive"]
 _WEAKER: dict[str, tuple[str, ...]] = {
@@ -41,6 +43,14 @@ class LDiversity(Model):
 
     name: ClassVar[str] = "l-diversity"
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
+    levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}
+    short: ClassVar[Short | None] = Short("diversity", "l", {"kind": "frequency"})
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"l": 3}, holds=crowd("abc", "aaabd"), fails=crowd("abc", "aabb")),
+        Example({"l": 2, "kind": "frequency"}, holds=crowd("ab", "aabc"), fails=crowd("ab", "aab")),
+        Example({"l": 2.5, "kind": "entropy"}, holds=crowd("abc", "aabcd"), fails=crowd("abc", "aaaabc")),
+        Example({"l": 2, "kind": "recursive", "c": 2}, holds=crowd("ab", "aaabb"), fails=crowd("ab", "aaaabb")),
+    )
 
     l: float = Field(ge=1, description="how many values must be well represented")
     kind: Kind = Field(default="distinct", description="what well represented means")
@@ -52,6 +62,11 @@ class LDiversity(Model):
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [float(self._level(spread).min()) for spread in linkage.spread.values() if spread.kinds]
         return {"l": _whole(rounded(min(levels, default=0.0))), "kind": self.kind, **self._factor()}
+
+    def demand(self) -> Demand:
+        """l different values, whatever the kind; shares for the frequency kind. The other two ask more than that says."""
+        share = 1 / self.l if self.kind == "frequency" else 1.0
+        return Demand(1, math.ceil(self.l - 1e-9), share, sufficient=self.kind in ("distinct", "frequency"))
 
     def covers(self, other: Any) -> bool:
         """Frequency is stronger than entropy (entropy ≥ −log of the largest share), and entropy than distinct."""

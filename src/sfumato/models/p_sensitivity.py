@@ -12,13 +12,14 @@ Departures: the paper's Properties 2 and 5 speak of distinct quasi-identifier va
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Model, everywhere
+from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd, everywhere
 
 
 class PSensitivity(Model):
@@ -26,11 +27,17 @@ class PSensitivity(Model):
 
     name: ClassVar[str] = "p-sensitivity"
     paper: ClassVar[str] = "boundaries Def. 3"
+    levels: ClassVar[Mapping[str, Safer]] = {"p": "more"}
+    short: ClassVar[Short | None] = Short("sensitivity", "p")
+    examples: ClassVar[tuple[Example, ...]] = (Example({"p": 3}, holds=crowd("abc", "aabd"), fails=crowd("abc", "aaab")),)
 
     p: int = Field(ge=1, description="fewest different values of each sensitive column")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return everywhere(linkage, [spread.distinct() >= self.p for spread in linkage.spread.values()])
+
+    def demand(self) -> Demand:
+        return Demand(distinct=self.p, sufficient=True)
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, PSensitivity) and self.p >= other.p

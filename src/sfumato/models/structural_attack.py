@@ -19,25 +19,35 @@ Paper
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.linkage import Linkage
-from sfumato.errors import PolicyError
 from sfumato.models._planted import any_bound, needed_flip, path_bound
-from sfumato.models.base import Model, rounded
+from sfumato.models.base import Example, Safer, rounded
+from sfumato.models.channel import ChannelModel, PublishedChannel
+
+COVERED = {
+    "paths": "attacks that follow a path through the planted accounts (walk-based, interval-walk), whatever else they know",
+    "ties": "attacks of any kind and any computing power on the ties among the planted accounts",
+}
 
 
-class StructuralAttack(Model):
+class StructuralAttack(ChannelModel):
     """Whoever planted accounts before publication finds them again with at most this probability."""
 
     name: ClassVar[str] = "structural-attack"
     paper: ClassVar[str] = "multitype §4.4.5, §4.5"
-    needs_sensitive: ClassVar[bool] = False
-    kinds: ClassVar[tuple[str, ...]] = ("graph",)
+    levels: ClassVar[Mapping[str, Safer]] = {"success_at_most": "less"}
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example(
+            {"planted": 20, "success_at_most": 0.05},
+            holds=PublishedChannel(EdgeChannel.symmetric(0.2082), 7115),
+            fails=PublishedChannel(EdgeChannel.symmetric(0.1459), 7115),
+        ),
+    )
 
     planted: int = Field(ge=2, description="accounts the adversary controls")
     success_at_most: float = Field(gt=0, lt=1, description="largest probability of finding all of them again")
@@ -51,11 +61,19 @@ class StructuralAttack(Model):
     def bounds(self, flip: EdgeChannel, nodes: int) -> dict[str, float]:
         """The bounds that apply, by the attacks they cover."""
         found = {}
-        if self.against != "ties":
+        if "paths" in self.covered():
             found["paths"] = path_bound(flip, self.planted)
-        if self.against != "paths":
+        if "ties" in self.covered():
             found["ties"] = any_bound(flip, self.planted, nodes) if nodes >= self.planted else 1.0
         return found
+
+    def covered(self) -> Mapping[str, str]:
+        return {kind: words for kind, words in COVERED.items() if self.against in ("any", kind)}
+
+    @property
+    def needs_new_ties(self) -> bool:
+        """Attacks along paths are stopped by lost edges alone."""
+        return "ties" in self.covered()
 
     def holds(self, flip: EdgeChannel, nodes: int) -> bool:
         return max(self.bounds(flip, nodes).values()) <= self.success_at_most
@@ -69,9 +87,3 @@ class StructuralAttack(Model):
     def needed_mu(self, nodes: int) -> float:
         """The smallest symmetric flip that holds; 0.5 when none does."""
         return needed_flip(self.planted, self.success_at_most, nodes, against=self.against)
-
-    def satisfied(self, linkage: Linkage) -> BoolArray:
-        raise PolicyError("structural-attack is judged on flips, not on candidates", hint="publish with edge-perturbation")
-
-    def achieved(self, linkage: Linkage) -> dict[str, Any]:
-        return {}

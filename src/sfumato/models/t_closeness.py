@@ -18,6 +18,7 @@ Invariants: both distances are convex, so joining groups cannot raise the larges
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from pydantic import Field
 
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Model, everywhere, rounded
+from sfumato.models.base import Example, Model, Safer, Short, crowd, everywhere, rounded
 
 _CHUNK = 4_000_000
 
@@ -35,6 +36,12 @@ class TCloseness(Model):
 
     name: ClassVar[str] = "t-closeness"
     paper: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
+    levels: ClassVar[Mapping[str, Safer]] = {"t": "less"}
+    short: ClassVar[Short | None] = Short("closeness", "t")
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"t": 0.4}, holds=crowd("aab", "abb"), fails=crowd("aaa", "abb", "bbb")),
+        Example({"t": 0.3, "distance": "ordered"}, holds=crowd("abc", "bb"), fails=crowd("aab", "bcc")),
+    )
 
     t: float = Field(ge=0, le=1, description="largest distance of distributions")
     distance: Literal["equal", "ordered"] = Field(default="equal", description="how far apart two values are")

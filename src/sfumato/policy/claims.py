@@ -5,28 +5,23 @@ Three ways to write one::
     - k-anonymity: {k: 5}                                     # given all quasi-identifiers, hide all sensitive columns
     - {given: [hospital, race], hide: zip, by: {l-diversity: {l: 2}}}
     - "age, icd9 -> race : 3-diversity"                       # the frequency kind: no value above 1/3
+
+The word after the number is the model's own (`Model.short`): a model that declares one can be written so.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sfumato.decomposition.privacy_rules import written_rule
 from sfumato.errors import PolicyError
-from sfumato.models.base import Model
+from sfumato.models.base import Model, Short
 from sfumato.policy.declared import declare
 from sfumato.policy.read import Document
-from sfumato.registry import find, nearest
+from sfumato.registry import catalogue, find, nearest
 
-_SHORT = re.compile(r"^(?P<given>[^>]*?)->(?P<hide>[^:]+):\s*(?P<level>\d+(?:\.\d+)?)-(?P<word>[a-z]+)\s*$")
-_WORDS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "anonymity": ("k-anonymity", "k", {}),
-    "sensitivity": ("p-sensitivity", "p", {}),
-    "diversity": ("l-diversity", "l", {"kind": "frequency"}),
-    "closeness": ("t-closeness", "t", {}),
-}
 _KEYS = ("given", "hide", "by")
 
 
@@ -90,18 +85,34 @@ def _explicit(entry: dict[str, Any], i: int, document: Document, given: tuple[st
 
 
 def _short(text: str, document: Document, where: str, i: int) -> Claim:
-    match = _SHORT.match(text)
-    if match is None or match["word"] not in _WORDS:
-        hint = "write 'age, icd9 -> race : 3-diversity' (or -anonymity, -sensitivity, -closeness)"
-        raise PolicyError("the claim is not understood", where=where, hint=hint)
-    name, parameter, fixed = _WORDS[match["word"]]
-    model = _model(name, {parameter: match["level"], **fixed}, document, "protect", i)
-    hidden = _split(match["hide"])
-    return Claim(model, _split(match["given"]), hidden, where, composite=len(hidden) > 1)
+    words = short_forms()
+    try:
+        written = written_rule(text)
+    except PolicyError as error:
+        raise PolicyError(f"the claim is not understood: {error.what}", where=where, hint=_hint(words)) from None
+    if written.word not in words:
+        raise PolicyError(f"the claim is not understood: no model is written '{written.word}'", where=where, hint=_hint(words))
+    cls, short = words[written.word]
+    level = int(written.level) if written.level.is_integer() else written.level
+    model = declare(cls, {short.parameter: level, **short.fixed}, document, "protect", i)
+    return Claim(model, written.given, written.hide, where, composite=len(written.hide) > 1)
 
 
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+def short_forms() -> dict[str, tuple[type[Model], Short]]:
+    """The words that claims in one line may use, from the models' own declarations."""
+    words: dict[str, tuple[type[Model], Short]] = {}
+    for cls in catalogue("models", Model).values():
+        if cls.short is not None:
+            if cls.short.word in words:
+                other = words[cls.short.word][0].name
+                raise PolicyError(f"'-{cls.short.word}' could mean {other} or {cls.name}", hint="give one of them another word")
+            words[cls.short.word] = (cls, cls.short)
+    return words
+
+
+def _hint(words: Iterable[str]) -> str:
+    others = ", ".join(f"-{word}" for word in sorted(words) if word != "diversity")
+    return f"write 'age, icd9 -> race : 3-diversity' (or {others})"
 
 
 def _names(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:

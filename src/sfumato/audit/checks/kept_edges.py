@@ -19,7 +19,6 @@ from sfumato.audit.fewest_edges import fewest_new_edges
 from sfumato.data.graph import Dropped, Graph
 from sfumato.errors import ReleaseError
 from sfumato.forms.graph import Edges, GraphTrace, published_graph
-from sfumato.models.k_degree_anonymity import KDegreeAnonymity
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -97,7 +96,8 @@ def _pair_by_pair(original: Graph, graph: Graph, names: NDArray[np.int64]) -> It
 
 
 def _counted(exhibit: Exhibit, original: Graph, least: int) -> Iterator[str]:
-    levels = [claim.model.k for claim in exhibit.policy.claims if isinstance(claim.model, KDegreeAnonymity)]
+    demands = [claim.model.demand() for claim in exhibit.policy.claims]
+    levels = [demand.candidates for demand in demands if demand.sufficient]
     if exhibit.of(Edges).proof == "solver" or not levels or max(levels) > original.nodes:
         return
     counted = fewest_new_edges(original, max(levels))

@@ -31,10 +31,6 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import DataError
 from sfumato.forms.baskets import Basket, BasketTrace, published_baskets
-from sfumato.models.base import Model
-from sfumato.models.km_anonymity import KmAnonymity
-from sfumato.models.l_diversity import LDiversity
-from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
@@ -64,7 +60,7 @@ class BasketReading(Reading):
 
     def _grade(self, exhibit: Exhibit, claim: Claim) -> str:
         known, many = exhibit.traced(BasketTrace).assignments is not None, len(exhibit.original) > EXACT_UP_TO
-        if isinstance(claim.model, KmAnonymity) or (known and _by_share(claim)):
+        if claim.model.known_items is not None or (known and _by_share(claim)):
             return "exact"
         if many and not known:
             return f"estimate ({LOOKED_AT:,} of {len(exhibit.original):,} people)"
@@ -74,9 +70,9 @@ class BasketReading(Reading):
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         published = exhibit.once(published_baskets)
-        if isinstance(claim.model, KmAnonymity):
+        if (items := claim.model.known_items) is not None:
             sets, worlds = on_one_universe(exhibit.original, published)
-            least = fewest_fits(sets, worlds.base, worlds.doubt, worlds.threshold, claim.model.m)
+            least = fewest_fits(sets, worlds.base, worlds.doubt, worlds.threshold, items)
             return Linkage(np.ones(len(least), dtype=np.int64), least)
         hidden = {name: label_codes(published, name) for name in claim.hide}
         graph = exhibit.traced(BasketTrace).assignments
@@ -96,7 +92,7 @@ def _without_people(exhibit: Exhibit, claim: Claim) -> Finding:
     """Refuted by rows whose worlds overlap those of too few rows, or not judged."""
     asked = (claim.model.name, claim.model.required(), claim.given, claim.hide)
     why = "candidates are counted for people; give the original records to judge this"
-    if _by_share(claim) or isinstance(claim.model, KmAnonymity):
+    if _by_share(claim) or claim.model.known_items is not None:
         return _open(*asked, why)
     published = exhibit.once(published_baskets)
     looked_at = min(len(published), max(_FEWEST_ROWS, _OVERLAPS // max(len(published), 1)))
@@ -150,11 +146,7 @@ def label_codes(published: PublishedBaskets, name: str) -> tuple[NDArray[np.int6
 
 def _by_share(claim: Claim) -> bool:
     """Whether the model bounds how often a label may stand, rather than how many different ones there are."""
-    return claim.model.needs_sensitive and not _counts_values(claim.model)
-
-
-def _counts_values(model: Model) -> bool:
-    return isinstance(model, PSensitivity) or (isinstance(model, LDiversity) and model.kind == "distinct")
+    return claim.model.needs_sensitive and not claim.model.demand().counts_values
 
 
 def _as_spread(counts: Any, values: tuple[str, ...]) -> Spread:

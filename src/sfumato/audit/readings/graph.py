@@ -16,7 +16,7 @@ from sfumato.audit.base import Reading
 from sfumato.data.linkage import Linkage
 from sfumato.errors import ReleaseError
 from sfumato.forms.graph import Edges, published_graph
-from sfumato.models.structural_attack import StructuralAttack
+from sfumato.models.channel import ChannelModel
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
@@ -34,7 +34,7 @@ class GraphReading(Reading):
         return Linkage.of_groups(np.unique(degrees, return_inverse=True)[1].astype(np.int64), {})
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
-        if not isinstance(claim.model, StructuralAttack):
+        if not isinstance(claim.model, ChannelModel):
             return super().judge(exhibit, claim)
         flip, nodes = exhibit.of(Edges).flip, exhibit.of(Edges).nodes
         if flip is None:

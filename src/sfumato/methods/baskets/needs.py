@@ -13,12 +13,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sfumato.models.alpha_k import AlphaK
 from sfumato.models.base import Model
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.km_anonymity import KmAnonymity
-from sfumato.models.l_diversity import LDiversity
-from sfumato.models.p_sensitivity import PSensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +51,11 @@ class Needs:
 
 def able(model: Model) -> bool:
     """Whether a ring can be made to satisfy the model."""
-    return isinstance(model, KAnonymity | KmAnonymity | PSensitivity | AlphaK) or (
-        isinstance(model, LDiversity) and model.kind in ("distinct", "frequency")
-    )
+    return model.demand().sufficient and not model.joint
 
 
 def _of(model: Model) -> Needs:
-    if isinstance(model, KAnonymity | KmAnonymity):
-        return Needs(candidates=model.k)
-    if isinstance(model, AlphaK):
-        return Needs(candidates=model.k, diversity=1 / model.alpha)
-    if isinstance(model, PSensitivity):
-        return Needs(candidates=model.p, diversity=model.p, different=model.p)
-    if isinstance(model, LDiversity):
-        different = math.ceil(model.l) if model.kind == "distinct" else 0
-        return Needs(candidates=math.ceil(model.l), diversity=model.l, different=different)
-    return Needs()
+    """A limit on shares gives as many labels by itself; where labels are counted, as many must also be shown."""
+    demand = model.demand()
+    shown = demand.distinct if demand.counts_values else 0
+    return Needs(demand.fewest, demand.diversity, shown)

@@ -36,7 +36,6 @@ from sfumato.forms.graph import Edges, GraphTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.graphs.degrees.additions import Additions, additions
 from sfumato.methods.graphs.degrees.bound import fewest_edges
-from sfumato.models.k_degree_anonymity import KDegreeAnonymity
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
@@ -63,12 +62,12 @@ class DegreeAnonymity(Method):
     def refusal(self, policy: Policy) -> str:
         if not policy.claims:
             return "it needs a k-degree-anonymity under 'protect'"
-        if any(not isinstance(claim.model, KDegreeAnonymity) for claim in policy.claims):
+        if any(not _counts_people(claim) for claim in policy.claims):
             return "added edges promise nothing but k-degree-anonymity"
         return ""
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return isinstance(claim.model, KDegreeAnonymity)
+        return _counts_people(claim)
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 10, "it makes degrees common and keeps every edge"
@@ -110,9 +109,15 @@ class DegreeAnonymity(Method):
         )
 
 
+def _counts_people(claim: Claim) -> bool:
+    """Whether people with the same degree, if they are many enough, are all that the claim asks for."""
+    demand = claim.model.demand()
+    return demand.sufficient and not demand.of_values
+
+
 def _feasible(policy: Policy, graph: Graph) -> int:
     """The largest k of the claims, or `Infeasible`."""
-    k = max(claim.model.k for claim in policy.claims if isinstance(claim.model, KDegreeAnonymity))
+    k = max(claim.model.demand().candidates for claim in policy.claims)
     if graph.nodes < k:
         what = f"no degree can be shared by {k} people in a graph of {graph.nodes}"
         raise Infeasible(what, where=policy.document.where("protect"), hint=f"ask for k of at most {graph.nodes}, or add people")

@@ -32,16 +32,12 @@ from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.graph import Edges, GraphTrace, flipped
 from sfumato.methods.base import Method, Task
 from sfumato.methods.graphs.prediction import prediction
-from sfumato.models.structural_attack import StructuralAttack
+from sfumato.models.channel import ChannelModel
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Release
 
-COVERED = {
-    "paths": "attacks that follow a path through the planted accounts (walk-based, interval-walk), whatever else they know",
-    "ties": "attacks of any kind and any computing power on the ties among the planted accounts",
-}
 UNCOVERED = "accounts that stand out by their number of ties to other people are not covered by any bound of structural-attack"
 
 
@@ -61,14 +57,14 @@ class EdgePerturbation(Method):
         attacks = _attacks(policy)
         if self.mu is None and not attacks:
             return "it needs 'mu', or a structural-attack to withstand under 'protect'"
-        if any(not isinstance(claim.model, StructuralAttack) for claim in policy.claims):
+        if len(attacks) < len(policy.claims):
             return "random flips promise nothing about the published degrees"
-        if self.keep_edges and any(attack.against != "paths" for attack in attacks):
+        if self.keep_edges and any(attack.needs_new_ties for attack in attacks):
             return "keeping the number of edges withstands only attacks along paths; say 'against: paths' to accept that"
         return ""
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return isinstance(claim.model, StructuralAttack)
+        return isinstance(claim.model, ChannelModel)
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 10, "it withstands structural attacks and lets analysts recover the figures"
@@ -101,7 +97,7 @@ class EdgePerturbation(Method):
         names = task.randomness.child("names").permutation(graph.nodes)
         published = reflipped(graph.relabelled(names), flip, task.randomness)
         attacks = _attacks(task.policy)
-        notes = [f"structural-attack covers {COVERED[kind]}" for attack in attacks for kind in attack.bounds(flip, graph.nodes)]
+        notes = [f"{attack.name} covers {words}" for attack in attacks for words in attack.covered().values()]
         part = Part({name: np.asarray(column, dtype=np.int64) for name, column in published.to_columns().items()})
         return Release(
             flipped(flip, graph.nodes),  # I1
@@ -111,8 +107,8 @@ class EdgePerturbation(Method):
         )
 
 
-def _attacks(policy: Policy) -> list[StructuralAttack]:
-    return [claim.model for claim in policy.claims if isinstance(claim.model, StructuralAttack)]
+def _attacks(policy: Policy) -> list[ChannelModel]:
+    return [claim.model for claim in policy.claims if isinstance(claim.model, ChannelModel)]
 
 
 def _balanced(delete: float, graph: Graph) -> EdgeChannel:

@@ -1,11 +1,26 @@
-"""From a policy and a table to a recoding problem, and from a grouping back to a published table.
+"""What all recoding methods share: from a policy and a table to a recoding problem, and from groupings back to a published table.
+
+A method of this family derives from `RecodingMethod` and says who stands with whom (`group`); everything else is here.
+
+Claims have columns of their own
+    A claim is about the columns that its outsider is given, so quasi-identifiers that no claim gives to anybody are published as
+    they are, and columns that claims do not tie together are recoded by themselves (`components`). Within a component whose claims
+    all speak of all its columns, groups are judged one by one, and `group` is asked. In the others it is asked to satisfy all
+    claims in every group, where that can be had without suppressing more; its answer and the coarsest release are specialized as
+    far as the claims really allow (`specializing`), and the better one is published.
 
 Invariants
     I1  Rows are shuffled with the cryptographic source.
     I2  Only columns the policy publishes leave; identifiers never do.
+    I3  A release is refused as infeasible only when the coarsest release breaks a claim [boundaries Properties 5, 6]; see
+        *Departures* of `problem` for models on shares.
 """
 
 from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,21 +29,75 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.table import Table
-from sfumato.errors import Infeasible
+from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
-from sfumato.methods.base import Task
+from sfumato.methods.base import Method, Task
+from sfumato.methods.recoding.components import Component, components, without_implied
+from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
+from sfumato.methods.recoding.specializing import specialize
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
 from sfumato.release.release import Part, Release
 
 
-def recodes(claim: Claim, policy: Policy) -> bool:
-    """Whether groups of equal quasi-identifiers that satisfy the model make the claim true.
+class RecodingMethod(Method):
+    """A method that writes quasi-identifiers of one table more coarsely."""
 
-    An outsider who knows only some of the quasi-identifiers sees unions of groups, which a monotone model survives.
-    """
+    form: ClassVar[type[Form]] = Recoded
+    mixed: ClassVar[bool] = False
+    """Whether `group` itself looks after claims that speak of some of the columns only, by asking `RecodingProblem.satisfied`."""
+
+    @abstractmethod
+    def group(self, problem: RecodingProblem, task: Task) -> Grouping:
+        """Who stands with whom: every record outside `problem.out` in a group, and every group satisfies every claim.
+
+        What a group is published as is the smallest interval around it, unless the grouping brings its own.
+        """
+
+    def refusal(self, policy: Policy) -> str:
+        return refusal_of_recoding(policy)
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        return recodes(claim, policy)
+
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        exact = [name for name in policy.quasi_identifiers if name not in columns_spoken_of(policy)]
+        return [f"published as they are, because no claim gives them to an outsider: {', '.join(exact)}"] if exact else []
+
+    def run(self, task: Task) -> Release:
+        return self.release(task, feasible_problem(task.policy, task.data))
+
+    def release(self, task: Task, problem: RecodingProblem) -> Release:
+        """The published table of a problem that can be solved."""
+        parts = components(problem)
+        return recoded(task, problem, [(part, self.arranged(part.problem, task)) for part in parts])
+
+    def arranged(self, problem: RecodingProblem, task: Task) -> Grouping:
+        """The method's groups of a component, whatever columns its claims speak of."""
+        if not problem.requirements:
+            return problem.grouping(np.arange(len(problem.points)))
+        if self.mixed or problem.uniform:
+            return _without_flaw(problem, self.group(problem, task))
+        objective = task.policy.utility.minimize
+        starts = [problem.coarsest()]
+        if not problem.everywhere.out.any():
+            starts.append(_without_flaw(problem.everywhere, self.group(problem.everywhere, task)))
+        costs = Costs.of(problem, objective)
+        found = [specialize(problem, start, objective=objective) for start in starts]
+        return min(found, key=lambda grouping: costs.mean(problem, grouping))
+
+
+def _without_flaw(problem: RecodingProblem, grouping: Grouping) -> Grouping:
+    if flaw := problem.flaw(grouping):
+        raise SfumatoError(f"the method made a release that may not leave: {flaw}", hint="this is a defect of the method")
+    return grouping
+
+
+def recodes(claim: Claim, policy: Policy) -> bool:
+    """Whether recoding can make the claim true: it hides nothing that is recoded, and a monotone model survives coarser classes."""
     hidden = set(claim.hide).isdisjoint(policy.quasi_identifiers)
     return claim.model.monotone and hidden and set(claim.given) <= set(policy.quasi_identifiers)
 
@@ -45,18 +114,50 @@ def refusal_of_recoding(policy: Policy) -> str:
     return ""
 
 
-def problem_of(policy: Policy, table: Table) -> RecodingProblem:
-    """The recoding problem in leaf codes."""
+def feasible_problem(policy: Policy, table: Table) -> RecodingProblem:
+    """The recoding problem of a policy, or `Infeasible`.
+
+    Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
+    regions into smaller ones, some of which may be saved (I3).
+    """
+    problem = problem_of(policy, table)
+    try:
+        check_feasible(policy, problem)
+    except Infeasible:
+        finer = problem_of(policy, table, policy.quasi_identifiers)
+        if finer.suppressed >= problem.suppressed:
+            raise
+        check_feasible(policy, finer)
+        return finer
+    return problem
+
+
+def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> RecodingProblem:
+    """The recoding problem in leaf codes, over the columns that claims speak of unless others are named."""
+    names = names or columns_spoken_of(policy) or policy.quasi_identifiers[:1]
     domains, codes = [], []
     for name in policy.quasi_identifiers:
         text = table.text(name)
         domain = generalization_of(policy, name, text.labels)
-        domains.append(domain)
-        codes.append(encode(domain, text.labels, column=name)[text.codes])
+        leaves = encode(domain, text.labels, column=name)
+        if name in names:
+            domains.append(domain)
+            codes.append(leaves[text.codes])
     hidden = dict.fromkeys(name for claim in policy.claims for name in claim.hide)
     sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
-    requirements = tuple(Requirement(claim.model, claim.hide) for claim in policy.claims)
-    return RecodingProblem(policy.quasi_identifiers, tuple(domains), tuple(codes), sensitive, requirements)
+    stated = [Requirement(claim.model, claim.hide, known_to(claim, policy)) for claim in policy.claims]
+    return RecodingProblem(names, tuple(domains), tuple(codes), sensitive, without_implied(stated))
+
+
+def known_to(claim: Claim, policy: Policy) -> tuple[str, ...]:
+    """The quasi-identifiers that the outsider of a claim knows; whoever joins several releases uses all of them."""
+    return tuple(name for name in policy.quasi_identifiers if claim.model.joint or name in claim.given)
+
+
+def columns_spoken_of(policy: Policy) -> tuple[str, ...]:
+    """The quasi-identifiers that some claim gives to an outsider."""
+    spoken = {name for claim in policy.claims for name in known_to(claim, policy)}
+    return tuple(name for name in policy.quasi_identifiers if name in spoken)
 
 
 def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
@@ -90,17 +191,23 @@ def _everything(problem: RecodingProblem, requirement: Requirement) -> Linkage:
     return problem.linkage(problem.grouping(np.zeros(len(problem.points), dtype=np.int64)), requirement.hide)
 
 
-def recoded(task: Task, problem: RecodingProblem, grouping: Grouping) -> Release:
-    """The published table of a grouping: labels for quasi-identifiers, everything else as it is, rows shuffled."""
-    of_record = problem.group_of_record(grouping)
-    kept = np.flatnonzero(of_record >= 0)
+def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Component, Grouping]]) -> Release:
+    """The published table: labels for what was recoded, everything else as it is, rows shuffled."""
+    labels: dict[str, tuple[pa.Array, IntArray]] = {}
+    inside = np.ones(problem.records, dtype=np.bool_)
+    for part, grouping in arranged:
+        of_record = np.full(problem.records, -1, dtype=np.int64)
+        of_record[part.rows] = part.problem.group_of_record(grouping)
+        inside &= of_record >= 0
+        labels |= {name: (written, of_record) for name, written in _labels(part.problem, grouping).items()}
+    kept = np.flatnonzero(inside)
     rows = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
-    labels = _labels(problem, grouping)
     table: Table = task.data
     columns = {}
     for name in task.policy.published:  # I2
         if name in labels:
-            columns[name] = labels[name].take(pa.array(of_record[rows]))
+            written, of_record = labels[name]
+            columns[name] = written.take(pa.array(of_record[rows]))
         else:
             columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
     suppressed = problem.records - len(kept)

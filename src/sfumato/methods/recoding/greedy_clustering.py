@@ -29,7 +29,6 @@ Cost: about a second per million records and a fraction of that per ten thousand
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -43,11 +42,6 @@ from sfumato.errors import PolicyError
 from sfumato.methods.recoding.joining import join_until_satisfied, tidied
 from sfumato.methods.recoding.pricing import Price, columns_of
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
-from sfumato.models.alpha_k import AlphaK
-from sfumato.models.base import Model
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity
-from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.registry import nearest
 
 if TYPE_CHECKING:
@@ -170,24 +164,11 @@ def implied(problem: RecodingProblem) -> tuple[int, dict[str, int]]:
     """The size, and per sensitive column the distinct values, without which no group satisfies the claims."""
     k, distinct = 1, dict[str, int]()
     for requirement in problem.requirements:
-        size, values = _necessary(requirement.model)
-        k = max(k, size)
-        for name in requirement.hide if values else ():
-            distinct[name] = max(distinct.get(name, 1), values)
+        demand = requirement.model.demand()
+        k = max(k, demand.candidates)
+        for name in requirement.hide if demand.distinct else ():
+            distinct[name] = max(distinct.get(name, 1), demand.distinct)
     return k, {column.name: distinct[column.name] for column in problem.sensitive if column.name in distinct}
-
-
-def _necessary(model: Model) -> tuple[int, int]:
-    """Fewest records, and fewest distinct values (0: the model does not speak of them)."""
-    if isinstance(model, KAnonymity):
-        return model.k, 0
-    if isinstance(model, PSensitivity):
-        return 1, model.p
-    if isinstance(model, LDiversity):
-        return 1, math.ceil(model.l - 1e-9)
-    if isinstance(model, AlphaK):
-        return model.k, math.ceil(1 / model.alpha - 1e-9)
-    return 1, 0
 
 
 def _tie_order(problem: RecodingProblem, names: Sequence[str] | None) -> IntArray:

@@ -9,6 +9,11 @@ the column), records with equal values may be published differently, and exactly
 breaks a claim as a whole; where the policy names a limit on suppression, any others too, up to that limit. All recoding methods
 publish in this space.
 
+Invariants
+    I1  No bound is published that might be false: none where claims of one component speak of different columns, and none where
+        records may be suppressed by choice but the program cannot judge what that does (entropy, recursive, t-closeness, or several
+        components, which share the limit).
+
 Paper: [obfuscation §3.3, §6.2]
 
 Departures
@@ -18,6 +23,7 @@ Departures
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import floor
 from typing import Any, ClassVar
@@ -25,17 +31,16 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.forms.recoded import Optimality, Recoded
-from sfumato.methods.base import Method, Task
-from sfumato.methods.recoding.base import check_feasible, problem_of, recoded, recodes, refusal_of_recoding
+from sfumato.methods.base import Task
+from sfumato.methods.recoding.base import RecodingMethod, columns_spoken_of, recoded
 from sfumato.methods.recoding.bound.program import states
 from sfumato.methods.recoding.bound.proof import PROVEN, ProvenArrangement, optimize
 from sfumato.methods.recoding.bound.space import RecodingSpace
+from sfumato.methods.recoding.components import Component, components
 from sfumato.methods.recoding.local_search import refine
-from sfumato.methods.recoding.problem import RecodingProblem
+from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.methods.recoding.refined import starts
-from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
-from sfumato.release.form import Form
 from sfumato.release.release import Release
 
 _SEARCH = 0.2
@@ -43,59 +48,70 @@ _RELAXED = 0.2
 """Share of the time where the program is only a relaxation of the claims (entropy, recursive, t-closeness): it rarely answers."""
 
 
-class Optimal(Method):
+class Optimal(RecodingMethod):
     """A recoding with a proven bound: no release of the policy can lose less than the certificate says; the optimum when small."""
 
     name: ClassVar[str] = "optimal"
-    form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"
 
     seconds: float = Field(default=20.0, gt=0, description="time for search and proof, in seconds of one core")
-
-    def refusal(self, policy: Policy) -> str:
-        return refusal_of_recoding(policy)
-
-    def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return recodes(claim, policy)
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 2, "it proves how near it is to the best release, which takes its time"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         return [
+            *super().describe(policy, data),
             f"space: {space_of(policy)}",
-            f"bound: the certificate will say what no such release can lose less than; this may take {self.seconds:g} s",
+            f"bound: the certificate will say what no such release can lose less than, where that can be proven; this may take "
+            f"{self.seconds:g} s",
         ]
 
-    def run(self, task: Task) -> Release:
-        policy, problem = task.policy, problem_of(task.policy, task.data)
-        check_feasible(policy, problem)
-        objective = policy.utility.minimize
+    def group(self, problem: RecodingProblem, task: Task) -> Grouping:
+        """The best groups that were found; nothing is said about the best possible ones."""
+        return self._proven(problem, task, self.seconds, 0).now.grouping()
+
+    def release(self, task: Task, problem: RecodingProblem) -> Release:
+        parts, policy = components(problem), task.policy
+        if not can_be_bounded(policy, problem, parts):
+            return super().release(task, problem)
+        spare = spare_of(policy, problem)
+        proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]
+        made = recoded(task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)])
+        return replace(made, form=Recoded(optimality=_statement(policy, problem, proofs)))
+
+    def _proven(self, problem: RecodingProblem, task: Task, seconds: float, budget: int) -> ProvenArrangement:
+        objective = task.policy.utility.minimize
         first = starts(problem, objective, task)
-        refined = refine(problem, first, objective=objective, seconds=_SEARCH * self.seconds)
-        space = RecodingSpace(problem, objective)
-        outcome = optimize(
-            space,
+        refined = refine(problem, first, objective=objective, seconds=_SEARCH * seconds)
+        return optimize(
+            RecodingSpace(problem, objective, beside=len(task.policy.quasi_identifiers) - len(problem.names)),
             refined,
-            seconds=(1 - _SEARCH) * self.seconds * (1.0 if states(problem) else _RELAXED),
-            budget=budget_of(policy, problem),
+            seconds=(1 - _SEARCH) * seconds * (1.0 if states(problem) else _RELAXED),
+            budget=budget,
             progress=lambda done: task.progress(done, "proving"),
         )
-        release = recoded(task, problem, outcome.now.grouping())
-        return replace(release, form=Recoded(optimality=_statement(policy, space, outcome)))
 
 
-def budget_of(policy: Policy, problem: RecodingProblem) -> int:
-    """How many records may be suppressed by choice: what the policy's limit leaves, when the program can judge what that does."""
+def spare_of(policy: Policy, problem: RecodingProblem) -> int:
+    """How many records may be suppressed by choice: what the policy's limit leaves."""
     limit = policy.utility.suppress_at_most
-    if limit is None or not states(problem):
-        return 0
-    return max(floor(limit * problem.records + 1e-9) - problem.suppressed, 0)
+    return 0 if limit is None else max(floor(limit * problem.records + 1e-9) - problem.suppressed, 0)
+
+
+def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Component]) -> bool:
+    """Whether a bound would be true of every release of the space; where that is not certain, nothing is said (I1)."""
+    if not all(part.problem.uniform and part.problem.requirements for part in parts):
+        return False
+    whole = len(parts) == 1 and parts[0].problem.names == policy.quasi_identifiers
+    if policy.utility.minimize == "entropy_loss" and not whole:
+        return problem.suppressed == 0 and spare_of(policy, problem) == 0
+    return spare_of(policy, problem) == 0 or (len(parts) == 1 and states(problem))
 
 
 def space_of(policy: Policy) -> str:
     """The space in words."""
-    ranges = [name for name in policy.quasi_identifiers if policy.columns[name].hierarchy == "ranges"]
+    ranges = [name for name in columns_spoken_of(policy) if policy.columns[name].hierarchy == "ranges"]
     words = "every record as nodes of the hierarchies within its boundary"
     if ranges:
         words += f" (any interval of values for {', '.join(ranges)})"
@@ -104,11 +120,11 @@ def space_of(policy: Policy) -> str:
     return words + f", equal records also differently; suppressed are records whose region breaks a claim as a whole{rest}"
 
 
-def _statement(policy: Policy, space: RecodingSpace, outcome: ProvenArrangement) -> Optimality:
+def _statement(policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement]) -> Optimality:
     """What is disclosed: the bound, rounded down, with what it is about and how it is known."""
-    bound = max(space.figure(outcome.bound, space.problem.suppressed), 0.0)
-    loss = space.figure(outcome.total, space.problem.suppressed)
-    if outcome.solved:
+    bound = max(_figure(policy, problem, proofs, [proof.bound for proof in proofs]), 0.0)
+    loss = _figure(policy, problem, proofs, [proof.total for proof in proofs])
+    if any(proof.solved for proof in proofs):
         how = "integer program, solved by HiGHS within its tolerance"
     else:
         how = "prices of records, evaluated in whole numbers"
@@ -121,6 +137,16 @@ def _statement(policy: Policy, space: RecodingSpace, outcome: ProvenArrangement)
         space=space_of(policy),
         proof=how,
     )
+
+
+def _figure(policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement], totals: Sequence[float]) -> float:
+    """The policy's figure, a mean over all quasi-identifiers, when the components cost so much."""
+    spaces = [proof.now.space for proof in proofs]
+    shares = [len(space.problem.names) / len(policy.quasi_identifiers) for space in spaces]
+    if len(proofs) == 1:
+        return shares[0] * spaces[0].figure(totals[0], problem.suppressed)
+    above = sum(share * (total - space.base) for share, total, space in zip(shares, totals, spaces, strict=True))
+    return (above + problem.suppressed) / problem.records
 
 
 def _rounded_down(value: float, digits: int) -> float:

@@ -93,7 +93,7 @@ class _Play:
             if isinstance(domain, Hierarchy):
                 yield column, _children(domain, code, lo, hi, of)
             else:
-                below, above = _medians(of, code, self.problem.counts[point], groups)
+                below, above = medians(of, code, self.problem.counts[point], groups)
                 yield column, (code >= below[of]).astype(np.int64)
                 yield column, (code >= above[of]).astype(np.int64)
 
@@ -168,7 +168,7 @@ def _children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of:
     return rank[above][np.minimum(depth + 1, len(above) - 1)[of], code]
 
 
-def _medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+def medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tuple[IntArray, IntArray]:
     """For each group the code of its median record, where a range may be cut before it, and the next code, to cut after it."""
     values = group([of, code])
     owner, value = of[values.first], code[values.first]

@@ -1,7 +1,11 @@
 """The recoding problem: distinct quasi-identifier tuples with counts, what may be joined, and what every group must satisfy.
 
 All methods that publish one recoded table (clustering, mondrian, refined, …) start from a `RecodingProblem` and end
-with a `Grouping`. What is published for a group is the smallest publishable interval around it in every column.
+with a `Grouping`. What is published for a group is the smallest publishable interval around it in every column, unless the
+grouping says otherwise.
+
+A claim speaks of the columns that the outsider is given. Who knows them sees *classes*: all records whose published intervals are
+equal there. Where a claim speaks of all columns of the problem, every group must satisfy it by itself.
 
 Paper: [boundaries Def. 8, 9, Properties 1-6]
 
@@ -10,24 +14,31 @@ Notation
     cell      a distinct (point, sensitive values) combination, with its count: the smallest unit that methods move
     region    points with the same ceilings in every column: a cluster of the maximum allowed microdata (Def. 9);
               by Property 1 only records of one region may share a group
-    out       regions that break a claim even as one group; by Properties 5 and 6 exactly these must be suppressed
+    out       regions that break a claim even in the coarsest release; by Properties 5 and 6 exactly these must be suppressed
+    coarsest  every record at its ceilings. Whatever else may be published, it may be published so: the classes of any release
+              are parts of the coarsest ones, and a monotone model survives joining. So a release exists if this one holds
+    uniform   all claims speak of all columns of the problem
 
 Invariants
     I1  Groups never cross regions.
-    I2  Every group satisfies every claim; `satisfied` says so for a finished grouping, by the models themselves.
+    I2  Every group, or class, satisfies every claim; `satisfied` says so for a finished grouping, by the models themselves.
+    I3  Intervals that a grouping brings along are publishable, contain their group and stay within the boundaries.
+    I4  Of a class that breaks a claim exactly those regions are suppressed that break it by themselves. There is one, because a
+        monotone model would survive joining; and all of them, when adding records never hurts, because none can be saved.
 
 Departures
     Properties 5 and 6 are stated for p-sensitive k-anonymity, where adding records to a group never hurts. For models on shares
     (frequency, entropy, t-closeness) a region that fails as a whole is suppressed as a whole; a cleverly chosen part of it might
-    have been saved. For t-closeness the overall distribution changes with what is suppressed, so `out` is
-    iterated to a fixed point.
+    have been saved, but who is missing would then depend on single values. For t-closeness the overall distribution changes with
+    what is suppressed, so `out` is iterated to a fixed point; where nothing is left, a region alone may still be published.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -36,6 +47,9 @@ from sfumato.data.classes import Classes, group
 from sfumato.data.generalization import Generalization
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.base import Model
+
+_TRIED, _FEW = 100, 10
+"""Regions that are tried alone when all of them together leave nothing; so few that every set of them is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +63,11 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A model and the sensitive columns it speaks about."""
+    """A model, the sensitive columns it speaks about, and the columns that the outsider knows (none: all of the problem)."""
 
     model: Model
     hide: tuple[str, ...] = ()
+    given: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,8 @@ class Grouping:
     cell: IntArray
     group: IntArray
     count: IntArray
+    published: tuple[tuple[IntArray, IntArray], ...] | None = None
+    """Per column the interval of each group, when it is not the smallest around the group (I3)."""
 
     @property
     def groups(self) -> int:
@@ -122,20 +139,72 @@ class RecodingProblem:
         return group(ceilings)  # I1: nothing but points of one of these is ever joined
 
     @cached_property
+    def uniform(self) -> bool:
+        """Whether all claims speak of all columns, so that groups can be judged one by one."""
+        return all(self.given(requirement) == self.names for requirement in self.requirements)
+
+    def given(self, requirement: Requirement) -> tuple[str, ...]:
+        """The columns that a claim's outsider knows, in the order of the problem."""
+        known = requirement.given
+        return self.names if known is None else tuple(name for name in self.names if name in known)
+
+    @cached_property
     def out(self) -> BoolArray:
-        """Per point: must it be suppressed because its whole region breaks a claim?"""
+        """Per point: must it be suppressed because its region breaks a claim even in the coarsest release?"""
         kept = np.ones(len(self.regions), dtype=np.bool_)
         while kept.any():
-            holds = self.satisfied(self._whole_regions(kept))
-            if holds.all():
-                break
-            kept[np.flatnonzero(kept)[~holds]] = False
-        return ~kept[self.regions.of]
+            stays = self._worth_keeping(self._whole_regions(kept))
+            if stays.all():
+                return ~kept[self.regions.of]
+            kept[np.flatnonzero(kept)[~stays]] = False
+        return ~self._last_resort()[self.regions.of]
+
+    def _worth_keeping(self, coarse: Grouping) -> BoolArray:
+        """For each region: is no claim broken, in its class and by itself as well? (I4)"""
+        whole = self.linkage(coarse, self._hidden)
+        stays = np.ones(coarse.groups, dtype=np.bool_)
+        for requirement in self.requirements:
+            alone = self._groups_satisfied(requirement, whole)
+            if self.given(requirement) != self.names:
+                alone = alone | self._classes_satisfied(requirement, coarse)
+            stays &= alone
+        return stays
+
+    def _last_resort(self) -> BoolArray:
+        """The most records of a few regions that hold when nothing else is published; models that compare with the release may
+        allow them although all regions together leave nothing."""
+        size = np.bincount(self.regions.of, weights=self.counts, minlength=len(self.regions))
+        large = np.argsort(-size, kind="stable")[:_TRIED]
+        sets = subsets(large.tolist()) if len(size) <= _FEW else [(region,) for region in large.tolist()]
+        for chosen in sorted(sets, key=lambda some: -float(size[list(some)].sum())):
+            only = np.isin(np.arange(len(size)), chosen)
+            if self.satisfied(self._whole_regions(only)).all():
+                return only
+        return np.zeros(len(size), dtype=np.bool_)
+
+    @cached_property
+    def everywhere(self) -> RecodingProblem:
+        """The problem in which every claim speaks of all columns: more than is asked, and judged group by group."""
+        return replace(self, requirements=tuple(replace(one, given=None) for one in self.requirements))
 
     def _whole_regions(self, kept: BoolArray) -> Grouping:
         region = self.regions.of[self.cell_point]
         cells = np.flatnonzero(kept[region])
-        return Grouping(cells, (np.cumsum(kept) - 1)[region[cells]], self.row_cell.counts[cells])
+        published = None if self.uniform else self._ceilings(self.regions.first[kept])
+        return Grouping(cells, (np.cumsum(kept) - 1)[region[cells]], self.row_cell.counts[cells], published)
+
+    def _ceilings(self, points: IntArray) -> tuple[tuple[IntArray, IntArray], ...]:
+        """Per column how far some points may be generalized."""
+        codes = self.points[points]
+        ceilings = [domain.ceiling() for domain in self.domains]
+        return tuple((lo[codes[:, column]], hi[codes[:, column]]) for column, (lo, hi) in enumerate(ceilings))
+
+    def coarsest(self) -> Grouping:
+        """The release in which every record that need not be suppressed is at its ceilings."""
+        kept = np.ones(len(self.regions), dtype=np.bool_)
+        kept[self.regions.of[self.out]] = False
+        published = self._ceilings(self.regions.first[kept])
+        return replace(self._whole_regions(kept), published=published)
 
     @property
     def suppressed(self) -> int:
@@ -162,17 +231,35 @@ class RecodingProblem:
         return Linkage(size, size, spread)
 
     def satisfied(self, grouping: Grouping) -> BoolArray:
-        """For each group: are all claims satisfied? (I2)"""
-        hide = {name for requirement in self.requirements for name in requirement.hide}
-        whole = self.linkage(grouping, tuple(hide))
+        """For each group: are all claims satisfied, there or in the class that the outsider sees? (I2)"""
+        whole = self.linkage(grouping, self._hidden)
         verdict = np.ones(len(whole.candidates), dtype=np.bool_)
         for requirement in self.requirements:
-            seen = {name: whole.spread[name] for name in requirement.hide}
-            verdict &= requirement.model.satisfied(Linkage(whole.people, whole.candidates, seen))
+            if self.given(requirement) == self.names:
+                verdict &= self._groups_satisfied(requirement, whole)
+            else:
+                verdict &= self._classes_satisfied(requirement, grouping)
         return verdict
+
+    @property
+    def _hidden(self) -> tuple[str, ...]:
+        return tuple({name for requirement in self.requirements for name in requirement.hide})
+
+    def _groups_satisfied(self, requirement: Requirement, whole: Linkage) -> BoolArray:
+        seen = {name: whole.spread[name] for name in requirement.hide}
+        return np.asarray(requirement.model.satisfied(Linkage(whole.people, whole.candidates, seen)))
+
+    def _classes_satisfied(self, requirement: Requirement, grouping: Grouping) -> BoolArray:
+        """For each group: does the class hold that it belongs to for whoever knows the given columns?"""
+        intervals = dict(zip(self.names, self.intervals(grouping), strict=True))
+        alike = group([side for name in self.given(requirement) for side in intervals[name]], rows=grouping.groups)
+        classes = Grouping(grouping.cell, alike.of[grouping.group], grouping.count)
+        return np.asarray(requirement.model.satisfied(self.linkage(classes, requirement.hide)))[alike.of]
 
     def intervals(self, grouping: Grouping) -> list[tuple[IntArray, IntArray]]:
         """Per column the published interval of each group."""
+        if grouping.published is not None:
+            return list(grouping.published)
         points = self.cell_point[grouping.cell]
         published = []
         for column, domain in enumerate(self.domains):
@@ -182,6 +269,22 @@ class RecodingProblem:
             np.maximum.at(hi, grouping.group, self.points[points, column] + 1)
             published.append(domain.close(lo, hi))
         return published
+
+    def flaw(self, grouping: Grouping) -> str:
+        """What is wrong with the intervals that a grouping brings along; empty when they may be published (I3)."""
+        codes = self.points[self.cell_point[grouping.cell]]
+        for column, (lo, hi) in enumerate(grouping.published or ()):
+            domain, code = self.domains[column], codes[:, column]
+            floor, roof = domain.ceiling()
+            around, end = domain.close(lo, hi)
+            own, last = lo[grouping.group], hi[grouping.group]
+            if len(lo) != grouping.groups or not (np.array_equal(around, lo) and np.array_equal(end, hi)):
+                return f"an interval of '{self.names[column]}' cannot be published"
+            if ((code < own) | (code >= last)).any():
+                return f"an interval of '{self.names[column]}' does not contain its records"
+            if ((own < floor[code]) | (last > roof[code])).any():
+                return f"an interval of '{self.names[column]}' goes beyond a boundary"
+        return ""
 
     def group_of_record(self, grouping: Grouping) -> IntArray:
         """The group of every record, −1 for suppressed ones; which of a cell's records go where does not matter."""
@@ -196,3 +299,12 @@ class RecodingProblem:
         of_record = np.full(self.records, -1, dtype=np.int64)
         of_record[order[slots]] = np.repeat(grouping.group[by_cell], count)
         return of_record
+
+
+def subsets(some: Sequence[int]) -> list[tuple[int, ...]]:
+    """All sets of these but the empty one.
+
+    >>> subsets([3, 5])
+    [(3,), (5,), (3, 5)]
+    """
+    return [chosen for size in range(1, len(some) + 1) for chosen in combinations(some, size)]

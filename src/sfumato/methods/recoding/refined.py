@@ -10,37 +10,25 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from sfumato.forms.recoded import Recoded
-from sfumato.methods.base import Method, Task
-from sfumato.methods.recoding.base import check_feasible, problem_of, recoded, recodes, refusal_of_recoding
+from sfumato.methods.base import Task
+from sfumato.methods.recoding.base import RecodingMethod
 from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.methods.recoding.lattice import lattice_sweep
 from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
-from sfumato.policy.claims import Claim
-from sfumato.policy.policy import Policy
-from sfumato.release.form import Form
-from sfumato.release.release import Release
 
 MOST = 200_000
 """Up to this many records the planner chooses this method by itself."""
 
 
-class Refined(Method):
+class Refined(RecodingMethod):
     """The quality method: the best of clustering, mondrian and a lattice sweep, improved by local search."""
 
     name: ClassVar[str] = "refined"
-    form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "boundaries Def. 8-11 for what is kept; the search is our own"
 
     seconds: float = Field(default=15.0, gt=0, description="time the search may take, in seconds of one core")
-
-    def refusal(self, policy: Policy) -> str:
-        return refusal_of_recoding(policy)
-
-    def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return recodes(claim, policy)
 
     def preference(self, records: int | None) -> tuple[int, str]:
         if records is not None and records > MOST:
@@ -48,18 +36,15 @@ class Refined(Method):
         size = f"{records:,} records are" if records is not None else f"up to {MOST:,} records are"
         return 20, f"it gives the least loss and {size} few enough for it (mondrian beyond {MOST:,})"
 
-    def run(self, task: Task) -> Release:
-        problem = problem_of(task.policy, task.data)
-        check_feasible(task.policy, problem)
+    def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
-        grouping = refine(
+        return refine(
             problem,
             starts(problem, objective, task),
             objective=objective,
             seconds=self.seconds,
             progress=lambda done: task.progress(done, "improving"),
         )
-        return recoded(task, problem, grouping)
 
 
 def starts(problem: RecodingProblem, objective: str, task: Task) -> list[Grouping]:

@@ -43,8 +43,6 @@ from sfumato.release.form import Form
 from sfumato.release.past import History
 from sfumato.release.release import Part, Release
 
-_GOALS: dict[str, Literal["linkability", "diversity"]] = {"k-linkability": "linkability", "k-diversity": "diversity"}
-
 
 class Sequential(Method):
     """Generalize single cells of a further release, so that all releases together stay safe."""
@@ -75,7 +73,9 @@ class Sequential(Method):
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         one = len(claim.hide) == 1 and policy.columns[claim.hide[0]].role == "sensitive"
-        return claim.model.name in _GOALS and one and set(claim.given) >= set(policy.quasi_identifiers)
+        demand = claim.model.demand()
+        kept = claim.model.joint and demand.sufficient and demand.candidates == 1
+        return kept and one and set(claim.given) >= set(policy.quasi_identifiers)
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 60, "it judges the release together with all earlier ones"
@@ -88,7 +88,7 @@ class Sequential(Method):
         history = task.history if task.history is not None else History()
         (claim,) = task.policy.claims
         (hidden,) = claim.hide
-        level = Goal(float(claim.model.k), _GOALS[claim.model.name])  # type: ignore[attr-defined]
+        level = _goal(claim)
         people = population_of(task, history, hidden, allow=self.counterfeits == "allow")  # I3
         check_batch(history, people, level, hidden, hidden in task.policy.published)  # I2
         lo, hi, weave = self._boxes(task, history, people, level, hidden)
@@ -118,6 +118,12 @@ class Sequential(Method):
         measure: Literal["loss", "entropy"] = "entropy" if task.policy.utility.minimize == "entropy_loss" else "loss"
         sequel = _sequel(weave, task.policy)
         return specialize(sequel, level, chance, measure=measure, cells=self.cells, budget=self.budget)
+
+
+def _goal(claim: Claim) -> Goal:
+    """The claim as the search knows it: values that are counted, or a limit on their shares."""
+    demand = claim.model.demand()
+    return Goal(demand.diversity, "linkability" if demand.counts_values else "diversity")
 
 
 def _translated(part: Weave, whole: Weave, name: str, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

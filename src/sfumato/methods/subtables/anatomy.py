@@ -13,7 +13,6 @@ Invariants
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 import numpy as np
@@ -91,8 +90,8 @@ def _deal(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
 
 def _least_rows(model: Model) -> int:
     """A bucket with fewer rows than this cannot satisfy the model."""
-    level = getattr(model, "l", getattr(model, "p", 2))
-    return max(1, math.ceil(level))
+    demand = model.demand()
+    return demand.fewest if demand.of_values else 2
 
 
 def _linkage(bucket: IntArray, claim: Claim, hidden: dict[str, TextColumn]) -> Linkage:

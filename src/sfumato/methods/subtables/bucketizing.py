@@ -10,7 +10,6 @@ Invariants
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +24,7 @@ from sfumato.randomness import Randomness
 
 def least_rows(model: Model) -> int:
     """A bucket with fewer rows than this cannot satisfy the model."""
-    return max(2, math.ceil(getattr(model, "l", getattr(model, "p", 2))))
+    return max(2, model.demand().fewest)
 
 
 def buckets_for(models: Sequence[Model], name: str, text: TextColumn, randomness: Randomness) -> IntArray:

@@ -23,7 +23,7 @@ from sfumato.methods.subtables.base import Hidden, SubTableMethod
 from sfumato.methods.subtables.bucketizing import least_rows
 from sfumato.methods.subtables.coloring import guarded_table
 from sfumato.methods.subtables.joint_buckets import joint_buckets
-from sfumato.models.l_diversity import LDiversity
+from sfumato.models.base import Model, crowd
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 
@@ -40,8 +40,7 @@ class MultiSensitive(SubTableMethod):
         return "" if self.inner == "anatomy" else "several hidden columns need buckets (inner: anatomy)"
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
-        diverse = isinstance(claim.model, LDiversity) and claim.model.kind in ("frequency", "entropy", "distinct")
-        return diverse and super().enforces(claim, policy)
+        return _kept_by_different_values(claim.model) and super().enforces(claim, policy)
 
     def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
         hidden = {each.hidden for each in rules}
@@ -62,3 +61,14 @@ class MultiSensitive(SubTableMethod):
                 hint="lower the levels, or use utility-aware, which hides them in different tables",
             )
         return dealt
+
+
+def _kept_by_different_values(model: Model) -> bool:
+    """Whether l rows with l different values satisfy the model, whatever the other buckets hold.
+
+    A bucket with no share above 1/l is a mixture of such rows, so a monotone model holds there too.
+    """
+    if not model.demand().of_values:
+        return False
+    bucket = "".join(chr(ord("b") + value) for value in range(least_rows(model)))
+    return bool(model.satisfied(crowd(bucket, "a" * len(bucket)))[0])

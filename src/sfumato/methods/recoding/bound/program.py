@@ -40,11 +40,6 @@ from sfumato.data.classes import group
 from sfumato.methods.recoding.bound.space import Nodes, RecodingSpace
 from sfumato.methods.recoding.greedy_clustering import implied
 from sfumato.methods.recoding.problem import RecodingProblem
-from sfumato.models.alpha_k import AlphaK
-from sfumato.models.base import Model
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity
-from sfumato.models.p_sensitivity import PSensitivity
 
 TOLERANCE = 2e-6
 """What is taken off the solver's bound, as a share of it."""
@@ -87,11 +82,7 @@ def claims_on_values(space: RecodingSpace) -> tuple[list[tuple[int, float]], lis
     shares: list[tuple[int, float]] = []
     hidden = space.claims.hidden
     for requirement in space.problem.requirements:
-        model, limit = requirement.model, 1.0
-        if isinstance(model, LDiversity) and model.kind == "frequency":
-            limit = 1.0 / model.l
-        elif isinstance(model, AlphaK):
-            limit = model.alpha
+        limit = requirement.model.demand().largest_share
         if limit < 1.0:
             shares += [(hidden.index(name), limit) for name in requirement.hide]
     _, distinct = implied(space.problem)
@@ -107,13 +98,7 @@ def _kinds_matter(shares: list[tuple[int, float]], column: int, kinds: int) -> b
 
 def states(problem: RecodingProblem) -> bool:
     """Whether the program states the claims completely: sizes, different values and shares."""
-    return all(_linear(requirement.model) for requirement in problem.requirements)
-
-
-def _linear(model: Model) -> bool:
-    if isinstance(model, LDiversity):
-        return model.kind in ("distinct", "frequency")
-    return isinstance(model, KAnonymity | PSensitivity | AlphaK)
+    return all(requirement.model.demand().sufficient for requirement in problem.requirements)
 
 
 def part_of(space: RecodingSpace, nodes: Nodes, unit: IntArray, count: IntArray, *, budget: int = 0) -> Neighbourhood:

@@ -76,8 +76,10 @@ class Nodes:
 class RecodingSpace:
     """Units with their counts, what intervals cost, and what every published node needs."""
 
-    def __init__(self, problem: RecodingProblem, objective: str) -> None:
+    def __init__(self, problem: RecodingProblem, objective: str, *, beside: int = 0) -> None:
         self.problem, self.objective = problem, objective
+        self.beside = beside
+        """Other columns of the policy's figure that a suppressed record loses as well."""
         self.claims = Claims(problem)
         self.units = Units(problem, self.claims)
         self.costs = Costs.of(problem, objective)
@@ -121,8 +123,9 @@ class RecodingSpace:
 
     @property
     def suppressed_cost(self) -> float:
-        """What a suppressed record costs."""
-        return float(np.log2(self.problem.records)) if self.objective == "entropy_loss" else 1.0
+        """What a suppressed record costs: the most in every column, also in those that are not of this problem."""
+        most = float(np.log2(self.problem.records)) if self.objective == "entropy_loss" else 1.0
+        return most * (len(self.problem.names) + self.beside) / len(self.problem.names)
 
     def figure(self, total: float, suppressed: int) -> float:
         """The policy's figure when the published records cost `total` together: the mean over all records."""

@@ -1,0 +1,134 @@
+"""Every model in the catalogue says what it needs, and means it. Entries are found, not listed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import Demand, Example, Model, crowd
+from sfumato.policy.claims import short_forms
+from sfumato.registry import catalogue
+
+MODELS = catalogue("models", Model)
+EXAMPLES = [(name, example) for name, cls in MODELS.items() for example in cls.examples]
+SOURCE = Path(__file__).parents[2] / "src" / "sfumato"
+
+
+def crowds(seed: int, count: int) -> list[Linkage]:
+    """Random groups of one to nine people with up to four values."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        words = ["".join(rng.choice(list("abcd"), rng.integers(1, 10))) for _ in range(rng.integers(1, 4))]
+        found.append(crowd(*words))
+    return found
+
+
+def meets(demand: Demand, linkage: Linkage) -> np.ndarray:
+    """For each group: has it what the demand asks?"""
+    enough = linkage.candidates >= demand.candidates
+    for spread in linkage.spread.values():
+        shares = spread.largest() <= demand.largest_share * spread.total() + 1e-9
+        enough &= (spread.distinct() >= demand.distinct) & shares
+    return enough
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_declares_what_outsiders_of_the_room_ask(name: str) -> None:
+    cls = MODELS[name]
+    assert cls.examples
+    assert cls.levels
+    assert set(cls.levels) <= set(cls.model_fields)
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_examples_are_told_apart(name: str, example: Example) -> None:
+    model = MODELS[name](**example.level)
+    assert isinstance(example.holds, model.judges)
+    assert model.satisfied(example.holds).all()
+    assert not model.satisfied(example.fails).all()
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_achieved_reaches_required_exactly_when_the_model_is_satisfied(name: str, example: Example) -> None:
+    model = MODELS[name](**example.level)
+    for seen in (example.holds, example.fails, *(crowds(1, 200) if model.judges is Linkage else ())):
+        achieved = model.achieved(seen)
+        assert achieved
+        assert model.reaches(achieved, model.required()) == bool(model.satisfied(seen).all())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_reaches_fails_closed(name: str) -> None:
+    cls = MODELS[name]
+    model = cls(**cls.examples[0].level)
+    required = model.required()
+    achieved = model.achieved(cls.examples[0].holds)
+    assert not cls.reaches({}, required)
+    assert not cls.reaches(achieved, {})
+    for level in cls.levels:
+        assert not cls.reaches({**achieved, level: "many"}, required)
+        assert not cls.reaches({key: value for key, value in achieved.items() if key != level}, required)
+    for other in required.keys() - cls.levels.keys():
+        assert not cls.reaches({**achieved, other: "something else"}, required)
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_a_demand_is_necessary_and_sufficient_where_it_says_so(name: str, example: Example) -> None:
+    """[models.base I1] on random groups; a demand that is one too high, or wrongly called sufficient, is found."""
+    model = MODELS[name](**example.level)
+    if model.judges is not Linkage:
+        assert not model.demand().sufficient
+        return
+    for linkage in crowds(2, 400):
+        satisfied, met = model.satisfied(linkage), meets(model.demand(), linkage)
+        assert not (satisfied & ~met).any()
+        if model.demand().sufficient:
+            assert np.array_equal(satisfied, met)
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_monotone_models_survive_joining(name: str, example: Example) -> None:
+    model = MODELS[name](**example.level)
+    if not model.monotone or model.judges is not Linkage:
+        return
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        words = ["".join(rng.choice(list("abcd"), rng.integers(1, 10))) for _ in range(3)]
+        apart, joined = model.satisfied(crowd(*words)), model.satisfied(crowd(words[0] + words[1], words[2]))
+        assert joined[0] or not (apart[0] and apart[1])
+
+
+@pytest.mark.parametrize("name", [name for name, cls in MODELS.items() if cls.judges is Linkage])
+def test_the_worst_level_is_the_weakest(name: str) -> None:
+    cls = MODELS[name]
+    model = cls(**cls.examples[0].level)
+    assert cls.strength(model.achieved(cls.examples[0].holds)) >= cls.strength(model.required())
+    assert cls.strength(model.achieved(cls.examples[0].fails)) < cls.strength(model.achieved(cls.examples[0].holds))
+
+
+def test_words_of_short_forms_are_different_and_name_parameters() -> None:
+    declared = [cls for cls in MODELS.values() if cls.short is not None]
+    assert len(short_forms()) == len(declared) >= 4
+    for cls, short in short_forms().values():
+        assert {short.parameter, *short.fixed} <= set(cls.model_fields)
+
+
+def test_nobody_outside_looks_at_the_class_of_a_model() -> None:
+    """No `isinstance` on a model of the catalogue, and no comparison with its name, outside models/."""
+    classes, names = {cls.__name__ for cls in MODELS.values()}, set(MODELS)
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path.relative_to(SOURCE).parts[0] == "models":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            asked = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+            if asked and classes & {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}:
+                found.append(f"{path.name}:{node.lineno}")
+            if isinstance(node, ast.Compare) and names & {p.value for p in ast.walk(node) if isinstance(p, ast.Constant)}:
+                found.append(f"{path.name}:{node.lineno}")
+    assert not found
