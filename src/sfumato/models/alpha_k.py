@@ -26,6 +26,7 @@ class AlphaK(Model):
     name: ClassVar[str] = "alpha-k-anonymity"
     paper: ClassVar[str] = "Wong, Li, Fu, Wang 2006"
     bounds_candidates: ClassVar[bool] = True
+    at_most: ClassVar[tuple[str, ...]] = ("alpha",)
 
     alpha: float = Field(gt=0, le=1, description="largest share of one sensitive value")
     k: int = Field(ge=1, description="fewest candidates")

@@ -31,6 +31,8 @@ class Model(BaseModel):
     """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can give."""
     joint: ClassVar[bool] = False
     """Whether the model speaks about all releases of a table together, when a ledger remembers earlier ones."""
+    at_most: ClassVar[tuple[str, ...]] = ()
+    """Parameters of which less protects more; of all other numbers more does."""
     kinds: ClassVar[tuple[str, ...]] = ("table", "baskets")
     """The kinds of data the model speaks about."""
 

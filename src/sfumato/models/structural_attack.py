@@ -37,6 +37,7 @@ class StructuralAttack(Model):
     name: ClassVar[str] = "structural-attack"
     paper: ClassVar[str] = "multitype §4.4.5, §4.5"
     needs_sensitive: ClassVar[bool] = False
+    at_most: ClassVar[tuple[str, ...]] = ("success_at_most",)
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
     planted: int = Field(ge=2, description="accounts the adversary controls")
