@@ -30,6 +30,7 @@ from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
+from sfumato.release.honesty import NOTHING_PUBLISHED
 
 BUDGET = 60.0
 """CPU seconds for one exact decision."""
@@ -117,7 +118,7 @@ def _worst(claim: Claim, findings: list[Judged], what: str) -> Finding:
 
 def _nothing(claim: Claim) -> Finding:
     reason = "no release publishes the hidden column, so nothing can be linked"
-    return Finding(claim.model.name, True, claim.model.required(), {}, claim.given, claim.hide, reason=reason)
+    return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
 
 
 def _accounted(chapter: PastRelease) -> None:

@@ -124,7 +124,7 @@ def read_folder(path: Path) -> Folder:
         certificate = Certificate.from_json(_json(path / CERTIFICATE))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
-    parts, damage = {}, list(_damage(path, files))
+    parts, damage = {}, [*_damage(path, files), *_overstated(path, certificate)]
     for name, entry in files.items():
         file = path / name
         if "rows" in entry and "/" not in name and file.is_file() and file.suffix in {".csv", ".parquet"}:
@@ -141,6 +141,13 @@ def _part(file: Path, damage: list[str], *, exact: bool) -> Part:
     except DataError as error:
         damage.append(f"{file.name} cannot be read: {error.what}")
         return Part(pa.table({}))
+
+
+def _overstated(path: Path, certificate: Certificate) -> Iterator[str]:
+    """A certificate that says it holds although a finding of its own does not."""
+    if _json(path / CERTIFICATE).get("holds") is True and not certificate.holds:
+        wrong = "; ".join(finding.reason or f"{finding.model} is violated" for finding in certificate.violations)
+        yield f"{CERTIFICATE} says that it holds, its figures do not: {wrong}"
 
 
 def _damage(path: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
