@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato.audit import floor
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.models.l_diversity import LDiversity
 from tests.floor.random_releases import audited, published, random_claim, random_columns, random_model, random_table
 
 CHUNKS, EACH = 10, 14
@@ -113,6 +117,22 @@ def test_sub_tables(chunk: int, tmp_path: Path) -> None:
     assert releases >= EACH // 2
     assert known
     assert several
+
+
+def test_recursive_diversity_of_mixtures_is_not_won_by_the_last_bit() -> None:
+    """Shares of buckets are no exact numbers in binary; what is equal in fractions is not less in the audit either."""
+    rng, equal = random.Random(1), 0
+    for _ in range(3000):
+        parts = [Fraction(rng.randint(1, 6), rng.choice([3, 5, 6, 7, 9, 10])) for _ in range(rng.randint(2, 5))]
+        c = rng.choice([0.5, 0.7, 1.0, 1.1, 1.5, 2.0, 3.0])
+        ranked = sorted(parts, reverse=True)
+        fits = [ranked[0] < Fraction(str(c)) * sum(ranked[place:]) for place in range(len(ranked))]
+        equal += any(ranked[0] == Fraction(str(c)) * sum(ranked[place:]) for place in range(len(ranked)))
+        start, place = np.array([0, len(parts)]), np.arange(len(parts))
+        spread = Spread(start, place, np.array([float(part) for part in parts]), tuple(map(str, place)))
+        link = Linkage(np.array([1]), np.array([1]), {"s": spread})
+        assert LDiversity(l=1, kind="recursive", c=c).achieved(link)["l"] == sum(fits)
+    assert equal > 50
 
 
 def test_enough_releases_are_looked_at() -> None:
