@@ -106,7 +106,7 @@ class Ledger:
                     (folder / file).parent.mkdir(parents=True, exist_ok=True)
                     (folder / file).write_bytes(content)
             exhibit = read_folder(folder)
-            exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy))
+            exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy), folder=None)
         with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
             memory = Memory.from_arrow(reader.read_all())
         return PastRelease(exhibit, memory, entry.number, entry.when)

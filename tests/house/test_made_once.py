@@ -98,7 +98,8 @@ def test_a_published_database(counted: Counter[Any], tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "shop.db") as base:
         base.executescript(
             "CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
-            "CREATE TABLE bill (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer(id), amount INTEGER CHECK (amount > 0));"
+            "CREATE TABLE bill (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer(id),"
+            "amount INTEGER CHECK (amount > 0));"
         )
         base.executemany("INSERT INTO customer VALUES (?, ?)", [(i, f"n{i}") for i in range(1, 30)])
         base.executemany("INSERT INTO bill VALUES (?, ?, ?)", [(i, 1 + i % 29, i + 1) for i in range(60)])
@@ -111,6 +112,4 @@ def test_a_published_database(counted: Counter[Any], tmp_path: Path) -> None:
     sf.publish(sf.Policy.parse(policy), seed=1).write(tmp_path / "out")
     assert counted["schema_of", ""] == 1
     bound = [count for (name, _), count in counted.items() if name == "__init__"]
-    assert bound == [1, 1, 1], (
-        "the policy as it is; the folder's own, for the audit; and that to the manifest's schema, for strangers"
-    )
+    assert bound == [1, 1, 1], "the policy as it is; the folder's own for the audit, and that to the manifest's schema"

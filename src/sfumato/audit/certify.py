@@ -1,11 +1,15 @@
 """Certify: judge every claim of the policy and everything else that must be true, on what was published.
 
-Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels.
+Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels, and what both stand on is
+counted a second time by the floor, which must agree.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sfumato.audit.base import Check, Reading
+from sfumato.audit.floor import disagreements
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.policy.claims import Claim
 from sfumato.registry import catalogue
@@ -15,8 +19,15 @@ from sfumato.release.form import Form
 
 
 def certify(exhibit: Exhibit) -> tuple[Finding, ...]:
-    """All findings: first the claims in the order of the policy, then the checks that apply."""
-    return (*judge_claims(exhibit), *examine_all(exhibit))
+    """All findings: first the claims in the order of the policy, then the checks that apply, then the floor's own count."""
+    found = (*judge_claims(exhibit), *examine_all(exhibit))
+    return found if exhibit.folder is None else (*found, recounted(exhibit.folder, found))
+
+
+def recounted(folder: Path, found: tuple[Finding, ...]) -> Finding:
+    """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures."""
+    wrong = disagreements(folder, [finding.to_json() for finding in found])
+    return Finding("floor", not wrong, {"disagreements": 0}, {"disagreements": len(wrong)}, reason="; ".join(wrong))
 
 
 def reading_of(form: Form) -> Reading:

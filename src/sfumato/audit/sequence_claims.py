@@ -29,6 +29,7 @@ from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
+from sfumato.release.honesty import NOTHING_PUBLISHED
 from sfumato.release.past import History, PastRelease
 
 BUDGET = 60.0
@@ -117,7 +118,7 @@ def _worst(claim: Claim, findings: list[Judged], what: str) -> Finding:
 
 def _nothing(claim: Claim) -> Finding:
     reason = "no release publishes the hidden column, so nothing can be linked"
-    return Finding(claim.model.name, True, claim.model.required(), {}, claim.given, claim.hide, reason=reason)
+    return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
 
 
 def _accounted(past: PastRelease) -> None:

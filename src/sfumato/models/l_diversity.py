@@ -7,8 +7,11 @@ Guarantee, by kind
     recursive   the most frequent value is less than c times as frequent as the l-th and all rarer ones together
 
 Paper: [obfuscation §3.3], [versatile §2]; the kinds are those of Machanavajjhala et al. (2006).
-Invariants: all four kinds survive joining groups (frequency: a mixture of shares ≤ 1/l; entropy is concave; recursive: l − 1
-largest values of the union are covered by those of the parts).
+Invariants
+    I1  What is equal is not less: a person in several buckets is a mixture of shares, whose sums are not exact, and the strict
+        inequality of the recursive kind must not be won by the last bit.
+    I2  All four kinds survive joining groups (frequency: a mixture of shares ≤ 1/l; entropy is concave; recursive: l − 1 largest
+        values of the union are covered by those of the parts).
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 0, 1]), ("flu", "gout"))})
@@ -110,5 +113,5 @@ def _recursive_level(spread: Spread, c: float) -> FloatArray:
     weight = spread.weight[order]
     before = np.cumsum(weight) - weight
     rest = np.repeat(np.append(before, weight.sum())[spread.start[1:]], spread.distinct()) - before  # r_i + … + r_m
-    fits = spread.largest()[kind] < c * rest
+    fits = spread.largest()[kind] < c * rest * (1 - 1e-12)  # I1
     return np.bincount(kind, weights=fits, minlength=spread.kinds).astype(np.float64)  # fits holds for a prefix of ranks

@@ -3,6 +3,16 @@
 Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 − α);
 *not judged* where the evidence at hand neither shows nor refutes the claim. What was not judged is no violation, and is never
 counted as holding either: its ``holds`` is null in JSON.
+
+Invariants
+    I1  A finding that holds shows what it holds on: a judged one whose figures do not reach what was required cannot be made
+        (see `honesty`), so no certificate with such a finding can.
+    I2  A certificate that was written is read as it stands. A finding in it whose figures deny that it holds is read as broken, one
+        that lacks a figure (version 0.1.0 left some out) as not judged.
+
+>>> Finding("k-anonymity", True, {"k": 5}, {"k": 2})
+Traceback (most recent call last):
+sfumato.errors.AuditRefused: k-anonymity cannot be said to hold: k is 2 where 5 was asked for
 """
 
 from __future__ import annotations
@@ -10,6 +20,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from sfumato.errors import AuditRefused
+from sfumato.release.honesty import shortfall
 
 LIMITS_PAGE = "docs/limits.md"
 NOT_JUDGED = "not judged"
@@ -28,6 +41,10 @@ class Finding:
     grade: str = "exact"
     reason: str = ""
     """What is wrong, in counts and codes, or how the figure was found."""
+
+    def __post_init__(self) -> None:
+        if self.holds and self.judged and (short := shortfall(self.model, self.required, self.achieved)):  # I1
+            raise AuditRefused(f"{self.model} cannot be said to hold: {short}")
 
     @property
     def judged(self) -> bool:
@@ -84,13 +101,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Certificate:
-        known = {"model", "holds", "required", "achieved", "given", "hide", "grade", "reason"}
-        findings = []
-        for entry in tree["findings"]:
-            values = {key: value for key, value in entry.items() if key in known}
-            values |= {"given": tuple(values.get("given", ())), "hide": tuple(values.get("hide", ()))}
-            values["holds"] = values["holds"] is not False
-            findings.append(Finding(**values))
+        findings = [_read(entry) for entry in tree["findings"]]
         records = Records(*(int(tree["records"][key]) for key in ("input", "published", "suppressed")))
         return cls(
             tuple(findings),
@@ -101,3 +112,19 @@ class Certificate:
             str(tree.get("method", "")),
             str(tree.get("version", "")),
         )
+
+
+_KNOWN = {"model", "holds", "required", "achieved", "given", "hide", "grade", "reason"}
+
+
+def _read(entry: Mapping[str, Any]) -> Finding:
+    """A finding as it was written, unless it says more than its figures do (I2)."""
+    values = {key: value for key, value in entry.items() if key in _KNOWN}
+    values |= {"given": tuple(values.get("given", ())), "hide": tuple(values.get("hide", ()))}
+    values["holds"] = values["holds"] is not False
+    try:
+        return Finding(**values)
+    except AuditRefused as error:
+        shown = {key: asked for key, asked in values["required"].items() if key in values.get("achieved", {})}
+        denied = shortfall(values["model"], shown, values.get("achieved", {}))
+        return Finding(**values | ({"holds": False} if denied else {"grade": NOT_JUDGED}) | {"reason": error.what})

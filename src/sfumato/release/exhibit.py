@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,6 +59,8 @@ class Exhibit:
     certificate: Certificate | None = None
     damage: tuple[str, ...] | None = None
     """What is wrong with the files of a folder; ``None`` when there is no folder."""
+    folder: Path | None = None
+    """Where the files lie, for whoever wants to read them once more; ``None`` when they lie nowhere."""
     original: Any = None
     """The original dataset, when the data holder gives it."""
     trace: Trace = field(default_factory=Trace, repr=False)

@@ -119,14 +119,14 @@ def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
         certificate = None if draft else Certificate.from_json(_json(path / CERTIFICATE))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
-    parts, damage = {}, list(_damage(path, files))
+    parts, damage = {}, [*_damage(path, files), *_overstated(path, certificate)]
     for name, entry in files.items():
         file = path / name
         if "rows" in entry and "/" not in name and file.is_file() and file.suffix in {".csv", ".parquet"}:
             parts[file.stem] = _part(file, damage, form)
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
                 damage.append(f"{name} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
-    return Exhibit(form, parts, Policy.read(path / POLICY), certificate, tuple(damage))
+    return Exhibit(form, parts, Policy.read(path / POLICY), certificate, tuple(damage), path)
 
 
 def open_release(path: str | Path, *, original: Any = None, history: History | None = None, **parameters: Any) -> Exhibit:
@@ -150,6 +150,13 @@ def _part(file: Path, damage: list[str], form: Form) -> Part:
 def damage_of(path: Path) -> tuple[str, ...]:
     """What is missing, edited or unlisted in a folder."""
     return tuple(_damage(path, _json(path / MANIFEST)["files"]))
+
+
+def _overstated(path: Path, certificate: Certificate | None) -> Iterator[str]:
+    """A certificate that says it holds although a finding of its own does not."""
+    if certificate is not None and _json(path / CERTIFICATE).get("holds") is True and not certificate.holds:
+        wrong = "; ".join(finding.reason or f"{finding.model} is violated" for finding in certificate.violations)
+        yield f"{CERTIFICATE} says that it holds, its figures do not: {wrong}"
 
 
 def _damage(path: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

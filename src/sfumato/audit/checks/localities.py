@@ -57,7 +57,7 @@ class KeptLocalities(Check):
         reason = ", ".join(f"{count} {what}" for what, count in wrong.items() if count)
         holds = not reason
         achieved = {"judged": judged, "across": across, **wrong}
-        return Finding(self.name, holds, {"broken": 0, "tolerance": 0}, achieved, reason=reason)
+        return Finding(self.name, holds, dict.fromkeys(wrong, 0), achieved, reason=reason)
 
 
 def broken_triples(before: IntArray, after: IntArray, triples: IntArray, size: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Check
+from sfumato.models.base import rounded
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 
@@ -28,5 +29,8 @@ class Suppression(Check):
             wrong.append(f"{suppressed} records are suppressed, the certificate says {said.suppressed}")
         if limit is not None and suppressed > limit * inputs + 1e-9:
             wrong.append(f"{suppressed} of {inputs} records are suppressed, the policy allows {limit:.3%}")
-        required = {} if limit is None else {"suppress_at_most": limit}
-        return Finding(self.name, not wrong, required, {"suppressed": suppressed, "input": inputs}, reason="; ".join(wrong))
+        figures = {"suppressed": suppressed, "input": inputs}
+        if limit is None:
+            return Finding(self.name, not wrong, {}, figures, reason="; ".join(wrong))
+        achieved = {"suppress_at_most": rounded(suppressed / max(inputs, 1)), **figures}
+        return Finding(self.name, not wrong, {"suppress_at_most": limit}, achieved, reason="; ".join(wrong))

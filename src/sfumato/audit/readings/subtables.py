@@ -41,6 +41,7 @@ from sfumato.policy.privacy import dependencies_of, rules_of_claim
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
+from sfumato.release.honesty import NOTHING_PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +169,12 @@ def _linkage(kind: IntArray, value: IntArray, weight: FloatArray, kinds: int, la
 
 
 def _worst(model: Model, found: Sequence[RuleOutcome]) -> dict[str, Any]:
-    """The lowest level over all rules, as the model itself orders levels."""
+    """The lowest level over all rules, as the model itself orders levels; without any rule nothing is achieved."""
     levels = [model.achieved(each.linkage) for each in found if each.linkage is not None]
-    if any(not each.verdict.kept for each in found) or not levels:
+    if any(not each.verdict.kept for each in found):
         return {}
+    if not levels:
+        return dict(NOTHING_PUBLISHED) if found else {}
     return reduce(lambda one, other: other if _at_least(model, one, other) else one, levels)
 
 

@@ -1,0 +1,300 @@
+"""The models, from their definitions: what a level means, what a group of people has, and which way is better.
+
+Notation
+    group     people whom an outsider cannot tell apart, with the weight of every hidden value among their candidates
+    r₁ ≥ r₂ … the weights of a group from frequent to rare, T their sum
+    p, q      the shares of a value in a group and in the whole release
+
+Definitions, per group and hidden column; the release has the level of its worst group
+    k-anonymity        the number of candidates                                             Samarati, Sweeney 1998
+    p-sensitivity      different values                                                     Truta, Vinay 2006
+    l-diversity        distinct: different values; frequency: T / r₁; entropy: exp(−Σ p ln p);
+                       recursive (c, l): the largest l with r₁ < c (r_l + … + r_m), 0 without one   Machanavajjhala et al. 2006
+    t-closeness        the earth mover's distance of p from q                               Li et al. 2007
+    (α, k)-anonymity   r₁ / T, and the number of candidates                                 Wong et al. 2006
+    k-degree-anonymity people with the same number of ties                                  Liu, Terzi 2008
+
+t-closeness, *ordered*: the m different numbers of the release in their order, neighbours 1/(m − 1) apart. The order is the one the
+policy declares, if it names every value, else that of numbers, else that of days; other text has no such distance. An empty cell is
+one apart from every number, and the two are compared one after the other: |p₀ − q₀| for empty or not, then (1 − p₀) times the
+distance of the numbers in the group from all numbers, together at most 1.
+
+Invariants
+    I1  Weights are whole numbers; shares are compared by cross multiplication wherever the definition is strict.
+    I2  A parameter that stands here under another name, or not at all, is not guessed: the claim is not counted.
+
+Cost: linear in the values of all groups, with a logarithm for the order of numbers.
+
+>>> table = Groups(2, {"illness": [{"flu": 2, "gout": 1}, {"flu": 1, "cold": 1}]}, {"illness": {"flu": 3, "gout": 1, "cold": 1}})
+>>> level = level_of("l-diversity", {"l": "2", "kind": "frequency"})
+>>> counted("l-diversity", table, level), reaches("l-diversity", level, counted("l-diversity", table, level))
+({'l': 1.5, 'kind': 'frequency'}, False)
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+from sfumato.errors import ReleaseError
+
+Weights = Mapping[str, int]
+Level = dict[str, Any]
+_SLACK = 1e-9
+
+
+class NotCounted(Exception):
+    """The floor has no count for this claim; the reason is its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A release as an outsider sees it: groups of people, and how hidden values spread over the candidates of each."""
+
+    fewest: int
+    """Candidates of the smallest group."""
+    spreads: Mapping[str, Sequence[Weights]] = field(default_factory=dict)
+    """Per hidden column the weights of every group; groups with the same shares may stand here once."""
+    overall: Mapping[str, Weights] = field(default_factory=dict)
+    """Per hidden column the weights in the whole release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One model."""
+
+    parameters: Mapping[str, Any]
+    """Names, with what a parameter is when it is not written; ``...`` when it must be."""
+    count: Callable[[Groups, Level], Level] | None
+    """The level of a release; None when it cannot be counted on groups."""
+    at_most: frozenset[str] = frozenset()
+    """Parameters of which less is more private."""
+    hides: bool = True
+    """Whether it speaks of hidden values."""
+    joint: bool = False
+    """Whether it speaks of all releases together."""
+
+
+def level_of(model: str, written: Mapping[str, Any]) -> Level:
+    """The level that a claim asks for, under the names and in the form of a certificate."""
+    known = DEFINITIONS[model].parameters
+    if not written.keys() <= known.keys():
+        raise NotCounted("the claim has a parameter that the definition does not have")  # I2
+    level = {name: _value(written[name]) if written.get(name) is not None else default for name, default in known.items()}
+    if ... in level.values():
+        raise NotCounted("the claim lacks a parameter")
+    if level.get("kind") != "recursive":
+        level.pop("c", None)
+    return {name: value for name, value in level.items() if value is not None}
+
+
+def _value(written: Any) -> Any:
+    if not isinstance(written, str):
+        return list(written)
+    number = _number(written)
+    if number is None:
+        return written
+    return int(number) if number == int(number) else number
+
+
+def counted(model: str, groups: Groups, level: Level) -> Level:
+    """The level that the release has."""
+    definition = DEFINITIONS[model]
+    if definition.count is None:
+        raise NotCounted("it is no count of people who look alike")
+    if definition.hides and not groups.spreads:
+        raise NotCounted("it hides no column")
+    return definition.count(groups, level)
+
+
+def reaches(model: str, required: Level, achieved: Level) -> bool:
+    """Whether one level is at least as private as another."""
+    at_most = DEFINITIONS[model].at_most
+    for name, asked in required.items():
+        found = achieved.get(name)
+        if isinstance(asked, int | float):
+            slack = _SLACK * max(abs(asked), 1)
+            if found is None or (found > asked + slack if name in at_most else found < asked - slack):
+                return False
+        elif name in achieved and found != asked:
+            return False
+    return bool(achieved)
+
+
+def worse(model: str, one: Level, other: Level) -> Level:
+    """The less private of two levels, parameter by parameter."""
+    at_most = DEFINITIONS[model].at_most
+    return {
+        name: (max if name in at_most else min)(value, other[name]) if isinstance(value, int | float) else value
+        for name, value in one.items()
+    }
+
+
+# -- what a group has -----------------------------------------------------------------------------------------------------------
+
+
+def _all(groups: Groups) -> Iterable[Weights]:
+    return (spread for spreads in groups.spreads.values() for spread in spreads)
+
+
+def _distinct(groups: Groups) -> int:
+    return min(len(spread) for spread in _all(groups))
+
+
+def _frequency(groups: Groups) -> float:
+    return min(sum(spread.values()) / max(spread.values()) for spread in _all(groups))
+
+
+def _entropy(groups: Groups) -> float:
+    return math.exp(min(_entropy_of(spread) for spread in _all(groups)))
+
+
+def _entropy_of(spread: Weights) -> float:
+    total = sum(spread.values())
+    return -math.fsum(weight / total * math.log(weight / total) for weight in spread.values())
+
+
+def _recursive(groups: Groups, c: Fraction) -> int:
+    return min(_recursive_of(spread, c) for spread in _all(groups))
+
+
+def _recursive_of(spread: Weights, c: Fraction) -> int:
+    ranked = sorted(spread.values(), reverse=True)
+    rest, most = sum(ranked), ranked[0] * c.denominator
+    for l, weight in enumerate(ranked):
+        if not most < c.numerator * rest:  # I1
+            return l
+        rest -= weight
+    return len(ranked)
+
+
+def _diversity(groups: Groups, level: Level) -> Level:
+    kinds: dict[str, Callable[[], float]] = {
+        "distinct": lambda: _distinct(groups),
+        "frequency": lambda: _frequency(groups),
+        "entropy": lambda: _entropy(groups),
+        "recursive": lambda: _recursive(groups, Fraction(str(level["c"]))),
+    }
+    if level["kind"] not in kinds:
+        raise NotCounted("the kind of diversity is unknown")
+    return level | {"l": kinds[level["kind"]]()}
+
+
+def _closeness(groups: Groups, level: Level) -> Level:
+    if level["distance"] not in ("equal", "ordered"):
+        raise NotCounted("the distance is unknown")
+    farthest = 0.0
+    for column, spreads in groups.spreads.items():
+        whole = groups.overall[column]
+        far = _equal(spreads, whole) if level["distance"] == "equal" else _ordered(spreads, whole, level.get("order", ()))
+        farthest = max(farthest, far)
+    return {"t": farthest, "distance": level["distance"]}
+
+
+def _equal(spreads: Iterable[Weights], whole: Weights) -> float:
+    """½ Σ |p − q|, the largest: values that a group lacks contribute their q."""
+    everything = sum(whole.values())
+    farthest = 0.0
+    for spread in spreads:
+        total = sum(spread.values())
+        met = sum(abs(weight * everything - whole[value] * total) - whole[value] * total for value, weight in spread.items())
+        farthest = max(farthest, (met + everything * total) / (2 * everything * total))
+    return farthest
+
+
+def _ordered(spreads: Iterable[Weights], whole: Weights, declared: Sequence[str]) -> float:
+    order = _Order(whole, declared)
+    return max(order.distance(spread) for spread in spreads)
+
+
+class _Order:
+    """The numbers of a release in their order, with cumulative weights, and the weight of empty cells."""
+
+    def __init__(self, whole: Weights, declared: Sequence[str]) -> None:
+        self.key = _keys([value for value in whole if value], declared)
+        different = sorted(set(self.key.values()))
+        self.rank = {key: rank for rank, key in enumerate(different)}
+        weights = [0] * len(different)
+        for value, key in self.key.items():
+            weights[self.rank[key]] += whole[value]
+        self.below = list(accumulate(weights))  # Q · N₁: weight of the numbers up to each rank
+        self.sums = [0, *accumulate(self.below)]
+        self.numbers, self.empty = sum(weights), whole.get("", 0)
+
+    def distance(self, spread: Weights) -> float:
+        """|p₀ − q₀| + (1 − p₀) Σ |P − Q| / (m − 1), at most 1."""
+        total, everything = sum(spread.values()), self.numbers + self.empty
+        apart = abs(spread.get("", 0) * everything - self.empty * total) / (total * everything)
+        return min(apart + self._among_numbers(spread) / total, 1.0)
+
+    def _among_numbers(self, spread: Weights) -> float:
+        """The weight of the group's numbers times Σ |P − Q| / (m − 1); P is constant from one of them to the next."""
+        mine = sorted((self.rank[self.key[value]], weight) for value, weight in spread.items() if value)
+        total, last = sum(weight for _, weight in mine), len(self.below) - 1
+        if not total or last < 1:
+            return 0.0
+        gaps, before, start = 0, 0, 0
+        for rank, weight in [*mine, (last, 0)]:
+            gaps += self._between(start, rank, before, total)
+            before, start = before + weight, rank
+        return gaps / (self.numbers * last)
+
+    def _between(self, start: int, end: int, before: int, total: int) -> int:
+        """Σ |before · N₁ − Q · total| over the ranks from `start` up to `end`."""
+        turn = min(max(bisect_right(self.below, before * self.numbers // total), start), end)  # Q is at most P up to here
+        low, high = self.sums[turn] - self.sums[start], self.sums[end] - self.sums[turn]
+        return before * self.numbers * ((turn - start) - (end - turn)) + total * (high - low)
+
+
+def _keys(values: list[str], declared: Sequence[str]) -> dict[str, float]:
+    """What each value is ordered by."""
+    places = {value: float(place) for place, value in enumerate(declared)}
+    readers: tuple[Callable[[str], float | None], ...] = (places.get, _number, _day)
+    for read in readers:
+        keys = {value: key for value in values if (key := read(value)) is not None}
+        if len(keys) == len(values):
+            return keys
+    raise ReleaseError("values without an order have no ordered distance")
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _day(text: str) -> float | None:
+    try:
+        return float(date.fromisoformat(text).toordinal())
+    except ValueError:
+        return None
+
+
+def _share(groups: Groups) -> float:
+    return max(max(spread.values()) / sum(spread.values()) for spread in _all(groups))
+
+
+DEFINITIONS: Mapping[str, Definition] = {
+    "k-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
+    "p-sensitivity": Definition({"p": ...}, lambda groups, level: {"p": _distinct(groups)}),
+    "l-diversity": Definition({"l": ..., "kind": "distinct", "c": 3}, _diversity),
+    "t-closeness": Definition({"t": ..., "distance": "equal", "order": None}, _closeness, frozenset({"t"})),
+    "alpha-k-anonymity": Definition(
+        {"alpha": ..., "k": ...}, lambda groups, level: {"alpha": _share(groups), "k": groups.fewest}, frozenset({"alpha"})
+    ),
+    "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True),
+    "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True),
+    "k-degree-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
+    "km-anonymity": Definition({"k": ..., "m": ...}, None, hides=False),
+    "structural-attack": Definition(
+        {"planted": ..., "success_at_most": ..., "against": "any"}, None, frozenset({"success_at_most"}), hides=False
+    ),
+}

@@ -1,0 +1,143 @@
+"""The folder as it lies there: what the manifest lists, and each part as a bag of rows.
+
+Invariants
+    I1  A CSV file is read by Python's own reader, strictly: UTF-8, a comma, one header of different names, rows of the same length.
+    I2  A cell is its text. An empty cell and a null are the same: empty.
+    I3  Only files of the folder itself that the manifest lists with a number of rows are parts.
+
+Cost: one pass over each part that is asked for, kept as different rows with their counts.
+
+>>> import tempfile
+>>> path = Path(tempfile.mkdtemp()) / "data.csv"
+>>> _ = path.write_text('a,b\\n1,"x\\ny"\\n1,"x\\ny"\\n2,\\n')
+>>> part = read_part(path)
+>>> part.columns, part.rows
+(('a', 'b'), Counter({('1', 'x\\ny'): 2, ('2', ''): 1}))
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from sfumato.errors import ReleaseError
+
+Row = tuple[str, ...]
+_LONGEST = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A published table: different rows, and how often each of them stands there."""
+
+    columns: tuple[str, ...]
+    rows: Counter[Row]
+    seen: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was counted on these rows before, by the columns it was counted for."""
+
+    def place(self, column: str) -> int:
+        """Where a column stands in a row."""
+        if column not in self.columns:
+            raise ReleaseError(f"column '{column}' is not published")
+        return self.columns.index(column)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Form, public parameters and parts of a release folder; a part is read when it is asked for."""
+
+    path: Path
+    form: str
+    public: Mapping[str, Any]
+    listed: Mapping[str, tuple[Path, int]]
+    """Name of a part → its file, and the rows that the manifest says it has."""
+    _read: dict[str, Part] = field(default_factory=dict, repr=False)
+
+    def part(self, name: str) -> Part:
+        if name not in self.listed:
+            raise ReleaseError(f"there is no part '{name}'")
+        if name not in self._read:
+            self._read[name] = read_part(self.listed[name][0])
+        return self._read[name]
+
+    def miscounted(self) -> Iterator[str]:
+        """Parts that do not have as many rows as the manifest says."""
+        for name, (file, rows) in self.listed.items():
+            found = self._read[name].rows.total() if name in self._read else count_rows(file)
+            if found != rows:
+                yield f"{file.name} has {found} rows, the manifest says {rows}"
+
+
+def open_folder(path: Path) -> Folder:
+    """The folder with what its manifest says."""
+    try:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        listed = {}
+        for name, entry in manifest["files"].items():
+            pure = PurePosixPath(name)
+            if "rows" in entry and len(pure.parts) == 1 and pure.suffix in {".csv", ".parquet"}:  # I3
+                listed[pure.stem] = (path / name, int(entry["rows"]))
+        return Folder(path, str(manifest["form"]), dict(manifest.get("public") or {}), listed)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise ReleaseError("the manifest cannot be read") from None
+
+
+def read_part(file: Path) -> Part:
+    """The table in a file (I1, I2)."""
+    intern = sys.intern  # equal cells share one text: a million rows stay small
+    with _opened(file) as (header, rows):
+        return Part(header, Counter(tuple(map(intern, row)) for row in rows))
+
+
+def count_rows(file: Path) -> int:
+    """How many rows a file has, without keeping them."""
+    with _opened(file) as (_, rows):
+        return sum(1 for _ in rows)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[tuple[tuple[str, ...], Iterator[Sequence[str]]]]:
+    """Header and rows of a file; whatever goes wrong with it while it is open is an error of the release."""
+    import pyarrow as pa
+
+    limit = csv.field_size_limit(_LONGEST)
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            yield _parquet(file) if file.suffix == ".parquet" else _csv(csv.reader(lines, strict=True), file.name)
+    except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException):
+        raise ReleaseError(f"{file.name} cannot be read") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _csv(reader: Iterator[list[str]], name: str) -> tuple[tuple[str, ...], Iterator[list[str]]]:
+    header = tuple(next(reader, ()))
+    if not header or len(set(header)) < len(header):
+        raise ReleaseError(f"{name} has no header of different names")
+    return header, _rows(reader, len(header), name)
+
+
+def _rows(reader: Iterator[list[str]], width: int, name: str) -> Iterator[list[str]]:
+    for cells in reader:
+        if len(cells) == width:
+            yield cells
+        elif not cells and width == 1:  # an empty line is an empty cell where there is only one
+            yield [""]
+        else:
+            raise ReleaseError(f"{name} has rows of different lengths")
+
+
+def _parquet(file: Path) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(file)
+    columns = [["" if cell is None else cell for cell in column.cast(pa.string()).to_pylist()] for column in table.columns]
+    return tuple(table.column_names), zip(*columns, strict=True)

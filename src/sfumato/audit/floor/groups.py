@@ -1,0 +1,206 @@
+"""A form of release as groups: people whom an outsider who knows the given columns cannot tell apart.
+
+By form
+    recoded table    rows with the same given cells; each hidden column by itself
+    replaced table   the same with the columns that were not replaced: new values tell nothing of a person
+    anatomy          rows with the same given cells are the mixture of their buckets, each with the listed counts over its rows
+    graph            people with the same number of ties; people without a tie are in no edge, only in the manifest's number
+
+Invariants
+    I1  A mixture is counted in whole numbers: shares of buckets are brought to one denominator.
+    I2  The counts of a bucket add up to its rows, or nothing is counted.
+
+Cost: one pass over different rows per claim; groups inside one bucket stand for all groups inside it.
+
+>>> rows = Counter({("30-39", "flu"): 2, ("30-39", "gout"): 1, ("*", "flu"): 2})
+>>> seen = looking_alike(Part(("age", "illness"), rows), ["age"], ["illness"])
+>>> seen.fewest, [dict(spread) for spread in seen.spreads["illness"]]
+(2, [{'flu': 2, 'gout': 1}, {'flu': 2}])
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import lcm
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from sfumato.audit.floor.definitions import Groups, NotCounted, Weights
+from sfumato.audit.floor.files import Folder, Part, Row
+from sfumato.audit.floor.written import Asked, Written
+from sfumato.errors import ReleaseError
+
+K = TypeVar("K")
+_WIDEST = 1 << 512
+
+
+def cells(part: Part, columns: Iterable[str]) -> Callable[[Row], Row]:
+    """What stands in some columns of a row."""
+    places = [part.place(column) for column in columns]
+    if len(places) > 1:
+        return itemgetter(*places)
+    return (lambda row: (row[places[0]],)) if places else (lambda row: ())
+
+
+def looking_alike(part: Part, given: Sequence[str], hide: Sequence[str]) -> Groups:
+    """Rows with the same given cells."""
+    fewest = min(_sizes(part, tuple(given)).values(), default=0)
+    spreads = {column: _spreads(part, tuple(given), column) for column in hide}
+    return Groups(fewest, spreads, {column: added(each) for column, each in spreads.items()})
+
+
+def _sizes(part: Part, given: tuple[str, ...]) -> Counter[Row]:
+    if ("sizes", *given) not in part.seen:
+        known, sizes = cells(part, given), Counter[Row]()
+        for row, count in part.rows.items():
+            sizes[known(row)] += count
+        part.seen["sizes", *given] = sizes
+    found: Counter[Row] = part.seen["sizes", *given]
+    return found
+
+
+def _spreads(part: Part, given: tuple[str, ...], column: str) -> list[Weights]:
+    if ("spreads", column, *given) not in part.seen:
+        known, place = cells(part, given), part.place(column)
+        found: dict[Row, dict[str, int]] = defaultdict(dict)
+        for row, count in part.rows.items():
+            values, value = found[known(row)], row[place]
+            values[value] = values.get(value, 0) + count
+        part.seen["spreads", column, *given] = list(found.values())
+    spreads: list[Weights] = part.seen["spreads", column, *given]
+    return spreads
+
+
+def added(spreads: Iterable[Mapping[K, int]]) -> Counter[K]:
+    """All weights together."""
+    whole: Counter[K] = Counter()
+    for spread in spreads:
+        whole.update(spread)
+    return whole
+
+
+def of_recoded(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """Rows that look alike in the given columns."""
+    return looking_alike(folder.part("data"), asked.given, asked.hide)
+
+
+def of_release_alone(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """For models of all releases: an outsider knows every quasi-identifier, and hidden columns may stand in other releases."""
+    part = folder.part("data")
+    known = [name for name, column in policy.columns.items() if column.role == "quasi-identifier" and name in part.columns]
+    return looking_alike(part, known, [name for name in asked.hide if name in part.columns])
+
+
+def of_replaced(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """Rows that look alike in the given columns that were not replaced."""
+    kept = [name for name in (*asked.given, *asked.hide) if policy.columns[name].role != "replaced"]
+    if not set(asked.hide) <= set(kept):
+        raise NotCounted("what is believed of a replaced column follows from its rules, not from a count")
+    return looking_alike(folder.part("data"), [name for name in asked.given if name in kept], asked.hide)
+
+
+# -- anatomy --------------------------------------------------------------------------------------------------------------------
+
+
+def of_anatomy(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """Rows that look alike, each with the values of its bucket."""
+    part = folder.part("data")
+    known, place = cells(part, asked.given), part.place("bucket")
+    buckets: dict[Row, Counter[str]] = defaultdict(Counter)
+    for row, count in part.rows.items():
+        buckets[known(row)][row[place]] += count
+    rows = added(buckets.values())
+    spreads, overall = {}, {}
+    for column in asked.hide:
+        if column in part.columns:
+            seen = looking_alike(part, asked.given, [column])
+            spreads[column], overall[column] = seen.spreads[column], seen.overall[column]
+        else:
+            listed = _listed(folder, policy, column, rows)
+            spreads[column], overall[column] = mixtures(buckets.values(), listed), added(listed.values())
+    return Groups(min((sum(each.values()) for each in buckets.values()), default=0), spreads, overall)
+
+
+def _listed(folder: Folder, policy: Written, column: str, rows: Weights) -> dict[str, dict[str, int]]:
+    """Per bucket the counts of one hidden column."""
+    name = f"sensitive-{column}"
+    if name not in folder.listed:
+        hidden = [each for each, entry in policy.columns.items() if entry.role == "sensitive" and entry.published]
+        if hidden != [column]:
+            raise ReleaseError(f"no part lists the values of '{column}'")
+        name = "sensitive"
+    part = folder.part(name)
+    bucket, value, count = part.place("bucket"), part.place("value"), part.place("count")
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for row, often in part.rows.items():
+        values = found[row[bucket]]
+        values[row[value]] = values.get(row[value], 0) + often * whole_count(row[count])
+    add_up(found, rows)
+    return found
+
+
+def whole_count(text: str) -> int:
+    """A listed count, which is a positive whole number."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ReleaseError("a listed count is no positive number")
+    return int(text)
+
+
+def add_up(listed: Mapping[str, Mapping[Any, int]], rows: Weights) -> None:
+    """Every bucket lists as many values as it has rows (I2)."""
+    wrong = sum(sum(listed.get(bucket, {}).values()) != rows.get(bucket, 0) for bucket in {*listed, *rows})
+    if wrong:
+        raise ReleaseError(f"{wrong} bucket(s) do not list as many values as they have rows")
+
+
+def mixtures(kinds: Iterable[Weights], listed: Mapping[str, Weights]) -> list[Weights]:
+    """The spread of every kind of person, given in how many rows of which buckets they stand; each bucket alone counts once."""
+    alone: set[str] = set()
+    mixed: list[Weights] = []
+    for buckets in kinds:
+        if len(buckets) == 1:
+            alone.update(buckets)
+        else:
+            mixed.append(_mixture(buckets, listed))
+    return [*(listed[bucket] for bucket in sorted(alone)), *mixed]
+
+
+def _mixture(buckets: Weights, listed: Mapping[str, Weights]) -> Weights:
+    sizes = {bucket: sum(listed[bucket].values()) for bucket in buckets}
+    scale = one_scale(sizes.values())
+    found: Counter[str] = Counter()
+    for bucket, rows in buckets.items():
+        for value, count in listed[bucket].items():
+            found[value] += rows * count * scale // sizes[bucket]
+    return found
+
+
+def one_scale(sizes: Iterable[int]) -> int:
+    """A number that all sizes divide (I1); where it would be absurdly long, one so large that rounding shows nowhere."""
+    scale = 1
+    for size in set(sizes):
+        scale = lcm(scale, size)
+        if scale > _WIDEST:
+            return _WIDEST
+    return scale
+
+
+# -- graphs ---------------------------------------------------------------------------------------------------------------------
+
+
+def of_graph(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """People with the same number of ties."""
+    if asked.model != "k-degree-anonymity":
+        raise NotCounted("it is a bound on what planted accounts can do, no count")
+    part = folder.part("edges")
+    ends = cells(part, ("source", "target"))
+    ties: Counter[str] = Counter()
+    for pair in {frozenset(ends(row)) for row in part.rows}:
+        if len(pair) == 2:
+            ties.update(pair)
+    people = Counter(ties.values())
+    alone = int(folder.public.get("nodes", 0)) - len(ties)
+    if alone < 0:
+        raise ReleaseError("the edges join more people than the manifest says there are")
+    return Groups(min([*people.values(), *([alone] if alone else [])], default=0))

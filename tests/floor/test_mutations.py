@@ -1,0 +1,270 @@
+"""Defects planted in the ground that methods and audit share: both are wrong together, and the floor says no.
+
+Each mutation changes one function of policy, data, models, decomposition, io or release while a small table is published. What the
+certificate says of itself (`release.honesty`) is switched off, so that the floor stands alone.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.audit import floor
+from sfumato.data import classes, table
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.decomposition import guardian
+from sfumato.errors import AuditRefused
+from sfumato.models import base, t_closeness
+from sfumato.models.alpha_k import AlphaK
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import LDiversity
+from sfumato.models.p_sensitivity import PSensitivity
+from sfumato.policy import claims, declared
+from sfumato.policy.policy import Policy
+from sfumato.release import folder as release_folder
+from sfumato.release.certificate import Finding
+from sfumato.release.release import Part
+
+COLUMNS = {
+    "name": "identifier",
+    "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 50]}},
+    "zip": {"role": "quasi-identifier", "hierarchy": {"prefix": 5}},
+    "sex": "quasi-identifier",
+    "illness": "sensitive",
+}
+K_AND_L: list[Any] = [{"k-anonymity": {"k": 5}}, {"l-diversity": {"l": 2}}]
+
+
+def people(seed: int = 5, rows: int = 200) -> dict[str, list[str]]:
+    rng = random.Random(seed)
+    return {
+        "name": [f"n{i}" for i in range(rows)],
+        "age": [str(rng.randint(20, 69)) for _ in range(rows)],
+        "zip": [rng.choice("18") + "".join(rng.choice("0123") for _ in range(4)) for _ in range(rows)],
+        "sex": [rng.choice(["m", "f"]) for _ in range(rows)],
+        "illness": [rng.choice(["flu", "Flu", "gout", "cold", "cold", "cold"]) for _ in range(rows)],
+        "pay": [rng.choice(["9", "10", "100", "1000", ""]) for _ in range(rows)],
+    }
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One defect, and a policy under which it shows."""
+
+    name: str
+    plant: Callable[[pytest.MonkeyPatch], None]
+    protect: list[Any] = field(default_factory=lambda: K_AND_L)
+    method: str = "mondrian"
+    columns: dict[str, Any] = field(default_factory=lambda: COLUMNS)
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        return {"version": 1, "columns": self.columns, "protect": self.protect, "method": {self.method: {}}}
+
+
+def everywhere(patch: pytest.MonkeyPatch, function: Callable[..., Any], instead: Callable[..., Any]) -> None:
+    """Replace a function under every name by which a room has imported it."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("sfumato."):
+            for key, value in list(vars(module).items()):
+                if value is function:
+                    patch.setattr(module, key, instead)
+
+
+def method(patch: pytest.MonkeyPatch, cls: type, name: str, instead: Callable[..., Any]) -> None:
+    """Replace a method or a property by something that is given the old one first."""
+    old = vars(cls)[name]
+    if isinstance(old, property):
+        patch.setattr(cls, name, property(lambda self: instead(old.fget, self)))
+    elif isinstance(old, classmethod):
+        patch.setattr(cls, name, classmethod(lambda cls, *given, **more: instead(old.__func__, cls, *given, **more)))
+    else:
+        patch.setattr(cls, name, lambda self, *given, **more: instead(old, self, *given, **more))
+
+
+def doubled_counts(old: Any, cls: Any, *given: Any) -> Linkage:
+    link = old(cls, *given)
+    return Linkage(link.people, link.candidates * 2, link.spread)
+
+
+def forgetful_group(columns: Any, *, rows: int | None = None) -> classes.Classes:
+    return GROUP(columns[:-1], rows=len(columns[-1])) if len(columns) > 1 else GROUP(columns, rows=rows)
+
+
+def stripped(column: pa.ChunkedArray, name: str) -> table.TextColumn:
+    return AS_TEXT(pa.chunked_array([[str(value).lower() for value in column.to_pylist()]]), name)
+
+
+def text_order(spread: Spread, declared: tuple[str, ...], column: str) -> Any:
+    return np.argsort(np.argsort(np.array(spread.labels, dtype=str))).astype(np.int64)
+
+
+def one_row_less(part: Part, path: Path) -> None:
+    WRITE(Part(part.table.slice(1)), path)
+
+
+def cut_short(part: Part, path: Path) -> None:
+    columns = [pa.array([str(value)[:1] for value in column.to_pylist()]) for column in part.table.columns]
+    WRITE(Part(pa.table(columns, names=part.table.column_names)), path)
+
+
+def first_only(linkage: Linkage, verdicts: list[Any]) -> Any:
+    return verdicts[0] if verdicts else np.ones(len(linkage.candidates), dtype=np.bool_)
+
+
+def one_less(cls: Any, values: Any, *given: Any) -> Any:
+    model = DECLARE(cls, values, *given)
+    return model.model_copy(update={"p": model.p - 1}) if cls is PSensitivity else model
+
+
+def lost_tail(old: Any, cls: Any, kind: Any, value: Any, kinds: int, labels: tuple[str, ...], weight: Any = None) -> Spread:
+    """The most frequent value of every kind counts once."""
+    spread = old(cls, kind, value, kinds, labels, weight)
+    return Spread(spread.start, spread.value, np.minimum(spread.weight, 1), spread.labels)
+
+
+GROUP, AS_TEXT, WRITE = classes.group, table.as_text, release_folder.write_part
+READ, DECLARE = claims.read_claims, declared.declare
+TWO = COLUMNS | {"pay": "sensitive"}
+FREQUENCY: list[Any] = [{"l-diversity": {"l": 1.5, "kind": "frequency"}}]
+RULES: dict[str, Any] = dict.fromkeys(["age", "sex", "illness", "zip"], "other")
+
+MUTATIONS = [
+    # the five of the review
+    Mutation(
+        "k-anonymity is satisfied by three less",
+        lambda patch: patch.setattr(KAnonymity, "satisfied", lambda self, link: link.candidates >= self.k - 3),
+    ),
+    Mutation(
+        "the policy forgets its last quasi-identifier",
+        lambda patch: method(patch, Policy, "quasi_identifiers", lambda old, self: old(self)[:-1]),
+    ),
+    Mutation("linkage counts everybody twice", lambda patch: method(patch, Linkage, "of_groups", doubled_counts)),
+    Mutation(
+        "one value more than there is",
+        lambda patch: method(patch, Spread, "distinct", lambda old, self: old(self) + 1),
+        [{"p-sensitivity": {"p": 2}}],
+    ),
+    Mutation(
+        "groups forget a column",
+        lambda patch: everywhere(patch, classes.group, forgetful_group),
+        [{"given": ["sex", "age"], "hide": "illness", "by": {"p-sensitivity": {"p": 2}}}],
+        method="anatomy",  # a recoded table is safe by luck: the method forgets the column as well, and joins everybody
+    ),
+    # and more
+    Mutation(
+        "numbers are ordered as text",
+        lambda patch: patch.setattr(t_closeness, "_ranks", text_order),
+        [{"given": ["age", "sex"], "hide": "pay", "by": {"t-closeness": {"t": 0.4, "distance": "ordered"}}}],
+        columns=TWO,
+    ),
+    Mutation(
+        "the largest share is the smallest",
+        lambda patch: patch.setattr(Spread, "largest", lambda self: np.minimum.reduceat(self.weight, self.start[:-1])),
+        FREQUENCY,
+    ),
+    Mutation("totals are doubled", lambda patch: method(patch, Spread, "total", lambda old, self: 2 * old(self)), FREQUENCY),
+    Mutation(
+        "spellings are merged when text is read",
+        lambda patch: everywhere(patch, table.as_text, stripped),
+        [{"given": ["sex"], "hide": "illness", "by": {"l-diversity": {"l": 1.5, "kind": "entropy"}}}],
+    ),
+    Mutation(
+        "the last claim is not read",
+        lambda patch: everywhere(patch, claims.read_claims, lambda *given: READ(*given)[:-1]),
+    ),
+    Mutation(
+        "only the first sensitive column is hidden",
+        lambda patch: method(patch, Policy, "sensitive", lambda old, self: old(self)[:1]),
+        columns=TWO,
+    ),
+    Mutation(
+        "figures are rounded to one digit",
+        lambda patch: everywhere(patch, base.rounded, lambda value: float(f"{value:.1g}")),
+        [{"l-diversity": {"l": 1.5, "kind": "entropy"}}],
+    ),
+    Mutation("a row is lost on the way to the file", lambda patch: everywhere(patch, release_folder.write_part, one_row_less)),
+    Mutation("cells are cut short in the file", lambda patch: everywhere(patch, release_folder.write_part, cut_short)),
+    Mutation(
+        "frequency is taken for distinct",
+        lambda patch: patch.setattr(LDiversity, "_level", lambda self, spread: spread.distinct().astype(float)),
+        FREQUENCY,
+    ),
+    Mutation(
+        "several columns are judged by the first",
+        lambda patch: everywhere(patch, base.everywhere, first_only),
+        [{"p-sensitivity": {"p": 3}}],
+        columns=TWO,
+    ),
+    Mutation(
+        "levels are read as one less",
+        lambda patch: everywhere(patch, declared.declare, one_less),
+        [{"p-sensitivity": {"p": 3}}],
+    ),
+    Mutation(
+        "shares may be larger by a fifth",
+        lambda patch: patch.setattr(
+            AlphaK, "satisfied", lambda self, link: (link.candidates >= self.k) & _shares_at_most(link, self.alpha + 0.2)
+        ),
+        [{"alpha-k-anonymity": {"alpha": 0.6, "k": 3}}],
+    ),
+    Mutation("frequent values count once", lambda patch: method(patch, Spread, "count", lost_tail), FREQUENCY),
+    Mutation(
+        "chains of tables are not followed",
+        lambda patch: everywhere(patch, guardian.reach, lambda start, tables: frozenset(start)),
+        ["age, sex -> illness : 2-diversity", "illness -> zip : 1.5-diversity"],
+        method="guardian",
+        columns=RULES,
+    ),
+]
+
+
+def _shares_at_most(link: Linkage, limit: float) -> Any:
+    (spread,) = link.spread.values()
+    return spread.largest() <= limit * spread.total()
+
+
+def refused(tree: dict[str, Any], folder: Path) -> list[str]:
+    """Why nothing may be published under this policy; empty when it may."""
+    try:
+        publication = sf.publish(sf.Policy.parse(tree), data=people(), seed=1)
+        publication.write(folder, report=False)
+    except AuditRefused as error:
+        return [error.what]
+    return floor.disagreements(folder, [finding.to_json() for finding in publication.certificate.findings])
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name.replace(" ", "-"))
+def test_a_defect_in_shared_ground_is_refused(mutation: Mutation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refused(mutation.tree, tmp_path / "sound") == []
+    monkeypatch.setattr(Finding, "__post_init__", lambda self: None)
+    mutation.plant(monkeypatch)
+    reasons = refused(mutation.tree, tmp_path / "broken")
+    assert reasons
+    assert (tmp_path / "broken").exists(), f"the audit itself saw it, so the floor was not asked: {reasons}"
+
+
+def test_the_certificate_by_itself_stops_a_weakened_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = MUTATIONS[0]
+    first.plant(monkeypatch)
+    with pytest.raises(AuditRefused, match=r"k is \d where 5 was asked for"):
+        sf.publish(sf.Policy.parse(first.tree), data=people(), seed=1)
+
+
+def test_sentences_carry_no_values_of_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Finding, "__post_init__", lambda self: None)
+    values = {value for name in ("zip", "illness", "name") for value in people()[name]}
+    for number, mutation in enumerate(MUTATIONS[:5]):
+        with monkeypatch.context() as patch:
+            mutation.plant(patch)
+            reasons = refused(mutation.tree, tmp_path / str(number))
+        assert not any(value in sentence.replace(",", " ").split() for sentence in reasons for value in values)

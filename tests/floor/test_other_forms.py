@@ -1,0 +1,41 @@
+"""Stories told end to end: the floor agrees with what it can count, and says what it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import sfumato as sf
+from sfumato.audit import floor
+from sfumato.demos.base import Scenario
+from sfumato.registry import find
+
+
+def counts(folder: Path) -> list[str]:
+    findings = json.loads((folder / "certificate.json").read_text())["findings"]
+    assert floor.disagreements(folder, findings) == []
+    return ["counted" if each.counted and each.exact else "at least" if each.achieved else "not" for each in floor.recount(folder)]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "expected"),
+    [
+        ("hospital", [["counted", "counted"]]),
+        ("versatile", [["counted"] * 6]),
+        ("testdata", [["not"]]),
+        ("sequential", [["at least"]] * 4),
+    ],
+)
+def test_a_story(scenario: str, expected: list[list[str]], tmp_path: Path) -> None:
+    find("demos", Scenario, scenario)().play(tmp_path, lambda sentence: None)
+    folders = sorted(file.parent for file in tmp_path.rglob("certificate.json"))
+    assert [counts(folder) for folder in folders] == expected
+
+
+def test_a_graph_of_equal_degrees(tmp_path: Path) -> None:
+    tree = {"version": 1, "data": {"kind": "graph"}, "protect": [{"k-degree-anonymity": {"k": 4}}]}
+    publication = sf.publish(sf.Policy.parse(tree), data=nx.powerlaw_cluster_graph(60, 3, 0.4, seed=2), seed=3)
+    assert counts(publication.write(tmp_path / "out", report=False)) == ["counted"]
