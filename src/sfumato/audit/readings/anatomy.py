@@ -33,16 +33,21 @@ class AnatomyReading(Reading):
         buckets, bucket = table.text("bucket"), table.text("bucket").codes.astype(np.int64)
         people = group([table.text(name).codes for name in claim.given], rows=table.rows)
         number = {label: code for code, label in enumerate(buckets.labels)}
-        spread = {
-            name: _mixture(people.of, bucket, len(people), evidence.tables[sensitive_part(evidence, name)], number)
-            for name in claim.hide
-        }
+        spread = {}
+        for name in claim.hide:
+            if name in table.names:  # it stands beside the bucket, and no bucket hides it
+                spread[name] = Spread.count(people.of, table.text(name).codes, len(people), table.text(name).labels)
+            else:
+                counts = evidence.tables[sensitive_part(evidence, name)]
+                spread[name] = _mixture(people.of, bucket, len(people), counts, number)
         return Linkage(people.counts, people.counts, spread)
 
 
 def sensitive_part(evidence: Evidence, column: str) -> str:
     """The part with the counts of one sensitive column."""
     own = f"sensitive-{column}"
+    if own not in evidence.parts and evidence.policy.sensitive != (column,):
+        raise DataError(f"no part lists the values of '{column}'")
     return own if own in evidence.parts else "sensitive"
 
 
