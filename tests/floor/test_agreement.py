@@ -18,7 +18,7 @@ from sfumato.models.l_diversity import LDiversity
 from tests.floor.random_releases import audited, published, random_claim, random_columns, random_model, random_table
 
 CHUNKS, EACH = 10, 14
-"""Releases of a form: 10 tests of 14 tries; most of them are feasible, and a test says so when too few are."""
+"""Tests per form, and tries per test; most policies are feasible, and a test fails when too few are: 300 releases at least."""
 
 
 def agreed(folder: Path) -> int:
@@ -60,7 +60,7 @@ def test_recoded_tables(chunk: int, tmp_path: Path) -> None:
         counts = agreed_with_the_audit(folder, tree | {"protect": more})
         assert all(each.counted for each in counts)
         below += sum(each.reaches is False for each in counts)
-    assert releases >= EACH // 2
+    assert releases >= 10
     assert below > releases
 
 
@@ -83,9 +83,11 @@ def test_anatomies(chunk: int, tmp_path: Path) -> None:
         assert agreed(folder) == len(tree["protect"])
         sensitive = list(sf.Policy.parse(tree).sensitive)
         visible = [name for name in sf.Policy.parse(tree).published if name not in sensitive]
-        more = [random_claim(rng, visible, sensitive) for _ in range(8)] + [random_model(rng, numbers=False) for _ in range(3)]
+        hidden = [*sensitive, *[name for name in visible if columns[name] == "other"]]
+        known = [name for name in visible if name not in hidden]
+        more = [random_claim(rng, known, hidden) for _ in range(8)] + [random_model(rng, numbers=False) for _ in range(3)]
         assert all(each.counted for each in agreed_with_the_audit(folder, tree | {"protect": more}))
-    assert releases >= EACH // 2
+    assert releases >= 8
 
 
 METHODS = ["guardian", "utility-aware", "single-attribute", "multi-sensitive"]
@@ -114,7 +116,7 @@ def test_sub_tables(chunk: int, tmp_path: Path) -> None:
         more = [random_claim(rng, names[:4], [*names, "region"], values=True) for _ in range(8)]
         more += [{"given": ["age"], "hide": ["word", "pay"], "by": random_model(rng, numbers=False, values=True)} for _ in range(3)]
         assert all(each.counted for each in agreed_with_the_audit(folder, tree | {"protect": more}))
-    assert releases >= EACH // 2
+    assert releases >= 12
     assert known
     assert several
 
@@ -133,8 +135,3 @@ def test_recursive_diversity_of_mixtures_is_not_won_by_the_last_bit() -> None:
         link = Linkage(np.array([1]), np.array([1]), {"s": spread})
         assert LDiversity(l=1, kind="recursive", c=c).achieved(link)["l"] == sum(fits)
     assert equal > 50
-
-
-def test_enough_releases_are_looked_at() -> None:
-    assert 3 * CHUNKS * (EACH // 2) >= 200
-    assert 3 * CHUNKS * EACH >= 400

@@ -303,6 +303,7 @@ def test_replaced_columns_are_not_counted_and_kept_ones_are(tmp_path: Path) -> N
         ("protect: [{delta-disclosure: {delta: 1}}]", "recoded table", "unknown here"),
         ("protect: [{k-anonymity: {k: 2, of: people}}]", "recoded table", "does not have"),
         ("protect: [{k-anonymity: {}}]", "recoded table", "lacks a parameter"),
+        ("protect: ['q -> s : 1.2-disclosure']", "recoded table", "unknown here"),
         ("protect: [{l-diversity: {l: 2, kind: positive}}]", "recoded table", "kind of diversity"),
         ("person: patient\nprotect: [{k-anonymity: {k: 2}}]", "recoded table", "several rows"),
     ],
@@ -374,6 +375,13 @@ def test_files_that_cannot_be_read_reach_nothing(content: str, tmp_path: Path) -
     (tmp_path / "data.csv").write_text(content)
     assert [each.reaches for each in floor.recount(tmp_path)] == [False, False]
     assert floor.disagreements(tmp_path, [K, ENTROPY])
+
+
+def test_a_table_without_rows_and_columns_without_a_role_reach_nothing(tmp_path: Path) -> None:
+    folder(tmp_path, SIMPLE, data=SIMPLE_ROWS[:1])
+    assert [each.reaches for each in floor.recount(tmp_path)] == [False, False]
+    folder(tmp_path, SIMPLE.replace("{l-d", "'z -> y : 2-diversity', {l-d"), "replaced table", data=SIMPLE_ROWS)
+    assert floor.recount(tmp_path)[1].reaches is False
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "policy.yaml", "data.csv"])

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from sfumato.audit.evidence import Evidence
 
 import sfumato as sf
+from sfumato.audit.certify import judge_claims
+from sfumato.release.release import Part
 
 POLICY = {
     "version": 1,
@@ -93,3 +96,18 @@ def test_a_bucket_made_uniform_is_found(tmp_path: Path) -> None:
     publication.release.parts["sensitive"].table = forged  # type: ignore[index]
     publication.write(tmp_path / "out", report=False)
     assert "l-diversity" in {finding.model for finding in sf.verify(tmp_path / "out").findings if not finding.holds}
+
+
+def test_a_column_beside_the_bucket_is_not_read_as_what_the_bucket_hides() -> None:
+    """Bed stands in data.csv as it is; the counts in the sensitive part are those of another column."""
+    columns = {"age": "quasi-identifier", "bed": "other", "illness": "sensitive"}
+    claims = [{"given": ["age"], "hide": "bed", "by": {"p-sensitivity": {"p": 2}}}]
+    policy = sf.Policy.parse({"version": 1, "columns": columns, "protect": claims})
+    data = Part({"age": ["30", "31"], "bed": ["7", "8"], "bucket": ["1", "1"]})
+    listed = Part({"bucket": ["1", "1"], "value": ["flu", "gout"], "count": ["1", "1"]})
+    (finding,) = judge_claims(Evidence("anatomy", {"data": data, "sensitive": listed}, policy))
+    assert not finding.holds
+    assert finding.achieved == {"p": 1}
+    both = sf.Policy.parse({"version": 1, "columns": columns | {"pay": "sensitive"}, "protect": [{"p-sensitivity": {"p": 2}}]})
+    (finding,) = judge_claims(Evidence("anatomy", {"data": data, "sensitive": listed}, both))
+    assert finding.reason == "no part lists the values of 'illness'"

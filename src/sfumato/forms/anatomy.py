@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sfumato.errors import DataError
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -24,4 +25,6 @@ class AnatomyForm(Form):
 def sensitive_part(exhibit: Exhibit, column: str) -> str:
     """The part with the counts of one sensitive column."""
     own = f"sensitive-{column}"
+    if own not in exhibit.parts and exhibit.policy.sensitive != (column,):
+        raise DataError(f"no part lists the values of '{column}'")
     return own if own in exhibit.parts else "sensitive"

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.cover import Side, Unmatched, allowed, mismatched, sides, unmatched
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.errors import DataError
 from sfumato.forms.recoded import Recoded
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.certificate import Finding
@@ -43,6 +44,8 @@ def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
     ]
     invented = exhibit.of(Recoded).counterfeits
     if exhibit.behind is not None:
+        if len(exhibit.behind["data"]) != table.rows:
+            raise DataError("the private trace does not belong to as many rows as are published")
         return _without_counterfeits(left, right, may, exhibit.behind["data"], invented)
     result = unmatched(left, right, may)
     return replace(result, rows=max(0, result.rows - invented))

@@ -19,7 +19,7 @@ from typing import Any
 from sfumato.audit.floor.counting import Recount, recount_opened
 from sfumato.audit.floor.definitions import DEFINITIONS
 from sfumato.audit.floor.files import open_folder
-from sfumato.audit.floor.written import read_policy
+from sfumato.audit.floor.written import UNKNOWN, read_policy
 from sfumato.errors import ReleaseError
 
 _RELATIVE = 6e-6
@@ -47,7 +47,7 @@ def disagreements(folder: Path, findings: Sequence[Mapping[str, Any]]) -> list[s
 
 def _claim(place: int, each: Recount, findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     name = f"claim {place + 1}, {each.model}"
-    if place >= len(findings) or findings[place].get("model") != each.model:
+    if place >= len(findings) or each.model not in (findings[place].get("model"), UNKNOWN):
         yield f"{name}: the certificate has no finding for it"
         return
     finding = findings[place]

@@ -84,6 +84,8 @@ def _one(release: Folder, policy: Written, asked: Asked) -> Recount:
         return Recount(*names, level, why=str(reason))
     except ReleaseError as error:
         return Recount(*names, level, {}, False, error.what)  # I2
+    except (KeyError, ValueError, TypeError, ArithmeticError):
+        return Recount(*names, level, {}, False, "the files are not what the policy says they are")  # I2
     verdict = found == NOTHING_PUBLISHED or reaches(asked.model, level, found)
     if DEFINITIONS[asked.model].joint:
         why = "" if verdict else "a person may fit into rows of several groups, which only people tell"

@@ -40,6 +40,8 @@ _SHORT = {
     "diversity": ("l-diversity", "l", {"kind": "frequency"}),
     "closeness": ("t-closeness", "t", {}),
 }
+UNKNOWN = "a claim"
+"""Stands for the model of a short claim whose word is none of these."""
 _NO = {"false", "no", "off", "n", "f", "0"}
 
 
@@ -135,7 +137,7 @@ def _short(text: str) -> Asked:
     given, hide = _arrow_sides(sides)
     level, _, word = by.strip().partition("-")
     if word not in _SHORT:
-        raise ValueError("a claim is not understood")
+        return Asked(UNKNOWN, given, hide, {})
     model, parameter, fixed = _SHORT[word]
     return Asked(model, given, hide, {parameter: level, **fixed}, len(hide) > 1)
 

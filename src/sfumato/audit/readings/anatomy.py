@@ -36,10 +36,13 @@ class AnatomyReading(Reading):
         buckets, bucket = table.text("bucket"), table.text("bucket").codes.astype(np.int64)
         people = group([table.text(name).codes for name in claim.given], rows=table.rows)
         number = {label: code for code, label in enumerate(buckets.labels)}
-        spread = {
-            name: _mixture(people.of, bucket, len(people), exhibit.tables[sensitive_part(exhibit, name)], number)
-            for name in claim.hide
-        }
+        spread = {}
+        for name in claim.hide:
+            if name in table.names:  # it stands beside the bucket, and no bucket hides it
+                spread[name] = Spread.count(people.of, table.text(name).codes, len(people), table.text(name).labels)
+            else:
+                counts = exhibit.tables[sensitive_part(exhibit, name)]
+                spread[name] = _mixture(people.of, bucket, len(people), counts, number)
         return Linkage(people.counts, people.counts, spread)
 
 
