@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from random_baskets import random_sets
+from tests.command_line import run
 
 import sfumato as sf
 from sfumato.attacks.basket_linkage import BasketLinkage
@@ -266,7 +265,3 @@ def test_policies_work_verbatim_from_the_command_line(shared: Path, tmp_path: Pa
     measured = run("measure", str(out), "--original", original, "--json")
     assert set(json.loads(measured.stdout)) >= {"bit_error_rate", "query_error"}
     assert run("check", str(shared / "policies" / "chess.yaml")).returncode == 0
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "sfumato", *arguments], capture_output=True, text=True, check=False)

@@ -82,7 +82,9 @@ def test_mondrian_is_well_below_global_recoding(shared: Path) -> None:
 
 
 def test_refined_publishes_everybody_at_a_loss_of_at_most_0_0282(shared: Path, tmp_path: Path) -> None:
-    publication = sf.publish(shared / "policies/adult-arx.yaml")
+    """After three seconds of search; the default of fifteen reaches 0.0261."""
+    policy = replace(sf.Policy.read(shared / "policies/adult-arx.yaml"), method=Choice("refined", {"seconds": 3}))
+    publication = sf.publish(policy)
     assert publication.certificate.utility["loss"] <= 0.0282
     assert publication.certificate.records.suppressed == 0
     publication.write(tmp_path / "out")

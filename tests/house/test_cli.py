@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.command_line import run
 
 PATIENTS = "name,age,sex,illness\n" + "".join(f"P{i},{30 + i % 7},{'FM'[i % 2]},{'abc'[i % 3]}\n" for i in range(40))
 POLICY = """\
@@ -24,7 +25,8 @@ protect:
 """
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The program by itself, as nobody has warmed it up."""
     return subprocess.run([sys.executable, "-m", "sfumato", *arguments], cwd=cwd, capture_output=True, text=True, check=False)
 
 
@@ -42,6 +44,16 @@ def error_of(result: subprocess.CompletedProcess[str], code: int) -> str:
     assert lines[0].startswith("error: ")
     assert "Traceback" not in result.stderr
     return lines[0]
+
+
+def test_the_program_by_itself_says_what_it_says_here(desk: Path) -> None:
+    """Most tests below run commands without a new process; this one compares."""
+    for name, call in (("one", process), ("other", run)):
+        made = call("publish", "policy.yaml", "--out", name, "--seed", "3", "--no-report", cwd=desk)
+        assert (made.returncode, made.stderr) == (0, "")
+        assert made.stdout.replace(name, "out").startswith("published 40 of 40 records with refined to out")
+    assert (desk / "one" / "data.csv").read_text() == (desk / "other" / "data.csv").read_text()
+    assert process("publsh", cwd=desk).stderr == run("publsh", cwd=desk).stderr
 
 
 def test_publish_verify_measure_report(desk: Path) -> None:

@@ -47,12 +47,15 @@ def test_linear_claims_reach_the_proven_optimum(portion: int) -> None:
 
 
 def test_other_claims_keep_the_bound() -> None:
+    met = 0
     for seed in range(1000, 1060):
         figures = judged(seed, linear=False)
         if figures is not None:
+            met += 1
             bound, best, loss, _ = figures
             assert bound <= best + 1e-9, f"seed {seed}"
             assert best <= loss * (1 + 1e-5) + 1e-9, f"seed {seed}"
+    assert met > 20
 
 
 def test_a_budget_is_spent_where_it_saves_most() -> None:

@@ -50,7 +50,7 @@ def loss(policy: dict[str, Any], records: list[Row], method: dict[str, Any]) -> 
 @pytest.mark.parametrize("portion", range(4))
 def test_never_worse_than_mondrian(portion: int) -> None:
     better = met = 0
-    for seed in range(portion * 50, portion * 50 + 50):
+    for seed in range(portion * 25, portion * 25 + 25):
         policy, records = larger_policy(seed)
         cut = loss(policy, records, {"mondrian": {}})
         own = loss(policy, records, {"optimal": {"seconds": 0.5}})
@@ -65,5 +65,5 @@ def test_never_worse_than_mondrian(portion: int) -> None:
         assert 0 <= publication.certificate.utility["optimality_gap"] <= 1
         better += figure < cut[0] * (1 - 1e-6)
         met += 1
-    assert met >= 25
-    assert better >= 5
+    assert met >= 12
+    assert better >= 3

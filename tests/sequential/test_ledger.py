@@ -145,42 +145,44 @@ KILLER = """
     from tests.sequential.stories import people, policy, random_generator
     from sfumato.spine.publish import publish
     from pathlib import Path
-    folder = Path({folder!r})
-    table = people(random_generator(2), 6)
-    table["s"] = ["s0", "s1", "s2", "s3", "s0", "s1"]
-    publication = publish(policy(["a", "s"]), table, ledger=folder / "book.ledger")
-    calls = 0
-    def tracer(frame, event, argument):
-        global calls
-        name = frame.f_code.co_name
-        if frame.f_code.co_filename.endswith(("ledger.py", "folder.py", "publication.py")) and event in ("call", "return"):
-            calls += 1
-            if calls == {step}:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return tracer
-    sys.settrace(tracer)
-    publication.write(folder / "out", report=False)
-    sys.settrace(None)
-    print("survived", calls)
+    def run(folder, step):
+        table = people(random_generator(2), 6)
+        table["s"] = ["s0", "s1", "s2", "s3", "s0", "s1"]
+        folder.mkdir()
+        publication = publish(policy(["a", "s"]), table, ledger=folder / "book.ledger")
+        calls = 0
+        def tracer(frame, event, argument):
+            nonlocal calls
+            if frame.f_code.co_filename.endswith(("ledger.py", "folder.py", "publication.py")) and event in ("call", "return"):
+                calls += 1
+                if calls == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return tracer
+        sys.settrace(tracer)
+        publication.write(folder / "out", report=False)
+        sys.settrace(None)
+        (folder / "calls").write_text(str(calls))
+    def killed_at(step, folder):
+        child = os.fork()
+        if child == 0:
+            run(folder, step)
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    home = Path({folder!r})
+    print(killed_at(-1, home / "whole"))
+    total = int((home / "whole" / "calls").read_text())
+    for step in (1, total // 2, total - 9, total - 6, total - 4, total - 2):
+        print(killed_at(step, home / f"step{{step}}"))
 """
 
 
-def _killed_at(step, folder):
-    code = textwrap.dedent(KILLER.format(root=str(SOURCE), folder=str(folder), step=step))
+def test_a_kill_at_any_step_leaves_the_old_ledger_or_the_new_one_and_no_folder_without_its_entry(tmp_path):
+    code = textwrap.dedent(KILLER.format(root=str(SOURCE), folder=str(tmp_path)))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False,
                           env={**os.environ, "PYTHONPATH": str(SOURCE / "src")}, cwd=SOURCE)  # fmt: skip
-    return done
-
-
-def test_a_kill_at_any_step_leaves_the_old_ledger_or_the_new_one_and_no_folder_without_its_entry(tmp_path):
-    survivor = _killed_at(-1, tmp_path)
-    assert survivor.stdout.startswith("survived"), survivor.stderr[-500:]
-    total = int(survivor.stdout.split()[1])
+    assert done.stdout.split() == ["0", *[str(-signal.SIGKILL)] * 6], done.stderr[-500:]
     outcomes = set()
-    for step in (1, total // 2, total - 9, total - 6, total - 4, total - 2):
-        folder = tmp_path / f"step{step}"
-        folder.mkdir()
-        assert _killed_at(step, folder).returncode == -signal.SIGKILL
+    for folder in tmp_path.glob("step*"):
         ledger = Ledger(folder / "book.ledger")
         entries = ledger.verify()
         assert entries in (0, 1)
