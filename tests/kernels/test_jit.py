@@ -7,10 +7,10 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
 TRIPLE = """
-from sfumato import kernels
+from sfumato import compiled
 scope = {}
 exec(compile('def triple(x): return 3 * x', '%s', 'exec'), scope)
-print(kernels.jit(scope['triple'])(5), bool(kernels._cache_directory()))
+print(compiled.jit(scope['triple'])(5), bool(compiled._cache_directory()))
 """
 
 
@@ -37,7 +37,7 @@ def test_a_kernel_compiles_where_no_directory_can_be_written(tmp_path):
     """A path below a file can never be made, whoever asks."""
     obstacle = tmp_path / "file"
     obstacle.write_text("")
-    guarded = TRIPLE % (SRC / "sfumato/kernels/__init__.py")
+    guarded = TRIPLE % (SRC / "sfumato/compiled.py")
     assert python(guarded, NUMBA_CACHE_DIR=str(obstacle), XDG_CACHE_HOME=str(obstacle)).split() == ["15", "False"]
 
 
@@ -50,11 +50,10 @@ def test_kept_code_belongs_to_the_sources(tmp_path):
     package = tmp_path / "sfumato" / "kernels"
     package.mkdir(parents=True)
     (tmp_path / "sfumato" / "__init__.py").write_text("")
-    guard = (SRC / "sfumato/kernels/__init__.py").read_text()
+    (tmp_path / "sfumato" / "compiled.py").write_text((SRC / "sfumato/compiled.py").read_text())
     directories = set()
     for extra in ("one = 1", "two = 2"):
-        (package / "__init__.py").write_text(guard)
         (package / "other.py").write_text(extra)
-        code = "from sfumato import kernels; print(kernels._cache_directory())"
+        code = "from sfumato import compiled; print(compiled._cache_directory())"
         directories.add(python(code, PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "kept")))
     assert len(directories) == 2
