@@ -49,6 +49,11 @@ def whole(text: str) -> int | None:
     return None if value is None or not set(text) <= set("+-0123456789") else int(value)
 
 
+def is_whole(value: Decimal) -> bool:
+    """Whether nothing stands behind the point, at any size."""
+    return value == value.to_integral_value(context=EXACT)
+
+
 def numbers(values: Sequence[str], column: str) -> list[Decimal]:
     """All values as numbers; the first that is none is a `DataError` with its row."""
     found = []

@@ -32,7 +32,7 @@ from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT, Hierarchy
 from sfumato.data.labels import row_of, without
 from sfumato.data.moments import moment
-from sfumato.data.numbers import EXACT, number, numbers, plain
+from sfumato.data.numbers import EXACT, is_whole, number, numbers, plain
 from sfumato.errors import DataError, PolicyError
 from sfumato.io.contents import read_bytes
 from sfumato.io.quoting import require_quotes
@@ -158,7 +158,7 @@ def _widths(argument: Any, column: str) -> list[Decimal]:
 
 def _length(argument: Any, column: str) -> int:
     length = number(str(argument))
-    if length is None or not 1 <= length <= LONGEST_PREFIX or length % 1:
+    if length is None or not 1 <= length <= LONGEST_PREFIX or not is_whole(length):
         what = f"prefix of column '{column}' must be a whole number of characters"
         raise PolicyError(what, hint=f"from 1 to {LONGEST_PREFIX}, for example {{prefix: 5}}")
     return int(length)
@@ -243,7 +243,7 @@ def by_intervals(values: Sequence[str], widths: Sequence[Decimal | int], *, colu
     """Numbers in bins of ever greater width, aligned at zero; each width must be a multiple of the one before."""
     steps = _widths(list(widths), column)
     ordered = sorted(zip(numbers(values, column), values, strict=True))
-    whole = all(not value % 1 for value in (*steps, *(value for value, _ in ordered)))
+    whole = all(map(is_whole, (*steps, *(value for value, _ in ordered))))
     return Hierarchy.from_paths([[leaf, *(_bin(value, step, whole) for step in steps), ROOT] for value, leaf in ordered])
 
 

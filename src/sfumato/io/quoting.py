@@ -12,6 +12,7 @@ Cost: one look at the bytes, and two at each quote.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +36,10 @@ def require_quotes(content: bytes, separator: str, path: Path | str) -> None:
     odd, last = 0, 0
     for start in range(0, len(data), _BLOCK):
         quotes = np.flatnonzero(data[start : start + _BLOCK] == _QUOTE) + start
-        sides = ((quotes[odd::2] - 1, _INSIDE), (quotes[1 - odd :: 2] + 1, _BEHIND))
+        sides = ((quotes[1 - odd :: 2] + 1, _BEHIND), (quotes[odd::2] - 1, _INSIDE))
         wrong = [(place, what) for beside, what in sides for place in _first_wrong(data, beside, separator)]
         if wrong:
-            place, what = min(wrong)
+            place, what = min(wrong, key=itemgetter(0))
             raise DataError(what, where=f"{path}:{_line(content, place)}", hint=_HINT)
         last = int(quotes[-1]) if len(quotes) else last
         odd = (odd + len(quotes)) % 2

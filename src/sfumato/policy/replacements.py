@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.moments import moment, written
-from sfumato.data.numbers import EXACT, number, whole
+from sfumato.data.numbers import EXACT, is_whole, number, whole
 from sfumato.data.regular import matches, require_regular
 from sfumato.errors import PolicyError
 from sfumato.registry import nearest
@@ -107,7 +107,7 @@ class Decimals(Ordered):
         if value is None:
             return None
         scaled = EXACT.multiply(value, self.unit)
-        return None if scaled % 1 else int(scaled)
+        return int(scaled) if is_whole(scaled) else None
 
     def text(self, level: int) -> str:
         return f"{Decimal(level).scaleb(-self.places):.{self.places}f}"
