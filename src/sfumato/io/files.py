@@ -14,6 +14,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import pyarrow.parquet as pq
 from sfumato.errors import DataError
 from sfumato.io.contents import read_bytes, require_size
 from sfumato.io.frames import from_frame
-from sfumato.io.quoting import require_quotes, require_records
+from sfumato.io.quoting import line_of_record, require_quotes, require_records
 
 LONGEST_RECORD = 1 << 24
 """The most bytes of one record."""
@@ -76,21 +77,31 @@ def _parsed(
     **options: Any,
 ) -> pa.Table:
     """The rows below the header, under exactly its names."""
+    try:
+        return _read(content, header, convert, longest, True, options)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        if "Expected" not in str(error):
+            raise _unreadable(path, error) from None
     bad: list[Any] = []
 
     def refuse(row: Any) -> str:
         bad.append(row)
         return "error"
 
-    try:
-        return pa_csv.read_csv(
-            io.BytesIO(content),
-            read_options=pa_csv.ReadOptions(block_size=longest, column_names=list(header), skip_rows=1),
-            parse_options=pa_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse, **options),
-            convert_options=convert,
-        )
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise _unreadable(path, bad, error) from None
+    with suppress(pa.ArrowException):  # once more in one thread, which counts records
+        _read(content, header, convert, longest, False, options | {"invalid_row_handler": refuse})
+    raise _ragged(path, bad, content, len(header))
+
+
+def _read(
+    content: bytes, header: Sequence[str], convert: pa_csv.ConvertOptions, longest: int, threads: bool, options: dict[str, Any]
+) -> pa.Table:
+    return pa_csv.read_csv(
+        io.BytesIO(content),
+        read_options=pa_csv.ReadOptions(block_size=longest, column_names=list(header), skip_rows=1, use_threads=threads),
+        parse_options=pa_csv.ParseOptions(newlines_in_values=True, **options),
+        convert_options=convert,
+    )
 
 
 def _header(content: bytes, path: Path) -> tuple[list[str], str]:
@@ -98,6 +109,8 @@ def _header(content: bytes, path: Path) -> tuple[list[str], str]:
     first = content if found is None else content[: found.start()]
     if not first.strip():
         raise DataError(f"{path.name} is empty", where=str(path), hint="the first line must name the columns")
+    if found is None:
+        raise DataError(f"{path.name} has one line and no rows", where=str(path), hint="give a table with at least one record")
     try:
         line = first.decode("utf-8")
     except UnicodeDecodeError:
@@ -131,12 +144,16 @@ def _separator(header: str, content: bytes) -> str:
     return max(even or _SEPARATORS, key=bare.count)
 
 
-def _unreadable(path: Path, bad: list[Any], error: Exception) -> DataError:
-    if bad:
-        row = bad[0]
-        line = f":{row.number + 1}" if row.number else ""
-        what = f"a row has {row.actual_columns} values where the header names {row.expected_columns}"
-        return DataError(what, where=f"{path}{line}", hint="quote values that contain the separator")
+def _ragged(path: Path, bad: list[Any], content: bytes, width: int) -> DataError:
+    hint = "quote values that contain the separator"
+    if not bad:
+        return DataError(f"a row has not the {width} values that the header names", where=str(path), hint=hint)
+    line = line_of_record(content, bad[0].number, blanks=width > 1)
+    what = f"a row has {bad[0].actual_columns} values where the header names {width}"
+    return DataError(what, where=f"{path}:{line}", hint=hint)
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
     if "utf8" in str(error).lower().replace("-", ""):
         return DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8")
     if "straddl" in str(error) or "block" in str(error):

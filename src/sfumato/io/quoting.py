@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.errors import DataError
 
-_QUOTE = 34
+_QUOTE, _LF, _CR = 34, 10, 13
 _BLOCK = 1 << 15
 _ALLOW = "close the quotes, or write 'line_breaks: allowed' under data if values really have several lines"
 _INSIDE, _BEHIND = "a quote stands inside a value that does not begin with one", "a value goes on behind its closing quote"
@@ -80,23 +80,27 @@ def require_records(content: bytes, records: int, path: Path | str, *, line_brea
     """
     if count_lines(content) == records:
         return
-    first, inside, lines = _breaks(content, skip_empty=blanks)
-    if inside and not line_breaks:
-        raise DataError(f"a value holds a line break ({inside} in all)", where=f"{path}:{first}", hint=hint)
-    if lines != records:
-        what = f"{lines:,} lines that are no part of another give {records:,} records"
+    starts, inside = _records(content, skip_empty=blanks)
+    if len(inside) and not line_breaks:
+        where = f"{path}:{_line(content, int(inside[0]))}"
+        raise DataError(f"a value holds a line break ({len(inside)} in all)", where=where, hint=hint)
+    if len(starts) != records:
+        what = f"{len(starts):,} lines that are no part of another give {records:,} records"
         raise DataError(what, where=str(path), hint="check quotes and line ends")
 
 
-def _breaks(content: bytes, *, skip_empty: bool) -> tuple[int, int, int]:
-    """The line of the first line break inside quotes, how many there are, and the lines outside of them."""
+def line_of_record(content: bytes, record: int, *, blanks: bool) -> int:
+    """The line in which a record begins; the header is record 1."""
+    starts, _ = _records(content, skip_empty=blanks)
+    return _line(content, int(starts[min(record, len(starts)) - 1]))
+
+
+def _records(content: bytes, *, skip_empty: bool) -> tuple[IntArray, IntArray]:
+    """Where records begin, and where line breaks stand inside quotes."""
     data = np.frombuffer(content if content.endswith((b"\n", b"\r")) else content + b"\n", dtype=np.uint8)
-    ends = np.flatnonzero((data == 10) | (data == 13))
-    ends = ends[~((data[ends] == 10) & (data[ends - 1] == 13) & (ends > 0))]
+    ends = np.flatnonzero((data == _LF) | (data == _CR))
+    second = (data[ends] == _LF) & (data[np.maximum(ends - 1, 0)] == _CR)
     inside = np.searchsorted(np.flatnonzero(data == _QUOTE), ends) % 2 == 1
-    outside = ends[~inside]
-    start = np.concatenate([[0], outside[:-1] + 1])
-    start += (start < len(data)) & (data[np.minimum(start, len(data) - 1)] == 10) & (start > 0) & (data[start - 1] == 13)
-    filled = outside > start if skip_empty else np.ones(len(outside), dtype=np.bool_)
-    first = int(np.argmax(inside)) + 1 if inside.any() else 0
-    return first, int(inside.sum()), int(filled.sum())
+    outside, pairs = ends[~inside & ~second], ends[~inside & second] - 1
+    starts = np.concatenate([[0], (outside + 1 + np.isin(outside, pairs, assume_unique=True))[:-1]])
+    return starts[outside > starts] if skip_empty else starts, ends[inside & ~second]

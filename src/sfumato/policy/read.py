@@ -82,6 +82,8 @@ def _look_through(text: str, name: str) -> None:
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             raise PolicyError("aliases (*name) are not allowed", where=_at(name, event), hint="write the value out")
+        if getattr(event, "tag", None) is not None:
+            raise PolicyError(f"tag {event.tag} is not allowed", where=_at(name, event), hint="write plain text")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise PolicyError(f"nested more than {DEEPEST} deep", where=_at(name, event), hint="write it flatter")
@@ -93,8 +95,6 @@ def _at(name: str, thing: Any) -> str:
 
 def _plain(node: yaml.Node, path: Key, lines: dict[Key, int], name: str) -> Any:
     lines[path] = node.start_mark.line + 1
-    if node.tag.startswith("!"):
-        raise PolicyError(f"tag {node.tag} is not allowed", where=_at(name, node), hint="write plain text")
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, path, lines, name)
     if isinstance(node, yaml.SequenceNode):
@@ -125,7 +125,19 @@ def _mapping(node: yaml.MappingNode, path: Key, lines: dict[Key, int], name: str
 def write_yaml(tree: dict[str, Any], *, compact: bool = False) -> str:
     """YAML text that `parse_yaml` reads back as the same tree; `compact` puts the innermost mappings on one line."""
     flow = None if compact else False
-    return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, default_flow_style=flow, Dumper=yaml.SafeDumper)
+    return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, default_flow_style=flow, Dumper=_Dumper)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text with signs that YAML takes for line ends between double quotes, where they are escaped."""
+
+
+def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if not text.isprintable() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _written)
 
 
 def write_switches(key: str, entries: Iterable[tuple[str, bool, str]]) -> str:
