@@ -2,17 +2,21 @@
 
 The loops themselves stand in the ``kernels`` folders beside the ideas they serve, and decorate their functions with `jit`.
 Importing `sfumato` loads no compiler; importing a kernel does. Compiled code is kept between processes where a directory can be
-written, and compiled anew where none can.
+written by this user alone, and compiled anew where there is none.
 
 Invariants
     I1  Kept code belongs to these very sources: the compiler itself notices a change only in a function's own file, not in
         the files of the functions it calls.
+    I2  Kept code is run as it is found, so it is taken only from where nobody else can put it: the directory, what lies in it
+        and every directory above it belong to this user or to root, and neither group nor others may write there. Of the
+        directories above, one may be open to all when only owners can rename what lies in it (the sticky bit, as on ``/tmp``).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -63,7 +67,7 @@ def _caching_in(directory: str) -> Iterator[None]:
 
 @cache
 def _cache_directory() -> str:
-    """The first directory that can be written, "" when there is none."""
+    """The first directory that this user alone can write, "" when there is none."""
     digest = hashlib.sha256()
     for source in [Path(__file__), *sorted(Path(__file__).parent.rglob("kernels/*.py"))]:
         digest.update(source.read_bytes())  # I1
@@ -72,9 +76,27 @@ def _cache_directory() -> str:
     for base in (Path(wanted), own):
         directory = base / f"kernels-{digest.hexdigest()[:12]}"
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not is_ours_alone(directory):  # I2
+                continue
             with tempfile.TemporaryFile(dir=directory):
                 return str(directory)
         except OSError:
             continue
     return ""
+
+
+def is_ours_alone(directory: Path) -> bool:
+    """Whether nobody but this user and root can put or change anything in the directory (I2)."""
+    directory = directory.resolve(strict=True)
+    inside = (directory, *directory.rglob("*"))
+    return all(_is_closed(path.lstat()) for path in inside) and all(_guards(path.lstat()) for path in directory.parents)
+
+
+def _is_closed(status: os.stat_result) -> bool:
+    return status.st_uid in (0, os.getuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _guards(status: os.stat_result) -> bool:
+    """Whether what lies in this directory, and belongs to this user or to root, stays what it is."""
+    return _is_closed(status) or (status.st_uid in (0, os.getuid()) and bool(status.st_mode & stat.S_ISVTX))

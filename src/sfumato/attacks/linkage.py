@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.attacks.base import ReleaseAttack
-from sfumato.audit.cover import allowed
-from sfumato.data.arrays import BoolArray, FloatArray
+from sfumato.audit.cover import Allowed, allowed
+from sfumato.data.arrays import FloatArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.table import Table
 from sfumato.forms.recoded import Recoded
@@ -75,7 +75,7 @@ def _candidates(
     original: Table,
     people: Classes,
     rows: Classes,
-    may: list[BoolArray],
+    may: list[Allowed],
     names: tuple[str, ...],
     spread: dict[str, FloatArray],
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
@@ -87,8 +87,8 @@ def _candidates(
     best: dict[str, list[FloatArray]] = {name: [] for name in spread}
     for first in range(0, len(people), step):
         fits = np.ones((min(step, len(people) - first), len(rows)), dtype=np.bool_)
-        for label, value, matrix in zip(labels, values, may, strict=True):
-            fits &= matrix[label][:, value[first : first + step]].T
+        for label, value, may_be in zip(labels, values, may, strict=True):
+            fits &= may_be.products(label, value[first : first + step]).T
         counts.append(fits.astype(np.float64) @ rows.counts)
         for name, dense in spread.items():
             mixed = fits.astype(np.float64) @ dense

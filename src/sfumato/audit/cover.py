@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray, CodeArray, IntArray
 from sfumato.data.classes import Classes, group
@@ -58,29 +59,55 @@ def sides(published: Table, original: Table, recoded: Sequence[str], same: Seque
     )
 
 
-def allowed(label: TextColumn, value: TextColumn, domain: Generalization, *, bounded: bool) -> BoolArray:
-    """Matrix label × value: may this label stand for this value (within its ceiling, when `bounded`)?"""
+@dataclass(frozen=True)
+class Allowed:
+    """Which published label may stand for which original value: the leaves that each label covers, the leaf of each value.
+
+    No matrix of labels and values is made until pairs of all with all are asked for.
+    """
+
+    lo: IntArray
+    hi: IntArray
+    leaf: IntArray
+    """−1 for a value that is no leaf: no label stands for it."""
+    floor: IntArray | None = None
+    roof: IntArray | None = None
+    """The ceiling of each value, when labels must lie within it."""
+
+    def pairs(self, label: NDArray[np.integer], value: NDArray[np.integer]) -> BoolArray:
+        """For each label beside its value: may it stand for it?"""
+        lo, hi, leaf = self.lo[label], self.hi[label], self.leaf[value]
+        fits: BoolArray = (lo <= leaf) & (leaf < hi) & (leaf >= 0)
+        if self.floor is not None and self.roof is not None:
+            fits &= (self.floor[value] <= lo) & (hi <= self.roof[value])
+        return fits
+
+    def products(self, label: NDArray[np.integer], value: NDArray[np.integer]) -> BoolArray:
+        """For every label with every value."""
+        return self.pairs(label[:, None], value[None, :])
+
+
+def allowed(label: TextColumn, value: TextColumn, domain: Generalization, *, bounded: bool) -> Allowed:
+    """What the labels of a column may stand for (within the ceiling of each value, when `bounded`)."""
     spans = [domain.interval(text) or (0, 0) for text in label.labels]
-    lo, hi = np.array([span[0] for span in spans]), np.array([span[1] for span in spans])
-    code = np.array([domain.code_of.get(text, -1) for text in value.labels])
-    covers = (lo[:, None] <= code) & (code < hi[:, None]) & (code >= 0)
-    if bounded:
-        floor, roof = domain.ceiling()
-        covers &= (floor[code] <= lo[:, None]) & (hi[:, None] <= roof[code])
-    matrix: BoolArray = covers
-    return matrix
+    lo, hi = np.array([span[0] for span in spans], dtype=np.int64), np.array([span[1] for span in spans], dtype=np.int64)
+    leaf = np.array([domain.code_of.get(text, -1) for text in value.labels], dtype=np.int64)
+    if not bounded:
+        return Allowed(lo, hi, leaf)
+    floor, roof = domain.ceiling()
+    return Allowed(lo, hi, leaf, floor[leaf], roof[leaf])
 
 
-def mismatched(left: Side, right: Side, may: Sequence[BoolArray], behind: IntArray) -> Unmatched:
+def mismatched(left: Side, right: Side, may: Sequence[Allowed], behind: IntArray) -> Unmatched:
     """With the trace: rows that do not cover the record behind them, or share it with another row."""
     wrong = left.exact != right.exact[behind]
-    for mine, theirs, matrix in zip(left.recoded, right.recoded, may, strict=True):
-        wrong |= ~matrix[mine, theirs[behind]]
+    for mine, theirs, may_be in zip(left.recoded, right.recoded, may, strict=True):
+        wrong |= ~may_be.pairs(mine, theirs[behind])
     repeated = len(behind) - len(np.unique(behind))
     return Unmatched(int(wrong.sum()) + repeated)
 
 
-def unmatched(left: Side, right: Side, may: Sequence[BoolArray]) -> Unmatched:
+def unmatched(left: Side, right: Side, may: Sequence[Allowed]) -> Unmatched:
     """Without the trace: published rows left over by the best matching."""
     rows, records = group([left.exact, *left.recoded]), group([right.exact, *right.recoded])
     component = _components(left.exact[rows.first], right.exact[records.first])
@@ -117,7 +144,7 @@ def _components(left: IntArray, right: IntArray) -> _Components:
 
 
 def _pairs(
-    left: Side, right: Side, rows: Classes, records: Classes, component: _Components, may: Sequence[BoolArray]
+    left: Side, right: Side, rows: Classes, records: Classes, component: _Components, may: Sequence[Allowed]
 ) -> tuple[IntArray, IntArray]:
     """Pairs of classes (published, original) where the first may stand for the second."""
     mine = [codes[rows.first] for codes in left.recoded]
@@ -127,15 +154,15 @@ def _pairs(
     found = [pair for i in large for pair in _block(component, int(i), mine, theirs, may)]
     for batch in np.split(small, np.flatnonzero(np.diff(np.cumsum(weight[small]) // _CHUNK)) + 1):
         a, b = _products(component, batch)
-        for my_codes, their_codes, matrix in zip(mine, theirs, may, strict=True):
-            fits = matrix[my_codes[a], their_codes[b]]
+        for my_codes, their_codes, may_be in zip(mine, theirs, may, strict=True):
+            fits = may_be.pairs(my_codes[a], their_codes[b])
             a, b = a[fits], b[fits]
         found.append((a, b))
     return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
 
 
 def _block(
-    component: _Components, i: int, mine: list[CodeArray], theirs: list[CodeArray], may: Sequence[BoolArray]
+    component: _Components, i: int, mine: list[CodeArray], theirs: list[CodeArray], may: Sequence[Allowed]
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Pairs inside one large component, from boolean matrices of bounded size."""
     a, b = component.members(i)
@@ -143,8 +170,8 @@ def _block(
     for first in range(0, len(a), step):
         part = a[first : first + step]
         fits = np.ones((len(part), len(b)), dtype=np.bool_)
-        for my_codes, their_codes, matrix in zip(mine, theirs, may, strict=True):
-            fits &= matrix[my_codes[part]].take(their_codes[b], axis=1)
+        for my_codes, their_codes, may_be in zip(mine, theirs, may, strict=True):
+            fits &= may_be.products(my_codes[part], their_codes[b])
         row, column = np.nonzero(fits)
         yield part[row], b[column]
 
@@ -173,12 +200,12 @@ def _leftover(pairs: tuple[IntArray, IntArray], supply: IntArray, demand: IntArr
     return int(supply.sum()) - int(maximum_flow(network, source, sink).flow_value)
 
 
-def _column_by_column(left: Side, right: Side, may: Sequence[BoolArray]) -> int:
+def _column_by_column(left: Side, right: Side, may: Sequence[Allowed]) -> int:
     """Rows that cannot be placed even when each column is looked at alone: a lower bound."""
     worst = 0
-    for mine, theirs, matrix in zip(left.recoded, right.recoded, may, strict=True):
+    for mine, theirs, may_be in zip(left.recoded, right.recoded, may, strict=True):
         one, other = Side((mine,), left.exact), Side((theirs,), right.exact)
         rows, records = group([left.exact, mine]), group([right.exact, theirs])
-        pairs = _pairs(one, other, rows, records, _components(left.exact[rows.first], right.exact[records.first]), [matrix])
+        pairs = _pairs(one, other, rows, records, _components(left.exact[rows.first], right.exact[records.first]), [may_be])
         worst = max(worst, _leftover(pairs, rows.counts, records.counts))
     return worst

@@ -19,7 +19,6 @@ Notation
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.moments import moment
+from sfumato.data.regular import matches
 from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
 from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts
@@ -137,8 +137,7 @@ class Judge:
             return self._joined(Any_(tuple(Compare("=", node.value, option) for option in node.options)), frame)
         if isinstance(node, Match):
             value = self._text(node.value, frame)
-            pattern = re.compile(node.pattern, re.ASCII)
-            hit = np.fromiter((pattern.fullmatch(cell) is not None for cell in value.parts), bool, len(value.parts))
+            hit = matches(node.pattern, value.parts)
             return RuleVerdict(hit & ~value.missing, ~hit & ~value.missing)
         assert isinstance(node, Compare)
         return self._compare(node, frame)

@@ -11,16 +11,16 @@ Notation
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from sfumato.data.arrays import FloatArray, IntArray
-from sfumato.errors import DataError
+from sfumato.data.numbers import number, numbers, span_ends
 
 MISSING = ""
 """A missing value is a value of its own; this is how it is written."""
@@ -71,12 +71,11 @@ class Generalization(ABC):
         return [written[i] for i in inverse]
 
 
-_RANGE = re.compile(r"^(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)-(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$", re.IGNORECASE)
-
-
 @dataclass(frozen=True, slots=False)
 class Ranges(Generalization):
     """Numbers in their order; every interval may be published, written ``lo-hi`` with both ends included.
+
+    Two spellings of one number (``1``, ``1.0``) are two leaves side by side; an end that is spelt like a leaf means that leaf.
 
     >>> ages = Ranges(("17", "18", "25", "40"))
     >>> ages.label(0, 3), ages.label(1, 2), ages.interval("17-25")
@@ -87,19 +86,14 @@ class Ranges(Generalization):
     numbers: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", np.array([float(leaf) for leaf in self.leaves], dtype=np.float64))
+        read = numbers(self.leaves, "ranges")
+        object.__setattr__(self, "numbers", np.array([float(value) for value in read], dtype=np.float64))
 
     @classmethod
     def of(cls, values: Sequence[str], *, column: str) -> Ranges:
         """The domain of a numeric column; a missing value is refused because it has no place in an order."""
-        try:
-            ordered = sorted(values, key=float)
-        except ValueError:
-            raise DataError(
-                f"column '{column}' has values that are not numbers, so ranges cannot be formed",
-                hint="give it a hierarchy, or clean the column",
-            ) from None
-        return cls(tuple(ordered))
+        ordered = sorted(zip(numbers(values, column), values, strict=True))
+        return cls(tuple(leaf for _, leaf in ordered))
 
     def close(self, lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
         return lo, hi
@@ -110,13 +104,18 @@ class Ranges(Generalization):
     def interval(self, label: str) -> tuple[int, int] | None:
         if label in self.code_of:
             return self.code_of[label], self.code_of[label] + 1
-        match = _RANGE.match(label)
-        if match is None:
+        ends = span_ends(label) if not label.endswith(")") else None
+        if ends is None:
             return None
-        low, high = float(match[1]), float(match[2])
-        lo = int(np.searchsorted(self.numbers, low, side="left"))
-        hi = int(np.searchsorted(self.numbers, high, side="right"))
-        return (lo, hi) if lo < hi else None
+        lo, hi = self._edge(ends[0], "left"), self._edge(ends[1], "right")
+        return None if lo is None or hi is None or lo >= hi else (lo, hi)
+
+    def _edge(self, text: str, side: Literal["left", "right"]) -> int | None:
+        """How many leaves lie before the range (left), or before what follows it (right)."""
+        if text in self.code_of:
+            return self.code_of[text] + (side == "right")
+        value = number(text)
+        return None if value is None else int(np.searchsorted(self.numbers, float(value), side=side))
 
     def width(self, lo: IntArray, hi: IntArray) -> FloatArray:
         """Length of the range over the length of the whole column."""

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.generalization import MISSING, Generalization
+from sfumato.data.labels import row_of
 from sfumato.errors import DataError, PolicyError
 from sfumato.registry import nearest
 
@@ -193,10 +194,12 @@ class Hierarchy(Generalization):
         return replace(self, ceilings=frozenset(nodes))
 
     def bounded_at(self, level: int, *, where: str = "") -> Hierarchy:
-        """A boundary `level` steps above every leaf (0: the leaf itself), at most the root."""
-        if level < 0:
-            raise PolicyError("a boundary level cannot be negative", where=where)
-        nodes = {path[min(level, len(path) - 1)] for path in map(self.path, range(self.size))}
+        """A boundary `level` steps above every leaf (0: the leaf itself); shorter branches end at the root."""
+        paths = [self.path(leaf) for leaf in range(self.size)]
+        top = max(map(len, paths)) - 1
+        if not 0 <= level <= top:
+            raise PolicyError(f"the hierarchy has no level {level}", where=where, hint=f"its levels are 0 (values) to {top} (root)")
+        nodes = {path[min(level, len(path) - 1)] for path in paths}
         return replace(self, ceilings=frozenset(nodes))
 
     def ceiling(self) -> tuple[IntArray, IntArray]:
@@ -238,6 +241,8 @@ def _walk(tree: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     elif isinstance(tree, list | tuple):
         for entry in tree:
             yield from _walk(entry, above)
+    elif tree is None:
+        raise DataError("a hierarchy has an entry without a name", hint="name it, or take it out of the list")
     else:
         yield (*above, str(tree))
 
@@ -265,8 +270,10 @@ def encode(domain: Generalization, values: Sequence[str], *, column: str) -> NDA
     codes = [known.get(value, -1) for value in values]
     missing = sum(code < 0 for code in codes)
     if missing:
+        row = row_of(values, values[codes.index(-1)])
         raise DataError(
-            f"column '{column}': {missing} distinct value(s) are not leaves of its hierarchy",
+            f"column '{column}': {missing} distinct value(s) are not leaves of its hierarchy"
+            + (f", first in row {row}" if row else ""),
             hint="add them to the hierarchy as rows 'value;…;root', or clean the column",
         )
     return np.array(codes, dtype=np.int32)

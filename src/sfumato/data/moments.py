@@ -23,10 +23,10 @@ def moment(text: str) -> Fraction | None:
         if len(text) < 16 or text[10] not in " T":
             return None
         found = datetime.fromisoformat(text)
-    except ValueError:
+        if found.tzinfo is not None:
+            found = found.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    if found.tzinfo is not None:
-        found = found.astimezone(UTC)
     seconds = (found.hour * 60 + found.minute) * 60 + found.second
     return found.toordinal() + Fraction(seconds * _MICRO + found.microsecond, _DAY * _MICRO)
 

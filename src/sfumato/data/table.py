@@ -11,8 +11,8 @@ empty) is a value of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data.generalization import MISSING
+from sfumato.data.labels import Labels
+from sfumato.data.moments import moment
+from sfumato.data.numbers import no_number, number
 from sfumato.errors import DataError
 from sfumato.registry import nearest
+
+_DAY = len("2012-12-31")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Table:
     def numbers(self, name: str) -> NDArray[np.float64]:
         """The column as numbers, days as day numbers; a value that is neither is a `DataError`."""
         text = self.text(name)
-        return np.array([as_number(label, name) for label in text.labels], dtype=np.float64)[text.codes]
+        return np.array([as_number(label, name, text.labels) for label in text.labels], dtype=np.float64)[text.codes]
 
     def column(self, name: str) -> pa.ChunkedArray:
         if name not in self.names:
@@ -77,16 +82,15 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-    return TextColumn(codes, tuple(encoded.dictionary.to_pylist()))
+    return TextColumn(codes, Labels.coded(encoded.dictionary.to_pylist(), codes))
 
 
-def as_number(label: str, name: str) -> float:
-    """A written number, or the day number of a written day."""
-    try:
-        return float(label)
-    except ValueError:
-        pass
-    try:
-        return float(date.fromisoformat(label).toordinal())
-    except ValueError:
-        raise DataError(f"column '{name}' has values that are no numbers") from None
+def as_number(label: str, name: str, labels: Sequence[str] = ()) -> float:
+    """A written number, or the day number of a written day; `labels` know the row of one that is neither."""
+    value = number(label)
+    if value is not None:
+        return float(value)
+    days = moment(label) if len(label) == _DAY else None
+    if days is None:
+        raise no_number(labels, label, name)
+    return float(days)

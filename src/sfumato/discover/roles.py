@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sfumato.data.numbers import number
 from sfumato.data.table import Table, TextColumn
 from sfumato.discover.base import Finder, Suggestion
 from sfumato.policy.policy import Policy
@@ -32,14 +33,6 @@ class RoleFinder(Finder):
 def _role(text: TextColumn, rows: int) -> Any:
     if len(text.labels) > max(_FEW, _KEY_SHARE * rows):
         return "identifier"
-    if len(text.labels) > _FEW and all(_is_number(label) for label in text.labels):
+    if len(text.labels) > _FEW and all(number(label) is not None for label in text.labels):
         return {"role": "quasi-identifier", "hierarchy": "ranges"}
     return "quasi-identifier"
-
-
-def _is_number(label: str) -> bool:
-    try:
-        float(label)
-    except ValueError:
-        return False
-    return True

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+LineBreaks = Literal["refused", "allowed"]
+LINE_BREAKS = "refused or allowed: whether values may hold line breaks; a forgotten quote makes one value of several records"
 
 
 class Source(BaseModel):
@@ -22,6 +25,8 @@ class Source(BaseModel):
 
     source: str = Field(default="", description="file path relative to the policy, or an SQLAlchemy URL")
     base: Path = Field(default=Path("."), exclude=True, repr=False, description="folder that relative paths start from")
+
+    published: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="columns of a release; none named: all")
 
     needs_key: ClassVar[bool] = False
     """Whether a ledger must be told which column knows a record again."""

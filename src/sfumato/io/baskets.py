@@ -14,12 +14,12 @@ wide        a table with one 0/1 column per item; columns with other values, or 
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -28,9 +28,10 @@ from sfumato.data.sets import Sets
 from sfumato.data.splitting import split_columns
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.base import Source
-from sfumato.io.files import read_file
-from sfumato.io.frames import from_frame
+from sfumato.io.base import LINE_BREAKS, LineBreaks, Source
+from sfumato.io.contents import read_bytes
+from sfumato.io.files import is_text, read_file
+from sfumato.io.frames import from_frame, require_values
 from sfumato.io.sql import is_url, read_sql
 
 Format = Literal["auto", "fimi", "items", "long", "wide"]
@@ -48,6 +49,7 @@ class BasketSource(Source):
     record: str = Field(default="", description="the column that tells records apart (long)")
     labels: tuple[str, ...] = Field(default=(), description="columns of a wide table that are no items")
     separator: str = Field(default=" ", min_length=1, description="what stands between the items of a record")
+    line_breaks: LineBreaks = Field(default="refused", description=LINE_BREAKS)
     table: str = Field(default="", description="which table, when the source is a database")
 
     def read(self, data: Any = None) -> Baskets:
@@ -58,13 +60,23 @@ class BasketSource(Source):
         given = data if data is not None else (self.source if is_url(self.source) else self.path())
         if isinstance(given, str | Path) and not is_url(str(given)):
             return self._from_path(Path(given))
-        return self._from_table(Table(read_sql(str(given), self.table) if isinstance(given, str) else from_frame(given)))
+        table = read_sql(str(given), self.table) if isinstance(given, str) else from_frame(given)
+        return self._from_table(Table(self._settled(table)))
 
     def _from_path(self, path: Path) -> Baskets:
         ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
         if self.format == "fimi" or (self.format == "auto" and ending in {"dat", "fimi"}):
             return read_fimi(path, self.separator)
-        return self._from_table(Table(read_file(path)))
+        table = read_file(path, line_breaks=self.line_breaks == "allowed")
+        return self._from_table(Table(table if is_text(path) else self._settled(table)))
+
+    def _settled(self, table: pa.Table) -> pa.Table:
+        """The same table; its columns, and the entries of lists in them, hold single values that fit a line."""
+        for name in table.column_names:
+            column = table.column(name)
+            entries = pc.list_flatten(column) if _is_list(column.type) else column
+            require_values(pa.table({name: entries}), [name], line_breaks=self.line_breaks == "allowed")
+        return table
 
     def _from_table(self, table: Table) -> Baskets:
         if self.format == "long" or (self.format == "auto" and self.record):
@@ -74,16 +86,19 @@ class BasketSource(Source):
         return from_wide(table, self.labels)
 
 
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
 def read_fimi(path: Path, separator: str = " ") -> Baskets:
     """One record per line; blank lines are not records."""
     if not path.is_file():
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     try:
-        content = gzip.decompress(path.read_bytes()) if path.name.lower().endswith(".gz") else path.read_bytes()
-        lines = [line for line in content.decode("utf-8").splitlines() if line.strip()]
-    except (OSError, EOFError, UnicodeDecodeError):
-        raise DataError(f"{path.name} cannot be read as lines of text", where=str(path)) from None
-    (sets,), names = split_columns([pa.chunked_array([pa.array(lines, pa.string())])], separator, loose=True)
+        records = pa.array([line for line in read_bytes(path).splitlines() if line.strip()], pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
+    (sets,), names = split_columns([pa.chunked_array([records])], separator, loose=True)
     return _filled(Baskets(sets, names), path.name)
 
 
@@ -106,7 +121,7 @@ def from_items(table: Table, items: str, separator: str = " ") -> Baskets:
     if not items:
         raise DataError("which column holds the items is not said", hint="add 'items: <column>' under data")
     column = table.column(items)
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    if _is_list(column.type):
         rows = [[str(item) for item in row or []] for row in column.to_pylist()]
     else:
         (sets,), names = split_columns([column], separator, loose=True)

@@ -2,14 +2,19 @@
 
 Every value of a CSV file is text. A file that cannot be read as what it claims to be is refused with the line number, never
 with the content of the line.
+
+Invariants
+    I1  A CSV file has one record for every line, unless line breaks inside values are allowed; then for every line outside quotes.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
+import re
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,74 +23,102 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
+from sfumato.io.contents import read_bytes, require_size
 from sfumato.io.frames import from_frame
+from sfumato.io.quoting import line_of_record, require_quotes, require_records
 
+LONGEST_RECORD = 1 << 24
+"""The most bytes of one record."""
 _SEPARATORS = ",;\t|"
+_LOOKED_AT = 100
+"""Lines from which the separator is guessed."""
 
 
-def read_file(path: Path) -> pa.Table:
-    """The table in a file, chosen by its ending."""
+def read_file(path: Path, *, line_breaks: bool = True) -> pa.Table:
+    """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them."""
     if not path.is_file():
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
-    ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
-    if ending in {"csv", "tsv", "txt"}:
-        return read_csv(path)
-    if ending in {"parquet", "pq"}:
+    if is_text(path):
+        return read_csv(path, line_breaks=line_breaks)
+    if _ending(path) in {"parquet", "pq"}:
         return _read_parquet(path)
     raise DataError(f"cannot tell the format of {path.name}", where=str(path), hint="use .csv, .csv.gz or .parquet")
 
 
-def read_csv(path: Path) -> pa.Table:
-    """Every column as text; refuses other encodings, ragged rows, repeated or empty headers and empty tables."""
-    content = _bytes(path)
+def is_text(path: Path) -> bool:
+    """Whether the file has lines that are counted when it is read."""
+    return _ending(path) in {"csv", "tsv", "txt"}
+
+
+def _ending(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz").rpartition(".")[2]
+
+
+def read_csv(path: Path, *, line_breaks: bool = True) -> pa.Table:
+    """Every column as text; refuses other encodings, stray quotes, ragged rows, repeated or empty headers and empty tables."""
+    content = read_bytes(path)
     header, separator = _header(content, path)
+    require_quotes(content, separator, path)
+    convert = pa_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True)
+    table = _parsed(content, path, header, convert, delimiter=separator, ignore_empty_lines=len(header) > 1)
+    if table.num_rows == 0:
+        raise DataError(f"{path.name} has a header and no rows", where=str(path), hint="give a table with at least one record")
+    require_records(content, table.num_rows + 1, path, line_breaks=line_breaks, blanks=len(header) > 1)  # I1
+    return table
+
+
+def _parsed(
+    content: bytes,
+    path: Path,
+    header: Sequence[str],
+    convert: pa_csv.ConvertOptions,
+    *,
+    longest: int = LONGEST_RECORD,
+    **options: Any,
+) -> pa.Table:
+    """The rows below the header, under exactly its names."""
+    try:
+        return _read(content, header, convert, longest, True, options)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        if "Expected" not in str(error):
+            raise _unreadable(path, error) from None
     bad: list[Any] = []
 
     def refuse(row: Any) -> str:
         bad.append(row)
         return "error"
 
-    try:
-        table = pa_csv.read_csv(
-            io.BytesIO(content),
-            read_options=pa_csv.ReadOptions(block_size=1 << 24),
-            parse_options=pa_csv.ParseOptions(
-                delimiter=separator,
-                newlines_in_values=True,
-                ignore_empty_lines=len(header) > 1,
-                invalid_row_handler=refuse,
-            ),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True
-            ),
-        )
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise _unreadable(path, bad, error) from None
-    if table.num_rows == 0:
-        raise DataError(f"{path.name} has a header and no rows", where=str(path), hint="give a table with at least one record")
-    return table
+    with suppress(pa.ArrowException):  # once more in one thread, which counts records
+        _read(content, header, convert, longest, False, options | {"invalid_row_handler": refuse})
+    raise _ragged(path, bad, content, len(header))
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        content = gzip.decompress(path.read_bytes()) if path.name.lower().endswith(".gz") else path.read_bytes()
-    except (OSError, EOFError) as error:
-        raise DataError(f"cannot read {path.name}: {type(error).__name__}", where=str(path)) from None
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in content[:4096]:
-        raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8")
-    return content.removeprefix(b"\xef\xbb\xbf")
+def _read(
+    content: bytes, header: Sequence[str], convert: pa_csv.ConvertOptions, longest: int, threads: bool, options: dict[str, Any]
+) -> pa.Table:
+    return pa_csv.read_csv(
+        io.BytesIO(content),
+        read_options=pa_csv.ReadOptions(block_size=longest, column_names=list(header), skip_rows=1, use_threads=threads),
+        parse_options=pa_csv.ParseOptions(newlines_in_values=True, **options),
+        convert_options=convert,
+    )
 
 
 def _header(content: bytes, path: Path) -> tuple[list[str], str]:
-    first = content.split(b"\n", 1)[0].rstrip(b"\r")
+    found = re.search(rb"[\r\n]", content)
+    first = content if found is None else content[: found.start()]
     if not first.strip():
         raise DataError(f"{path.name} is empty", where=str(path), hint="the first line must name the columns")
+    if found is None:
+        raise DataError(f"{path.name} has one line and no rows", where=str(path), hint="give a table with at least one record")
     try:
         line = first.decode("utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{path.name} is not UTF-8 text", where=f"{path}:1", hint="save it as UTF-8") from None
-    separator = max(_SEPARATORS, key=line.count)
-    header = next(csv.reader([line], delimiter=separator))
+    if first.count(b'"') % 2:
+        raise DataError("a quote in the header is not closed in its line", where=f"{path}:1", hint="name every column in one line")
+    separator = _separator(line, content)
+    header = _names(line, separator, path)
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         raise DataError(f"column '{repeated[0]}' stands twice in the header", where=f"{path}:1", hint="rename one of them")
@@ -94,46 +127,75 @@ def _header(content: bytes, path: Path) -> tuple[list[str], str]:
     return header, separator
 
 
-def _unreadable(path: Path, bad: list[Any], error: Exception) -> DataError:
-    if bad:
-        row = bad[0]
-        line = f":{row.number + 1}" if row.number else ""
-        what = f"a row has {row.actual_columns} values where the header names {row.expected_columns}"
-        return DataError(what, where=f"{path}{line}", hint="quote values that contain the separator")
+def _names(line: str, separator: str, path: Path) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error:
+        raise DataError("the header cannot be read", where=f"{path}:1", hint="give every column a short name") from None
+
+
+def _separator(header: str, content: bytes) -> str:
+    """The sign that stands equally often in the first lines, quoted values apart; else the most frequent of the header."""
+    start = content[: 1 << 16].decode("utf-8", errors="replace")
+    lines = re.split(r"\r\n|\r|\n", re.sub(r'"[^"]*"', "", start))[:_LOOKED_AT]
+    lines = [line for line in (lines[:-1] if len(content) > 1 << 16 else lines) if line]
+    bare = re.sub(r'"[^"]*"', "", header)
+    even = [sign for sign in _SEPARATORS if bare.count(sign) and all(line.count(sign) == bare.count(sign) for line in lines)]
+    return max(even or _SEPARATORS, key=bare.count)
+
+
+def _ragged(path: Path, bad: list[Any], content: bytes, width: int) -> DataError:
+    hint = "quote values that contain the separator"
+    if not bad:
+        return DataError(f"a row has not the {width} values that the header names", where=str(path), hint=hint)
+    line = line_of_record(content, bad[0].number, blanks=width > 1)
+    what = f"a row has {bad[0].actual_columns} values where the header names {width}"
+    return DataError(what, where=f"{path}:{line}", hint=hint)
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
     if "utf8" in str(error).lower().replace("-", ""):
         return DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8")
+    if "straddl" in str(error) or "block" in str(error):
+        return DataError(f"a record is longer than {LONGEST_RECORD >> 20} MB", where=str(path), hint="check quotes and line ends")
     return DataError(f"{path.name} cannot be read as CSV", where=str(path), hint="check quotes and separators")
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid):
-        raise DataError(f"{path.name} is no readable Parquet file", where=str(path)) from None
+    table = _parquet(path)
     if table.num_rows == 0:
         raise DataError(f"{path.name} has no rows", where=str(path), hint="give a table with at least one record")
     return from_frame(table)
 
 
+def _parquet(path: Path) -> pa.Table:
+    """The file alone, whatever the folders above it are called; its cells are counted before they are unpacked."""
+    try:
+        with pq.ParquetFile(path) as file:
+            shape = file.metadata
+            groups = [shape.row_group(place) for place in range(shape.num_row_groups)]
+            packed = path.stat().st_size
+            require_size(max(8 * shape.num_rows * shape.num_columns, sum(g.total_byte_size for g in groups)), packed, path)
+            return file.read()
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+        raise DataError(f"{path.name} is no readable Parquet file", where=str(path), hint="write it again") from None
+
+
 def read_exact(path: Path) -> pa.Table:
     """A table as `write_csv` or Parquet kept it: a null is not the empty text, and there may be no rows at all."""
     if path.suffix == ".parquet":
-        return pq.read_table(path)
-    content = _bytes(path)
-    names = next(csv.reader([content.split(b"\n", 1)[0].decode("utf-8")]))
-    if not content.split(b"\n", 1)[1]:
-        return pa.schema([(name, pa.string()) for name in names]).empty_table()
+        return _parquet(path)
+    content = read_bytes(path)
+    line, _, rest = content.partition(b"\n")
     try:
-        return pa_csv.read_csv(
-            io.BytesIO(content),
-            read_options=pa_csv.ReadOptions(block_size=max(len(content) + 1, 1 << 20), use_threads=False),
-            parse_options=pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                null_values=[""],
-            ),
-        )
-    except (pa.ArrowInvalid, UnicodeDecodeError):
-        raise DataError(f"{path.name} cannot be read as CSV", where=str(path)) from None
+        names = _names(line.decode("utf-8"), ",", path)
+    except UnicodeDecodeError:
+        raise DataError(f"{path.name} is not UTF-8 text", where=f"{path}:1", hint="save it as UTF-8") from None
+    if not rest:
+        return pa.schema([(name, pa.string()) for name in names]).empty_table()
+    require_quotes(content, ",", path)
+    types = dict.fromkeys(names, pa.string())
+    convert = pa_csv.ConvertOptions(
+        column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
+    )
+    return _parsed(content, path, names, convert, longest=max(len(content) + 1, LONGEST_RECORD), ignore_empty_lines=False)

@@ -10,7 +10,6 @@ holder's memory and are never published.
 
 from __future__ import annotations
 
-import gzip
 import io
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -24,8 +23,10 @@ from pydantic import Field
 from sfumato.data.graph import Graph
 from sfumato.errors import DataError
 from sfumato.io.base import Source
+from sfumato.io.contents import read_bytes
 from sfumato.io.files import read_file
 from sfumato.io.frames import from_frame
+from sfumato.io.quoting import require_quotes, require_records
 
 _SEPARATORS = "\t,; "
 _COMMENT = (b"#", b"%")
@@ -68,10 +69,7 @@ def _read_path(path: Path) -> Graph:
     ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if ending in {"parquet", "pq"}:
         return from_columns(read_file(path), path.name)
-    try:
-        content = gzip.decompress(path.read_bytes()) if path.name.lower().endswith(".gz") else path.read_bytes()
-    except (OSError, EOFError) as error:
-        raise DataError(f"cannot read {path.name}: {type(error).__name__}", where=str(path)) from None
+    content = read_bytes(path)
     return parse_graphml(content, path.name) if ending in {"graphml", "xml"} else parse_edges(content, path.name)
 
 
@@ -93,8 +91,9 @@ def parse_edges(content: bytes, name: str) -> Graph:
 
 def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool) -> pa.Table:
     names = [f"c{number}" for number in range(width)]
+    require_quotes(content, separator, name)
     try:
-        return pa_csv.read_csv(
+        table = pa_csv.read_csv(
             io.BytesIO(content),
             read_options=pa_csv.ReadOptions(column_names=names, skip_rows=int(skip), block_size=1 << 24),
             parse_options=pa_csv.ParseOptions(delimiter=separator),
@@ -104,6 +103,8 @@ def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool
         )
     except pa.ArrowInvalid:
         raise DataError(f"{name} is no edge list", where=name, hint="every line needs the same number of columns") from None
+    require_records(content, table.num_rows + skip, name, line_breaks=False, blanks=True, hint="close the quotes around names")
+    return table
 
 
 def from_columns(table: pa.Table, name: str) -> Graph:

@@ -4,6 +4,11 @@ A file has one row per leaf, ``leaf;level1;…;root``, with ``;`` or ``,`` betwe
 ``intervals`` (numbers in ever wider bins), ``prefix`` (codes that lose their last characters), ``dates``, ``ranges`` (any
 interval of numbers), nested YAML, and flat (kept or suppressed) when nothing is said.
 
+Invariants
+    I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever stands in the labels. Lines end with
+        CR, LF or both and with nothing else; only blanks around unquoted cells are dropped.
+    I2  A label that a rule makes from numbers is read back (`numbers.span`) as an interval around every leaf below it.
+
 >>> by_prefix(["71000", "71999", "72000"], 5).paths()[0]
 ['71000', '7100*', '710**', '71***', '7****', '*']
 >>> by_intervals(["3", "17", "12"], [10, 20], column="age").paths()
@@ -14,42 +19,71 @@ interval of numbers), nested YAML, and flat (kept or suppressed) when nothing is
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT, Hierarchy
+from sfumato.data.labels import row_of, without
+from sfumato.data.moments import moment
+from sfumato.data.numbers import EXACT, is_whole, number, numbers, plain
 from sfumato.errors import DataError, PolicyError
+from sfumato.io.contents import read_bytes
+from sfumato.io.quoting import require_quotes
 from sfumato.registry import nearest
 
 _DATES: dict[str, Callable[[dt.date], str]] = {
     "week": lambda day: "{}-W{:02}".format(*day.isocalendar()[:2]),
-    "month": lambda day: f"{day:%Y-%m}",
-    "quarter": lambda day: f"{day.year}-Q{(day.month + 2) // 3}",
-    "year": lambda day: f"{day.year}",
-    "decade": lambda day: f"{day.year // 10 * 10}s",
+    "month": lambda day: day.isoformat()[:7],
+    "quarter": lambda day: f"{day.isoformat()[:4]}-Q{(day.month + 2) // 3}",
+    "year": lambda day: day.isoformat()[:4],
+    "decade": lambda day: f"{day.isoformat()[:3]}0s",
 }
+RULES = ("intervals", "prefix", "dates")
+"""The rules that grow a tree from the values of a column."""
+LONGEST_PREFIX = 100
+"""The most levels that a prefix hierarchy may have."""
+_USE = "use a file, flat, ranges, {intervals: […]}, {prefix: n}, {dates: […]} or one nested root"
 
 
 def load_hierarchy(path: Path) -> Hierarchy:
     """The hierarchy in a file of rows ``leaf;…;root``."""
     if not path.is_file():
         raise PolicyError(f"no such hierarchy file: {path.name}", where=str(path), hint="paths are relative to the policy file")
+    content = read_bytes(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
-    separator = ";" if sum(line.count(";") for line in lines) else ","
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator) if row]
+    separator = ";" if ";" in re.sub(r'"[^"]*"', "", text) else ","
+    require_quotes(content, separator, path)
+    rows = [_trimmed(row) for row in _rows(text, separator) if row != [""]]
     if not rows:
         raise DataError(f"hierarchy {path.name} is empty", where=str(path), hint="write one row 'leaf;…;root' per value")
-    return Hierarchy.from_paths([_trimmed(row) for row in rows], name=f"hierarchy {path.name}")
+    return Hierarchy.from_paths(rows, name=f"hierarchy {path.name}")
+
+
+def _rows(text: str, separator: str) -> Iterator[list[str]]:
+    """The cells of every line; the quotes are known to be in order."""
+    cell = re.compile(rf'(?:"((?:[^"]|"")*)"|([^"{separator}\r\n]*))({separator}|\r\n|\n|\r|\Z)')
+    row: list[str] = []
+    at = 0
+    while at < len(text):
+        found = cell.match(text, at)
+        assert found is not None
+        row.append(found[2].strip(" \t") if found[1] is None else found[1].replace('""', '"'))
+        at = found.end()
+        if found[3] != separator:
+            yield row
+            row = []
+    if row:
+        yield [*row, ""]
 
 
 def _trimmed(row: list[str]) -> list[str]:
@@ -62,51 +96,142 @@ def _trimmed(row: list[str]) -> list[str]:
 def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
     """Write rows ``leaf;…;root``, each leaf once."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, delimiter=";", lineterminator="\n").writerows(hierarchy.paths())
+        file.writelines(";".join(map(_cell, row)) + "\n" for row in hierarchy.paths())
+
+
+def _cell(label: str) -> str:
+    """Quoted where it would be read otherwise (I1); also an empty one, which would be no cell at the end of a row."""
+    safe = label and not re.search(r'[";\r\n]', label) and label == label.strip(" \t\ufeff")
+    return label if safe else '"' + label.replace('"', '""') + '"'
 
 
 def is_standing(spec: Any) -> bool:
     """Whether a ``hierarchy:`` entry is a tree by itself, rather than a rule that grows one from the values of the data."""
     if isinstance(spec, Mapping):
-        return not set(spec) & {"intervals", "prefix", "dates"}
+        return not set(spec) & set(RULES)
     return isinstance(spec, Hierarchy) or (isinstance(spec, str | Path) and spec not in {"flat", "ranges"})
+
+
+# ---- what a policy says ------------------------------------------------------------------------------------------------
+
+
+def require_rule(spec: Any, *, column: str, where: str = "") -> None:
+    """Refuses a ``hierarchy:`` entry that no data could make sense of."""
+    try:
+        if isinstance(spec, Mapping):
+            _require_mapping(spec, column)
+        elif spec is not None and not isinstance(spec, str | Path | Generalization):
+            raise PolicyError(f"the hierarchy of column '{column}' is not understood", hint=_USE)
+    except (PolicyError, DataError) as error:
+        raise PolicyError(error.what, where=where, hint=error.hint) from None
+    except RecursionError:
+        raise PolicyError(f"the hierarchy of column '{column}' is nested too deep", where=where, hint="keep it in a file") from None
+
+
+def _require_mapping(spec: Mapping[Any, Any], column: str) -> None:
+    if len(spec) != 1:
+        strange = next((str(key) for key in spec if key not in RULES), "")
+        hint = nearest(strange, list(RULES)) if strange else "name one rule"
+        raise PolicyError(f"the hierarchy of column '{column}' names {len(spec)} rules or roots, not one", hint=hint)
+    ((rule, argument),) = spec.items()
+    if rule in RULES:
+        _ARGUMENTS[rule](argument, column)
+        return
+    meant = difflib.get_close_matches(str(rule).lower(), RULES, n=1, cutoff=0.75)
+    if meant or not isinstance(argument, Mapping | list | tuple):
+        hint = f"did you mean '{meant[0]}'?" if meant else _USE
+        raise PolicyError(f"unknown rule '{rule}' in the hierarchy of column '{column}'", hint=hint)
+    Hierarchy.from_tree(spec, name=f"hierarchy of '{column}'")
+
+
+def _widths(argument: Any, column: str) -> list[Decimal]:
+    widths = [number(str(width)) for width in _listed(argument, "intervals", "[5, 10]", column)]
+    read = [width for width in widths if width is not None and width > 0]
+    if len(read) < len(widths):
+        raise PolicyError(f"intervals of column '{column}' are widths above zero", hint="for example {intervals: [5, 10]}")
+    for narrow, wide in pairwise(read):
+        if EXACT.remainder(wide, narrow):
+            what = f"intervals of column '{column}': {plain(wide)} is no multiple of {plain(narrow)}"
+            raise PolicyError(what, hint="let each width be a multiple of the one before")
+    return read
+
+
+def _length(argument: Any, column: str) -> int:
+    length = number(str(argument))
+    if length is None or not 1 <= length <= LONGEST_PREFIX or not is_whole(length):
+        what = f"prefix of column '{column}' must be a whole number of characters"
+        raise PolicyError(what, hint=f"from 1 to {LONGEST_PREFIX}, for example {{prefix: 5}}")
+    return int(length)
+
+
+def _units(argument: Any, column: str) -> list[str]:
+    units = [str(unit) for unit in _listed(argument, "dates", "[month, year]", column)]
+    for unit in units:
+        if unit not in _DATES:
+            raise PolicyError(f"unknown date unit '{unit}' of column '{column}'", hint=nearest(unit, list(_DATES)))
+    return units
+
+
+def _listed(argument: Any, rule: str, example: str, column: str) -> list[Any]:
+    if not isinstance(argument, list | tuple) or not argument:
+        raise PolicyError(f"{rule} of column '{column}' takes a list", hint=f"for example {{{rule}: {example}}}")
+    return list(argument)
+
+
+_ARGUMENTS: dict[str, Callable[[Any, str], Any]] = {"intervals": _widths, "prefix": _length, "dates": _units}
+
+
+# ---- from a policy and values to a domain ------------------------------------------------------------------------------
 
 
 def build_generalization(spec: Any, values: Sequence[str], *, column: str, base: Path = Path(".")) -> Generalization:
     """The domain of a column from its ``hierarchy:`` entry and the distinct values of the data."""
-    present = [value for value in values if value != MISSING]
+    present = without(values, MISSING)
+    missing = len(present) < len(values)
+    if missing and spec == "ranges":
+        what = f"row {row_of(values, MISSING)} of column '{column}' is missing" if row_of(values, MISSING) else ""
+        what = what or f"column '{column}' has missing values"
+        raise DataError(f"{what}, and what is missing has no place in a range", hint="give it {intervals: […]}, or leave it out")
+    if missing and not present and not is_standing(spec):
+        return Hierarchy.flat([MISSING])
     domain = _build(spec, present, column, base)
-    if len(present) < len(values):
-        if isinstance(domain, Ranges):
-            raise DataError(f"column '{column}' has missing values, which have no place in a range", hint="give it intervals")
-        domain = domain.with_missing()
-    return domain
+    return domain.with_missing() if missing and isinstance(domain, Hierarchy) else domain
 
 
-def _build(spec: Any, values: list[str], column: str, base: Path) -> Hierarchy | Ranges:
+def _build(spec: Any, values: Sequence[str], column: str, base: Path) -> Hierarchy | Ranges:
     if isinstance(spec, Hierarchy | Ranges):
         return spec
     if spec is None or spec == "flat":
+        _refuse_stars(values, column, ROOT.__eq__)
         return Hierarchy.flat(sorted(values))
     if spec == "ranges":
         return Ranges.of(values, column=column)
     if isinstance(spec, str | Path):
         return load_hierarchy(base / spec)
-    if isinstance(spec, Mapping) and len(spec) == 1:
-        (rule, argument), *_ = spec.items()
-        if rule == "intervals":
-            return by_intervals(values, [_number(width, column) for width in argument], column=column)
-        if rule == "prefix":
-            return by_prefix(values, _whole(argument, column))
-        if rule == "dates":
-            return by_dates(values, list(argument), column=column)
-        return Hierarchy.from_tree(spec, name=f"hierarchy of '{column}'")
-    hint = "use a file, flat, ranges, {intervals: […]}, {prefix: n}, {dates: […]} or one nested root"
-    raise PolicyError(f"the hierarchy of column '{column}' is not understood", hint=hint)
+    require_rule(spec, column=column)
+    ((rule, argument),) = spec.items()
+    if rule == "intervals":
+        return by_intervals(values, _widths(argument, column), column=column)
+    if rule == "prefix":
+        return by_prefix(values, _length(argument, column), column=column)
+    if rule == "dates":
+        return by_dates(values, _units(argument, column), column=column)
+    return Hierarchy.from_tree(spec, name=f"hierarchy of '{column}'")
 
 
-def by_prefix(values: Iterable[str], length: int) -> Hierarchy:
+def _refuse_stars(values: Sequence[str], column: str, starred: Callable[[str], bool]) -> None:
+    """A value that looks like one the release makes could not be told from it."""
+    for value in values:
+        if starred(value):
+            row = row_of(values, value)
+            what = f"row {row} of column '{column}'" if row else f"a value of column '{column}'"
+            hint = "list it in 'missing: [\"*\"]' under data if it means nothing, or clean the column"
+            raise DataError(f"{what} holds '*', which stands for what is not published", hint=hint)
+
+
+def by_prefix(values: Sequence[str], length: int, *, column: str = "prefix") -> Hierarchy:
     """Codes of `length` characters that lose one character after the other."""
+    _refuse_stars(values, column, lambda value: ROOT in value)
     rows = []
     for value in sorted(values):
         masked = [value[:keep] + "*" * (len(value) - keep) for keep in range(min(length, len(value)) - 1, 0, -1)]
@@ -114,47 +239,32 @@ def by_prefix(values: Iterable[str], length: int) -> Hierarchy:
     return Hierarchy.from_paths(rows)
 
 
-def by_intervals(values: Iterable[str], widths: Sequence[Decimal | int], *, column: str) -> Hierarchy:
+def by_intervals(values: Sequence[str], widths: Sequence[Decimal | int], *, column: str) -> Hierarchy:
     """Numbers in bins of ever greater width, aligned at zero; each width must be a multiple of the one before."""
-    steps = [Decimal(width) for width in widths]
-    for narrow, wide in pairwise(steps):
-        if narrow <= 0 or wide % narrow:
-            what = f"intervals of column '{column}': {wide} is no multiple of {narrow}"
-            raise PolicyError(what, hint="let each width be a multiple of the one before")
-    numbers = sorted(((_number(value, column, DataError), value) for value in values), key=lambda pair: (pair[0], pair[1]))
-    whole = all(number == int(number) for number, _ in numbers) and all(step == int(step) for step in steps)
-    return Hierarchy.from_paths([[value, *(_bin(number, step, whole) for step in steps), ROOT] for number, value in numbers])
+    steps = _widths(list(widths), column)
+    ordered = sorted(zip(numbers(values, column), values, strict=True))
+    whole = all(map(is_whole, (*steps, *(value for value, _ in ordered))))
+    return Hierarchy.from_paths([[leaf, *(_bin(value, step, whole) for step in steps), ROOT] for value, leaf in ordered])
 
 
-def _bin(number: Decimal, width: Decimal, whole: bool) -> str:
-    low = Decimal(math.floor(number / width)) * width
-    return f"{low}-{low + width - 1}" if whole else f"[{low}, {low + width})"
+def _bin(value: Decimal, width: Decimal, whole: bool) -> str:
+    """Around `value`; the ends are multiples of the width, exact at any size (I2)."""
+    over = EXACT.remainder(value, width)
+    times = EXACT.divide_int(EXACT.subtract(value, over), width)
+    low = EXACT.multiply(EXACT.subtract(times, 1) if over < 0 else times, width)
+    high = EXACT.add(low, width)
+    return f"{plain(low)}-{plain(EXACT.subtract(high, 1))}" if whole else f"[{plain(low)}, {plain(high)})"
 
 
-def by_dates(values: Iterable[str], units: Sequence[str], *, column: str) -> Hierarchy:
+def by_dates(values: Sequence[str], units: Sequence[str], *, column: str) -> Hierarchy:
     """Dates (ISO 8601) in ever longer spans."""
-    for unit in units:
-        if unit not in _DATES:
-            raise PolicyError(f"unknown date unit '{unit}' of column '{column}'", hint=nearest(unit, list(_DATES)))
+    _units(list(units), column)
     rows = []
     for value in sorted(values):
-        try:
-            day = dt.date.fromisoformat(value[:10])
-        except ValueError:
-            raise DataError(f"column '{column}' has values that are no dates", hint="write dates as 2024-12-31") from None
+        if moment(value) is None:
+            row = row_of(values, value)
+            what = f"row {row} of column '{column}' is no date" if row else f"column '{column}' has a value that is no date"
+            raise DataError(what, hint="write dates as 2024-12-31, or list what means nothing in 'missing: […]' under data")
+        day = dt.date.fromisoformat(value[:10])
         rows.append([value, *(_DATES[unit](day) for unit in units), ROOT])
     return Hierarchy.from_paths(rows, name=f"dates of '{column}'")
-
-
-def _number(value: Any, column: str, error: type[PolicyError | DataError] = PolicyError) -> Decimal:
-    try:
-        return Decimal(str(value).strip())
-    except InvalidOperation:
-        raise error(f"column '{column}' has a value that is no number", hint="clean it, or use another hierarchy") from None
-
-
-def _whole(value: Any, column: str) -> int:
-    number = _number(value, column)
-    if number != int(number) or number < 1:
-        raise PolicyError(f"prefix of column '{column}' must be a whole number of characters, at least 1")
-    return int(number)

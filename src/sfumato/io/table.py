@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import Field
 
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.base import Source
-from sfumato.io.files import read_file
-from sfumato.io.frames import from_frame
+from sfumato.io.base import LINE_BREAKS, LineBreaks, Source
+from sfumato.io.files import is_text, read_file
+from sfumato.io.frames import from_frame, require_values
 from sfumato.io.sql import is_url, read_sql
+from sfumato.registry import nearest
 
 
 class TableSource(Source):
@@ -24,30 +28,64 @@ class TableSource(Source):
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table")
 
     table: str = Field(default="", description="which table, when the source is a database")
+    line_breaks: LineBreaks = Field(default="refused", description=LINE_BREAKS)
+    missing: tuple[str, ...] = Field(default=(), description="texts that mean a missing value, like NA; an empty cell always does")
+    decimal_comma: tuple[str, ...] = Field(
+        default=(), description="columns whose numbers have a decimal comma; published with a point"
+    )
 
     def read(self, data: Any = None) -> Table:
-        if data is None:
-            return Table(self._declared())
         if isinstance(data, Table):
             return data
+        if data is None:
+            data = self._declared()
         if isinstance(data, str) and is_url(data):
-            return Table(read_sql(data, self.table))
+            return Table(self._settled(read_sql(data, self.table)))
         if isinstance(data, str | Path):
-            return Table(read_file(Path(data)))
-        return Table(from_frame(data))
+            path = Path(data)
+            return Table(self._settled(read_file(path, line_breaks=self.line_breaks == "allowed"), counted=is_text(path)))
+        return Table(self._settled(from_frame(data)))
 
-    def _declared(self) -> Any:
+    def _declared(self) -> str | Path:
         if not self.source:
             raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
-        return read_sql(self.source, self.table) if is_url(self.source) else read_file(self.path())
+        return self.source if is_url(self.source) else self.path()
+
+    def _settled(self, table: pa.Table, *, counted: bool = False) -> pa.Table:
+        """The table with its missing values and decimal points; `counted` lines need no second look."""
+        if not counted:
+            names = [name for name in self.published or table.column_names if name in table.column_names]
+            require_values(table, names, line_breaks=self.line_breaks == "allowed")
+        for name in self.decimal_comma:
+            table = _changed(table, name, lambda column: pc.replace_substring(column, ",", "."))
+        if self.missing:
+            texts = pa.array(self.missing, pa.string())
+            for name in table.column_names:
+                table = _changed(table, name, lambda column: pc.if_else(pc.is_in(column, texts), None, column))
+        return table
 
     def size(self) -> int | None:
         """Exact for Parquet; for CSV a guess from the file's size and its first lines."""
         if not self.source or is_url(self.source) or not self.path().is_file():
             return None
         if self.path().suffix == ".parquet":
-            return int(pq.read_metadata(self.path()).num_rows)
+            return _count_rows(self.path())
         return _guess_rows(self.path())
+
+
+def _changed(table: pa.Table, name: str, change: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> pa.Table:
+    """The table with one column of text changed; other columns are what they are."""
+    if name not in table.column_names:
+        raise DataError(f"the data has no column '{name}'", hint=nearest(name, table.column_names))
+    column = table.column(name)
+    return table.set_column(table.column_names.index(name), name, change(column)) if pa.types.is_string(column.type) else table
+
+
+def _count_rows(path: Path) -> int | None:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, ValueError, pa.ArrowException):
+        return None  # reading will say what is wrong
 
 
 def _guess_rows(path: Path) -> int:

@@ -22,6 +22,7 @@ from sfumato.io.database import DatabaseSource
 from sfumato.policy import replacements
 from sfumato.policy.declared_rules import Constraint, constraints_of
 from sfumato.policy.fitting import MOMENTS, NUMBERS, fitted, misfit
+from sfumato.policy.keep import require_linear
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like, ValueDomain
 from sfumato.policy.rules import IntegrityRule, RuleError, bind, parse
@@ -208,10 +209,12 @@ class BoundPolicy:
 
     def _rule(self, place: int, text: str) -> IntegrityRule:
         words = {part for column in self.columns.values() for part in (str(column.table), column.name)}
+        line = self.policy.document.where("keep", place)
         try:
-            return bind(parse(text, words), self.kinds)
+            rule = bind(parse(text, words), self.kinds)
+            require_linear(rule, line)
+            return rule
         except RuleError as error:
-            line = self.policy.document.where("keep", place)
             raise PolicyError(error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint) from None
 
     @cached_property

@@ -28,7 +28,7 @@ def declare(cls: type[D], values: Any, document: Document, *path: str | int) -> 
 
 def _pointing(error: ValidationError, cls: type[BaseModel], document: Document, path: tuple[str | int, ...]) -> PolicyError:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = tuple(part for part in first["loc"] if isinstance(part, str | int))
+    place = tuple(part for part in first["loc"] if isinstance(part, int) or (isinstance(part, str) and "[" not in part))
     name = str(place[-1]) if place else str(path[-1])
     where = document.where(*path, *place)
     if first["type"] == "extra_forbidden":

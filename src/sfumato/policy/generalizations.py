@@ -19,6 +19,7 @@ from typing import Any
 
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.errors import PolicyError
 from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.policy.policy import Policy
 
@@ -59,13 +60,20 @@ def _written(entry: Any) -> str:
 
 def _built(policy: Policy, name: str, values: Sequence[str]) -> Generalization:
     column = policy.columns[name]
-    domain = build_generalization(column.hierarchy, values, column=name, base=policy.base)
+    try:
+        domain = build_generalization(column.hierarchy, values, column=name, base=policy.base)
+    except PolicyError as error:
+        raise PolicyError(error.what, where=error.where or _where(policy, name, "hierarchy"), hint=error.hint) from None
     if column.boundary is None or not isinstance(domain, Hierarchy):
         return domain
-    where = policy.document.where("columns", name, "boundary")
+    where = _where(policy, name, "boundary")
     if isinstance(column.boundary, dict):
         return domain.bounded_at(column.boundary.get("level", -1), where=where)
     return domain.bounded(column.boundary, where=where)
+
+
+def _where(policy: Policy, name: str, key: str) -> str:
+    return policy.document.where("columns", name, key)
 
 
 def keep_generalizations(policy: Policy) -> Policy:

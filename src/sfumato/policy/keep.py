@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from sfumato.data.regular import require_regular
 from sfumato.errors import PolicyError
 from sfumato.policy import replacements
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import IntegrityRule, RuleError, bind, classify, columns_of, parse
+from sfumato.policy.rules.tree import Match
 from sfumato.registry import nearest
 
 
@@ -47,11 +49,20 @@ def disturbed_rule(policy: Policy) -> str:
 def _rule(policy: Policy, place: int, text: str) -> IntegrityRule:
     kinds: dict[str, str | None] = dict.fromkeys(policy.columns)
     kinds |= {name: _kind(domain) for name, domain in replacements_of(policy).items()}
+    line = policy.document.where("keep", place)
     try:
-        return _parsed(text, tuple(kinds.items()))
+        rule = _parsed(text, tuple(kinds.items()))
+        require_linear(rule, line)
+        return rule
     except RuleError as error:
-        line = policy.document.where("keep", place)
         raise PolicyError(error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint) from None
+
+
+def require_linear(rule: IntegrityRule, where: str) -> None:
+    """Refuses a rule with a pattern that could not be matched in linear time."""
+    for node in rule.body.walk():
+        if isinstance(node, Match):
+            require_regular(node.pattern, where=where)
 
 
 @lru_cache(maxsize=256)

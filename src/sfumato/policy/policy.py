@@ -17,8 +17,10 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from sfumato.data.numbers import number
 from sfumato.errors import PolicyError
 from sfumato.io.base import Source
+from sfumato.io.hierarchies import require_rule
 from sfumato.policy.claims import Claim, read_claims
 from sfumato.policy.declared import declare
 from sfumato.policy.read import Document, read_yaml
@@ -52,11 +54,13 @@ class Utility(BaseModel):
     @field_validator("suppress_at_most", mode="before")
     @classmethod
     def _share(cls, value: Any) -> Any:
-        if isinstance(value, str) and value.strip().endswith("%"):
-            value = float(value.strip().rstrip("% ")) / 100
-        if value is not None and not 0 <= float(value) <= 1:
+        if value is None:
+            return None
+        text = str(value).strip()
+        share = number(text.removesuffix("%").rstrip())
+        if share is None or not 0 <= share <= (100 if text.endswith("%") else 1):
             raise ValueError("must be a share between 0 and 1, or a percentage")
-        return value
+        return float(share) / (100 if text.endswith("%") else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,9 @@ class Policy:
             raise PolicyError("the policy needs 'version: 1'", where=document.where("version"), hint="write 'version: 1' first")
         columns = _columns(document)
         policy = cls(
-            data=_source(document),
+            data=_source(
+                document, tuple(name for name, column in columns.items() if column.role != "identifier" and column.publish)
+            ),
             columns=columns,
             claims=(),
             method=_choice(document),
@@ -162,13 +168,19 @@ class Policy:
         return self.document.base
 
 
-def _source(document: Document) -> Source:
+def _source(document: Document, published: tuple[str, ...]) -> Source:
     given = document.tree.get("data") or {"kind": "table"}
     if isinstance(given, str):
         given = {"kind": "table", "source": given}
+    if not isinstance(given, Mapping):
+        raise PolicyError("'data' is a file or a mapping", where=document.where("data"), hint="write 'data: {source: people.csv}'")
     values = dict(given)
     cls = find("io", Source, str(values.pop("kind", "table")), where=document.where("data", "kind"))
-    return declare(cls, {**values, "base": document.base}, document, "data")
+    own = {"base": document.base, "published": published}
+    for key in set(own) & set(values):
+        known = [name for name, field in cls.model_fields.items() if not field.exclude]
+        raise PolicyError(f"unknown key '{key}'", where=document.where("data", key), hint=nearest(key, known))
+    return declare(cls, values | own, document, "data")
 
 
 def _columns(document: Document) -> dict[str, Column]:
@@ -179,11 +191,25 @@ def _columns(document: Document) -> dict[str, Column]:
     for name, entry in entries.items():
         values = {"role": entry} if isinstance(entry, str) else entry
         column = declare(Column, values, document, "columns", name)
-        if column.boundary is not None and column.hierarchy in (None, "ranges"):
-            hint = "give the column a hierarchy with named groups"
-            raise PolicyError(f"column '{name}' has a boundary but no hierarchy", where=document.where("columns", name), hint=hint)
+        require_rule(column.hierarchy, column=str(name), where=document.where("columns", name, "hierarchy"))
+        _require_boundary(column, str(name), document)
         columns[str(name)] = column
     return columns
+
+
+def _require_boundary(column: Column, name: str, document: Document) -> None:
+    if column.boundary is None:
+        return
+    where = document.where("columns", name, "boundary")
+    if column.hierarchy is None or (isinstance(column.hierarchy, str) and column.hierarchy == "ranges"):
+        hint = "give the column a hierarchy with named groups"
+        raise PolicyError(f"column '{name}' has a boundary but no hierarchy", where=where, hint=hint)
+    if isinstance(column.boundary, dict):
+        strange = [key for key in column.boundary if key != "level"]
+        if strange:
+            raise PolicyError(f"unknown key '{strange[0]}' in a boundary", where=where, hint=nearest(strange[0], ["level"]))
+        if column.boundary.get("level", -1) < 0:
+            raise PolicyError("a boundary needs a level of at least 0", where=where, hint="for example {level: 2}")
 
 
 def _choice(document: Document) -> Choice | None:
@@ -195,6 +221,9 @@ def _choice(document: Document) -> Choice | None:
     if not isinstance(entry, Mapping) or len(entry) != 1:
         raise PolicyError("'method' names one method", where=document.where("method"), hint="write 'method: {clustering: {}}'")
     ((name, parameters),) = entry.items()
+    if parameters is not None and not isinstance(parameters, Mapping):
+        where = document.where("method", str(name))
+        raise PolicyError(f"'{name}' takes named parameters", where=where, hint=f"write 'method: {{{name}: {{}}}}'")
     return Choice(str(name), dict(parameters or {}))
 
 

@@ -1,7 +1,8 @@
 """Strict YAML with line numbers: the only home of the YAML library.
 
 Every scalar stays the text that was written (``NO``, ``on``, ``01234``); the declared type of a parameter decides what it means.
-Duplicate keys, aliases, tags and further documents are refused with the line.
+Duplicate keys, aliases, tags, further documents and nesting beyond any use are refused with the line, while reading: a text
+that was made to do harm is not read to its end.
 
 >>> parse_yaml("a: 01234\\nb: [NO, 2]", name="p.yaml").tree
 {'a': '01234', 'b': ['NO', '2']}
@@ -22,6 +23,10 @@ import yaml
 from sfumato.errors import PolicyError
 
 Key = tuple[str | int, ...]
+DEEPEST = 50
+"""How deep entries of a policy may be nested."""
+LARGEST = 1 << 23
+"""The most characters of a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +60,33 @@ def read_yaml(path: Path) -> Document:
 
 def parse_yaml(text: str, *, name: str, base: Path = Path(".")) -> Document:
     """The document in a text."""
+    if len(text) > LARGEST:
+        raise PolicyError(f"a policy has at most {LARGEST:,} characters", where=name, hint="keep hierarchies in files of their own")
     try:
-        events = list(yaml.parse(text, Loader=yaml.SafeLoader))
-        for event in events:
-            if isinstance(event, yaml.AliasEvent):
-                raise PolicyError("aliases (*name) are not allowed", where=_at(name, event), hint="write the value out")
+        _look_through(text, name)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise PolicyError(f"not valid YAML: {error.problem}", where=f"{name}:{line}", hint="check indentation and quotes") from None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, OverflowError):
         raise PolicyError("not valid YAML", where=name, hint="check for characters that are no text") from None
     if not isinstance(root, yaml.MappingNode):
         raise PolicyError("a policy is a mapping", where=f"{name}:1", hint="begin with 'version: 1'")
     lines: dict[Key, int] = {}
     return Document(_plain(root, (), lines, name), name, base, lines)
+
+
+def _look_through(text: str, name: str) -> None:
+    """Event by event, so that the first one too deep is the last one read."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise PolicyError("aliases (*name) are not allowed", where=_at(name, event), hint="write the value out")
+        if getattr(event, "tag", None) is not None:
+            raise PolicyError(f"tag {event.tag} is not allowed", where=_at(name, event), hint="write plain text")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise PolicyError(f"nested more than {DEEPEST} deep", where=_at(name, event), hint="write it flatter")
 
 
 def _at(name: str, thing: Any) -> str:
@@ -78,13 +95,18 @@ def _at(name: str, thing: Any) -> str:
 
 def _plain(node: yaml.Node, path: Key, lines: dict[Key, int], name: str) -> Any:
     lines[path] = node.start_mark.line + 1
-    if node.tag.startswith("!"):
-        raise PolicyError(f"tag {node.tag} is not allowed", where=_at(name, node), hint="write plain text")
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, path, lines, name)
     if isinstance(node, yaml.SequenceNode):
         return [_plain(entry, (*path, i), lines, name) for i, entry in enumerate(node.value)]
-    return None if node.tag.endswith(":null") else str(node.value)
+    return None if node.tag.endswith(":null") else _scalar(node, name)
+
+
+def _scalar(node: yaml.Node, name: str) -> str:
+    text = str(node.value)
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise PolicyError("half a character (\\ud800 …) is no text", where=_at(name, node), hint="write the character itself")
+    return text
 
 
 def _mapping(node: yaml.MappingNode, path: Key, lines: dict[Key, int], name: str) -> dict[str, Any]:
@@ -92,7 +114,7 @@ def _mapping(node: yaml.MappingNode, path: Key, lines: dict[Key, int], name: str
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
             raise PolicyError("a key must be text", where=_at(name, key_node))
-        key = str(key_node.value)
+        key = _scalar(key_node, name)
         if key in mapping:
             raise PolicyError(f"'{key}' stands twice", where=_at(name, key_node), hint="keep one of them")
         mapping[key] = _plain(value_node, (*path, key), lines, name)
@@ -103,7 +125,19 @@ def _mapping(node: yaml.MappingNode, path: Key, lines: dict[Key, int], name: str
 def write_yaml(tree: dict[str, Any], *, compact: bool = False) -> str:
     """YAML text that `parse_yaml` reads back as the same tree; `compact` puts the innermost mappings on one line."""
     flow = None if compact else False
-    return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, default_flow_style=flow, Dumper=yaml.SafeDumper)
+    return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, default_flow_style=flow, Dumper=_Dumper)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text with signs that YAML takes for line ends between double quotes, where they are escaped."""
+
+
+def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if not text.isprintable() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _written)
 
 
 def write_switches(key: str, entries: Iterable[tuple[str, bool, str]]) -> str:

@@ -13,10 +13,9 @@ Notation
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -25,6 +24,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.moments import moment, written
+from sfumato.data.numbers import EXACT, is_whole, number, whole
+from sfumato.data.regular import matches, require_regular
 from sfumato.errors import PolicyError
 from sfumato.registry import nearest
 
@@ -85,7 +86,7 @@ class Integers(Ordered):
     kind: ClassVar[str] = "number"
 
     def level(self, text: str) -> int | None:
-        return int(text) if re.fullmatch(r"[+-]?\d+", text) else None
+        return whole(text)
 
     def text(self, level: int) -> str:
         return str(level)
@@ -102,11 +103,11 @@ class Decimals(Ordered):
     places: int = 2
 
     def level(self, text: str) -> int | None:
-        try:
-            scaled = Decimal(text) * self.unit
-        except InvalidOperation:
+        value = number(text)
+        if value is None:
             return None
-        return int(scaled) if scaled.is_finite() and scaled == scaled.to_integral_value() else None
+        scaled = EXACT.multiply(value, self.unit)
+        return int(scaled) if is_whole(scaled) else None
 
     def text(self, level: int) -> str:
         return f"{Decimal(level).scaleb(-self.places):.{self.places}f}"
@@ -170,8 +171,12 @@ class PatternDomain(ValueDomain):
     pattern: str
     longest: int = 64
 
+    def contains(self, texts: Sequence[str]) -> BoolArray:
+        short = np.fromiter((len(text) <= self.longest for text in texts), dtype=bool, count=len(texts))
+        return short & matches(self.pattern, texts)
+
     def holds(self, text: str) -> bool:
-        return len(text) <= self.longest and re.fullmatch(self.pattern, text, re.ASCII) is not None
+        return bool(self.contains([text])[0])
 
     def declared(self) -> dict[str, Any]:
         return {"pattern": self.pattern, "longest": self.longest}
@@ -260,9 +265,7 @@ def _integers(declared: Mapping[str, Any], where: str) -> ValueDomain:
 
 
 def _decimals(declared: Mapping[str, Any], where: str) -> ValueDomain:
-    places = int(declared.get("places", 2))
-    if not 0 <= places <= 12:
-        raise PolicyError("a decimal has 0 to 12 places", where=where)
+    places = _bounded(declared, "places", 2, 0, 12, where)
     return _ordered(Decimals(0, 0, 10**places, places), _pair(declared["decimals"], where), where)
 
 
@@ -290,11 +293,16 @@ def _ordered(empty: Integers | Decimals | Dates | Timestamps, bounds: tuple[str,
 
 def _pattern(declared: Mapping[str, Any], where: str) -> ValueDomain:
     pattern = str(declared["pattern"])
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise PolicyError(f"the pattern cannot be read: {error.msg}", where=where) from None
-    return PatternDomain(pattern, int(declared.get("longest", 64)))
+    require_regular(pattern, where=where)
+    return PatternDomain(pattern, _bounded(declared, "longest", 64, 1, 10_000, where))
+
+
+def _bounded(declared: Mapping[str, Any], name: str, usual: int, least: int, most: int, where: str) -> int:
+    """A whole number of the domain, within limits."""
+    found = whole(str(declared.get(name, usual)))
+    if found is None or not least <= found <= most:
+        raise PolicyError(f"'{name}' is a whole number from {least} to {most}", where=where, hint=f"for example {name}: {usual}")
+    return found
 
 
 def _values(declared: Mapping[str, Any], where: str) -> ValueDomain:

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.cover import Side, Unmatched, allowed, mismatched, sides, unmatched
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.audit.cover import Allowed, Side, Unmatched, allowed, mismatched, sides, unmatched
+from sfumato.data.arrays import IntArray
 from sfumato.errors import DataError
 from sfumato.forms.recoded import Recoded
 from sfumato.policy.generalizations import generalization_of
@@ -51,7 +51,7 @@ def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
     return replace(result, rows=max(0, result.rows - invented))
 
 
-def _without_counterfeits(left: Side, right: Side, may: list[BoolArray], behind: IntArray, invented: int) -> Unmatched:
+def _without_counterfeits(left: Side, right: Side, may: list[Allowed], behind: IntArray, invented: int) -> Unmatched:
     """Rows with nobody behind them must be the counterfeits that the manifest admits to; all others are compared."""
     real = np.flatnonzero(behind >= 0)
     shown = Side(tuple(codes[real] for codes in left.recoded), left.exact[real])

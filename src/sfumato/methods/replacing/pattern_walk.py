@@ -40,6 +40,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.numbers import number
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.forms.replaced import Replaced, Walk, WalkTrace
@@ -153,10 +154,9 @@ def _replaced(policy: Policy, table: Table, name: str, domain: Ordered) -> Repla
 
 
 def _exact(label: str, name: str) -> Fraction:
-    try:
-        return Fraction(label)
-    except ValueError:
-        pass
+    value = number(label)
+    if value is not None:
+        return Fraction(value)
     try:
         return Fraction(date.fromisoformat(label).toordinal())
     except ValueError:

@@ -31,6 +31,9 @@ from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Release, Trace
 
+_LONGEST_NAME = 200
+"""Bytes of a column's name that still fit the name of a file."""
+
 
 class Anatomy(Method):
     """Exact quasi-identifiers in one table, sensitive values in another, linked by buckets only."""
@@ -44,6 +47,9 @@ class Anatomy(Method):
             return "the policy protects nothing: 'protect' has no claims"
         if "bucket" in policy.published:
             return "a column is already called 'bucket'"
+        unnameable = [name for name in policy.sensitive if "/" in name or len(name.encode()) > _LONGEST_NAME]
+        if unnameable and len(policy.sensitive) > 1:
+            return f"the values of '{unnameable[0]}' get a file of that name, which no file can have"
         for claim in policy.claims:
             if not self.enforces(claim, policy):
                 return f"anatomy publishes quasi-identifiers exactly and hides only sensitive columns, so it cannot keep {claim}"

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +20,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.moments import moment
-from sfumato.errors import Infeasible
+from sfumato.data.numbers import EXACT, number
+from sfumato.errors import DataError, Infeasible
 from sfumato.methods.replacing.sampling.vectors import Vector, texts
 from sfumato.methods.replacing.sampling.words import Words, automaton
 from sfumato.policy import replacements
@@ -153,11 +153,12 @@ def _days(values: Sequence[str]) -> Vector | None:
 
 
 def _numbers(values: Sequence[str]) -> Vector | None:
-    try:
-        found = [Decimal(value) for value in values]
-    except InvalidOperation:
-        return None
-    if not all(value.is_finite() for value in found):
+    found = [value for value in map(number, values) if value is not None]
+    if len(found) < len(values):
         return None
     places = max(max(-int(value.as_tuple().exponent), 0) for value in found)
-    return Vector(np.array([int(value.scaleb(places)) for value in found], dtype=np.int64), 10**places)
+    levels = [int(value.scaleb(places, context=EXACT)) for value in found]
+    if max(map(abs, levels)) >= 1 << 62:
+        hint = "shorten the numbers, or leave the column out of the rule"
+        raise DataError("a rule is about a column whose numbers have too many digits", hint=hint)
+    return Vector(np.array(levels, dtype=np.int64), 10**places)

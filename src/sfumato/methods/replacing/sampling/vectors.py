@@ -12,7 +12,6 @@ Notation
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import lcm
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
+from sfumato.data.regular import matches
 from sfumato.policy.rules.tree import (
     All,
     Any_,
@@ -103,10 +103,8 @@ def _folded(operation: np.ufunc, masks: list[BoolArray]) -> BoolArray:
 
 
 def _matched(condition: Match, columns: Columns) -> BoolArray:
-    pattern = re.compile(condition.pattern, re.ASCII)
     distinct, inverse = np.unique(value(condition.value, columns).as_text(), return_inverse=True)
-    found = np.array([pattern.fullmatch(str(text)) is not None for text in distinct], dtype=bool)
-    return found[inverse]
+    return matches(condition.pattern, distinct.tolist())[inverse]
 
 
 def _compared(operator: str, left: Vector, right: Vector, tolerance: Any) -> BoolArray:

@@ -1,0 +1,57 @@
+"""The bytes of a text file, unpacked within limits: what is small on disk must not fill the memory.
+
+An honest table packs to a tenth or a twentieth of its size; a file that unpacks to `MOST_TIMES` its size was made to do
+harm, or holds nearly nothing. Whoever owns such a file can unpack it and give it as it is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+from sfumato.errors import DataError
+
+MOST_TIMES = 200
+"""How many times its own size a packed file may unpack to, once it is larger than `HARMLESS`."""
+HARMLESS = 1 << 26
+"""Bytes that a file may unpack to whatever its size."""
+MOST_BYTES = 1 << 34
+"""The most bytes that a packed file may unpack to."""
+_PIECE = 1 << 22
+
+
+def read_bytes(path: Path) -> bytes:
+    """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put first."""
+    try:
+        content = path.read_bytes()
+        if path.name.lower().endswith(".gz"):
+            content = _unpacked(content, path)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {path.name}: {type(error).__name__}", where=str(path)) from None
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8")
+    nul = content.find(b"\0")
+    if nul >= 0:
+        line = content.count(b"\n", 0, nul) + 1
+        raise DataError(f"{path.name} is not UTF-8 text: it holds NUL bytes", where=f"{path}:{line}", hint="save it as UTF-8")
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _unpacked(packed: bytes, path: Path) -> bytes:
+    pieces, size = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        while piece := file.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            require_size(size, len(packed), path)
+    return b"".join(pieces)
+
+
+def require_size(unpacked: int, packed: int, path: Path) -> None:
+    """Refuses a file that unpacks to far more than it is."""
+    most = min(max(HARMLESS, MOST_TIMES * packed), MOST_BYTES)
+    if unpacked > most:
+        what = f"{path.name} unpacks to more than {most >> 20:,} MB from {packed / (1 << 20):,.1f} MB"
+        raise DataError(what, where=str(path), hint="if the file is yours, unpack it and give the unpacked file")
