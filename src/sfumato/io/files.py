@@ -10,7 +10,6 @@ Invariants
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -97,7 +96,7 @@ def _read(
     content: bytes, header: Sequence[str], convert: pa_csv.ConvertOptions, longest: int, threads: bool, options: dict[str, Any]
 ) -> pa.Table:
     return pa_csv.read_csv(
-        io.BytesIO(content),
+        pa.BufferReader(content),  # no Python object, which threads might still ask for something when the process ends
         read_options=pa_csv.ReadOptions(block_size=longest, column_names=list(header), skip_rows=1, use_threads=threads),
         parse_options=pa_csv.ParseOptions(newlines_in_values=True, **options),
         convert_options=convert,

@@ -94,7 +94,7 @@ def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool
     require_quotes(content, separator, name)
     try:
         table = pa_csv.read_csv(
-            io.BytesIO(content),
+            pa.BufferReader(content),
             read_options=pa_csv.ReadOptions(column_names=names, skip_rows=int(skip), block_size=1 << 24),
             parse_options=pa_csv.ParseOptions(delimiter=separator),
             convert_options=pa_csv.ConvertOptions(
