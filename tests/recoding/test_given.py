@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 import pytest
-from sfumato.plan import plan
 
 import sfumato as sf
 from sfumato.demos.hospital import discharges
+from sfumato.spine.plan import plan
 from tests.recoding.small_releases import Row, holds, least_loss, most_published, possible, random_policy, spoken_of
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))

@@ -22,7 +22,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.moments import moment
+from sfumato.data.numbers import number
 from sfumato.data.regular import matches
 from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
@@ -340,13 +340,10 @@ def read(cells: Cells) -> Value:
 
 
 def _numbers(texts: list[str]) -> tuple[dict[str, int], int] | None:
-    try:
-        values = {text: Decimal(text) for text in texts}
-    except InvalidOperation:
+    values = {text: number(text) for text in texts}
+    fractions = {text: Fraction(value) for text, value in values.items() if value is not None}
+    if len(fractions) < len(values):
         return None
-    if not all(value.is_finite() for value in values.values()):
-        return None
-    fractions = {text: Fraction(value) for text, value in values.items()}
     denominator = math.lcm(1, *(value.denominator for value in fractions.values()))
     return {text: int(value * denominator) for text, value in fractions.items()}, denominator
 

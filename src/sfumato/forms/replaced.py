@@ -30,7 +30,7 @@ class MadePart(BaseModel):
     variety: dict[str, int] = Field(default_factory=dict)
 
 
-class Walk(BaseModel):
+class WalkProgress(BaseModel):
     """How far a random walk went."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,7 +56,7 @@ class Replaced(Form):
     replaces: ClassVar[bool] = True
 
     parts: tuple[MadePart, ...] = Field(default=(), description="columns that were drawn together, and how")
-    walk: Walk | None = Field(default=None, description="how far the walk went, when values were walked and not drawn")
+    walk: WalkProgress | None = Field(default=None, description="how far the walk went, when values were walked and not drawn")
 
     def trace_type(self) -> type[Trace]:
         return WalkTrace

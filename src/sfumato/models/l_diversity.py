@@ -41,7 +41,7 @@ _WEAKER: dict[str, tuple[str, ...]] = {
 }
 
 
-class LDiversity(Model):
+class LDiversity(Model):  # I2
     """The sensitive values among everybody's candidates are at least l well represented."""
 
     name: ClassVar[str] = "l-diversity"

@@ -35,7 +35,6 @@ Departures
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, ClassVar, Literal
@@ -46,13 +45,14 @@ from pydantic import Field
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.generalization import MISSING
 from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.numbers import number
 from sfumato.errors import DataError
 from sfumato.models.base import Example, Model, Safer, Short, crowd, everywhere, rounded
 
 _CHUNK = 4_000_000
 
 
-class TCloseness(Model):
+class TCloseness(Model):  # I1
     """Sensitive values among everybody's candidates are distributed almost as in the whole release."""
 
     name: ClassVar[str] = "t-closeness"
@@ -150,11 +150,8 @@ def _keys(labels: list[str], declared: tuple[str, ...], column: str) -> list[flo
 
 
 def _number(label: str) -> float | None:
-    try:
-        value = float(label)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+    value = number(label)
+    return None if value is None else float(value)
 
 
 def _day(label: str) -> float | None:

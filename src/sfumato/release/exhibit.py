@@ -95,13 +95,13 @@ class Exhibit:
         return exhibit
 
     def certified(self, certificate: Certificate) -> Exhibit:
-        """The same release with its certificate, as the last of its history, too."""
-        exhibit = replace(self, certificate=certificate)
+        """The same release with its certificate, as the last of its history, too; it no longer leans on its draft."""
+        exhibit = replace(self, certificate=certificate, folder=None)
         exhibit._kept.update(self._kept)
         if self.history is None:
             return exhibit
         past = self.history.releases[-1]
-        last = replace(past, exhibit=replace(past.exhibit, certificate=certificate))
+        last = replace(past, exhibit=replace(past.exhibit, certificate=certificate, folder=None))
         return replace(exhibit, history=History((*self.history.releases[:-1], last)))
 
     @property

@@ -31,7 +31,7 @@ from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
 from sfumato.spine.measure import figures
 from sfumato.spine.plan import Plan, plan
-from sfumato.spine.write import Draft, write_out
+from sfumato.spine.write import DraftFolder, write_out
 
 Data = Any
 """A path, a polars, pandas or pyarrow frame, or what the policy's kind of data reads."""
@@ -47,7 +47,7 @@ class Publication:
     exhibit: Exhibit = field(repr=False)
     """The release as the audit saw it, on the data holder's side."""
     certificate: Certificate
-    draft: Draft = field(repr=False)
+    draft: DraftFolder = field(repr=False)
     ledger: Ledger | None = None
     seed: int | None = field(repr=False, default=None)
 
@@ -134,7 +134,7 @@ def _certified(
     format: Format,
 ) -> Publication:
     """Write the draft, look at it with the audit's own eyes, and refuse whatever does not hold."""
-    draft = Draft.of(release, policy, chosen.declaration, format)
+    draft = DraftFolder.of(release, policy, chosen.declaration, format)
     exhibit = replace(draft.read(), original=dataset, trace=release.trace)
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))

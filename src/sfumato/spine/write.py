@@ -37,7 +37,7 @@ from sfumato.release.trace_file import save_trace, trace_path
 
 
 @dataclass(frozen=True)
-class Draft:
+class DraftFolder:
     """A release folder in the making, in a private place; it vanishes with the last who knows it."""
 
     place: tempfile.TemporaryDirectory[str] = field(repr=False)
@@ -50,7 +50,7 @@ class Draft:
         return Path(self.place.name)
 
     @classmethod
-    def of(cls, release: Release, policy: Policy, method: Mapping[str, Any], format: Format) -> Draft:
+    def of(cls, release: Release, policy: Policy, method: Mapping[str, Any], format: Format) -> DraftFolder:
         """The parts, the public policy and the manifest; not yet certified."""
         draft = cls(tempfile.TemporaryDirectory(prefix="sfumato-"), release.form, _rows(release, format), format)
         for name, part in release.parts.items():
@@ -73,7 +73,7 @@ def _rows(release: Release, format: Format) -> dict[str, int]:
     return {f"{name}.{format}": len(part) for name, part in release.parts.items()}
 
 
-def write_out(draft: Draft, exhibit: Exhibit, target: Path, *, ledger: Ledger | None, seed: int | None, report: bool) -> Path:
+def write_out(draft: DraftFolder, exhibit: Exhibit, target: Path, *, ledger: Ledger | None, seed: int | None, report: bool) -> Path:
     """The release folder from its draft; the private report and a lasting trace go beside it."""
     if ledger is None:
         with new_folder(target) as folder:
@@ -89,7 +89,7 @@ def write_out(draft: Draft, exhibit: Exhibit, target: Path, *, ledger: Ledger | 
     return target
 
 
-def _write_and_enter(draft: Draft, exhibit: Exhibit, target: Path, ledger: Ledger, seed: int | None, report: bool) -> None:
+def _write_and_enter(draft: DraftFolder, exhibit: Exhibit, target: Path, ledger: Ledger, seed: int | None, report: bool) -> None:
     history = exhibit.history
     assert history is not None
     with ledger.writing() as base:
@@ -106,7 +106,7 @@ def _write_and_enter(draft: Draft, exhibit: Exhibit, target: Path, ledger: Ledge
             _fill(draft, exhibit, folder, report)
 
 
-def _fill(draft: Draft, exhibit: Exhibit, folder: Path, report: bool) -> None:
+def _fill(draft: DraftFolder, exhibit: Exhibit, folder: Path, report: bool) -> None:
     shutil.copytree(draft.folder, folder, dirs_exist_ok=True)
     if report:
         from sfumato.report.page import render

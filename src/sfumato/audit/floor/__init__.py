@@ -34,11 +34,11 @@ What is not, and why
 
     Such an entry says *not counted* with the reason (`Recount.why`), so that the caller decides.
 
-Invariants
-    I1  Nothing is imported from data, models, policy or io; ``tests/house/test_floor.py`` walks the imports.
-    I2  Cells are compared as they are written. An empty cell is a value of its own.
-    I3  What should be countable and is not (a part is missing, a bucket does not add up) does not reach anything.
-    I4  Sentences carry counts, codes and column names, never a value of a person.
+Kept in every file of this folder
+    -   Nothing is imported from data, models, policy or io; ``tests/house/test_floor.py`` walks the imports.
+    -   Cells are compared as they are written. An empty cell is a value of its own.
+    -   What should be countable and is not (a part is missing, a bucket does not add up) does not reach anything.
+    -   Sentences carry counts, codes and column names, never a value of a person.
 
 Cost: linear in the size of the folder and the number of claims; a million rows of five columns take a few seconds.
 

@@ -34,6 +34,7 @@ Cost: linear in the values of all groups, with a logarithm for the order of numb
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,7 @@ from sfumato.errors import ReleaseError
 Weights = Mapping[str, int]
 Level = dict[str, Any]
 _SLACK = 1e-9
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
 
 class NotCounted(Exception):
@@ -264,11 +266,11 @@ def _keys(values: list[str], declared: Sequence[str]) -> dict[str, float]:
 
 
 def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
+    """Digits with a sign, a point and an exponent; nothing else that the language would also take for a number."""
+    if not _NUMBER.fullmatch(text):
         return None
-    return number if math.isfinite(number) else None
+    number = float(text)
+    return number if math.isfinite(number) and abs(number) < 1e40 else None
 
 
 def _day(text: str) -> float | None:

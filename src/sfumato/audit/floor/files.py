@@ -34,7 +34,7 @@ _LONGEST = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Bag:
     """A published table: different rows, and how often each of them stands there."""
 
     columns: tuple[str, ...]
@@ -58,9 +58,9 @@ class Folder:
     public: Mapping[str, Any]
     listed: Mapping[str, tuple[Path, int]]
     """Name of a part → its file, and the rows that the manifest says it has."""
-    _read: dict[str, Part] = field(default_factory=dict, repr=False)
+    _read: dict[str, Bag] = field(default_factory=dict, repr=False)
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> Bag:
         if name not in self.listed:
             raise ReleaseError(f"there is no part '{name}'")
         if name not in self._read:
@@ -89,11 +89,11 @@ def open_folder(path: Path) -> Folder:
         raise ReleaseError("the manifest cannot be read") from None
 
 
-def read_part(file: Path) -> Part:
+def read_part(file: Path) -> Bag:
     """The table in a file (I1, I2)."""
     intern = sys.intern  # equal cells share one text: a million rows stay small
     with _opened(file) as (header, rows):
-        return Part(header, Counter(tuple(map(intern, row)) for row in rows))
+        return Bag(header, Counter(tuple(map(intern, row)) for row in rows))
 
 
 def count_rows(file: Path) -> int:

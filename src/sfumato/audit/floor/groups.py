@@ -13,7 +13,7 @@ Invariants
 Cost: one pass over different rows per claim; groups inside one bucket stand for all groups inside it.
 
 >>> rows = Counter({("30-39", "flu"): 2, ("30-39", "gout"): 1, ("*", "flu"): 2})
->>> seen = looking_alike(Part(("age", "illness"), rows), ["age"], ["illness"])
+>>> seen = looking_alike(Bag(("age", "illness"), rows), ["age"], ["illness"])
 >>> seen.fewest, [dict(spread) for spread in seen.spreads["illness"]]
 (2, [{'flu': 2, 'gout': 1}, {'flu': 2}])
 """
@@ -27,7 +27,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from sfumato.audit.floor.definitions import Groups, NotCounted, Weights
-from sfumato.audit.floor.files import Folder, Part, Row
+from sfumato.audit.floor.files import Bag, Folder, Row
 from sfumato.audit.floor.written import Asked, Written
 from sfumato.errors import ReleaseError
 
@@ -35,7 +35,7 @@ K = TypeVar("K")
 _WIDEST = 1 << 512
 
 
-def cells(part: Part, columns: Iterable[str]) -> Callable[[Row], Row]:
+def cells(part: Bag, columns: Iterable[str]) -> Callable[[Row], Row]:
     """What stands in some columns of a row."""
     places = [part.place(column) for column in columns]
     if len(places) > 1:
@@ -43,14 +43,14 @@ def cells(part: Part, columns: Iterable[str]) -> Callable[[Row], Row]:
     return (lambda row: (row[places[0]],)) if places else (lambda row: ())
 
 
-def looking_alike(part: Part, given: Sequence[str], hide: Sequence[str]) -> Groups:
+def looking_alike(part: Bag, given: Sequence[str], hide: Sequence[str]) -> Groups:
     """Rows with the same given cells."""
     fewest = min(_sizes(part, tuple(given)).values(), default=0)
     spreads = {column: _spreads(part, tuple(given), column) for column in hide}
     return Groups(fewest, spreads, {column: added(each) for column, each in spreads.items()})
 
 
-def _sizes(part: Part, given: tuple[str, ...]) -> Counter[Row]:
+def _sizes(part: Bag, given: tuple[str, ...]) -> Counter[Row]:
     if ("sizes", *given) not in part.seen:
         known, sizes = cells(part, given), Counter[Row]()
         for row, count in part.rows.items():
@@ -60,7 +60,7 @@ def _sizes(part: Part, given: tuple[str, ...]) -> Counter[Row]:
     return found
 
 
-def _spreads(part: Part, given: tuple[str, ...], column: str) -> list[Weights]:
+def _spreads(part: Bag, given: tuple[str, ...], column: str) -> list[Weights]:
     if ("spreads", column, *given) not in part.seen:
         known, place = cells(part, given), part.place(column)
         found: dict[Row, dict[str, int]] = defaultdict(dict)

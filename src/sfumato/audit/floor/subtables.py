@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from sfumato.audit.floor.definitions import Groups, Level, NotCounted, counted, reaches, worse
-from sfumato.audit.floor.files import Folder, Part, Row
+from sfumato.audit.floor.files import Bag, Folder, Row
 from sfumato.audit.floor.groups import add_up, added, cells, one_scale, whole_count
 from sfumato.audit.floor.written import Asked, Written
 from sfumato.errors import ReleaseError
@@ -43,10 +43,10 @@ Rule = tuple[Columns, Columns]
 
 
 @dataclass(frozen=True, slots=True)
-class SubTable:
+class CountedTable:
     """One published table, with the values that its buckets hide."""
 
-    visible: Part
+    visible: Bag
     entries: Mapping[str, Counter[Row]]
     """Per bucket the hidden cells and how often they occur; without buckets empty."""
     hidden: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def _projected(entries: Counter[Row], places: Sequence[int]) -> Counter[Row]:
     return found
 
 
-def read_tables(folder: Folder) -> list[SubTable]:
+def read_tables(folder: Folder) -> list[CountedTable]:
     """``table-1``, ``table-2``, … with the values that their buckets hide."""
     names = [name for name in folder.listed if name.startswith("table-") and name.removeprefix("table-").isdigit()]
     tables = [_table(folder, name) for name in sorted(names, key=lambda name: int(name.removeprefix("table-")))]
@@ -112,10 +112,10 @@ def read_tables(folder: Folder) -> list[SubTable]:
     return tables
 
 
-def _table(folder: Folder, name: str) -> SubTable:
+def _table(folder: Folder, name: str) -> CountedTable:
     visible = folder.part(name)
     if "bucket" not in visible.columns:
-        return SubTable(visible, {})
+        return CountedTable(visible, {})
     hidden, entries = _entries(folder.part(f"{name}-sensitive"))
     place = visible.place("bucket")
     rows: Counter[str] = Counter()
@@ -124,10 +124,10 @@ def _table(folder: Folder, name: str) -> SubTable:
     withheld = rows.pop(_EVERYBODY, 0)
     add_up(entries, rows)
     everybody = {_EVERYBODY: added(entries.values())} if withheld else {}
-    return SubTable(visible, entries | everybody, hidden)
+    return CountedTable(visible, entries | everybody, hidden)
 
 
-def _entries(part: Part) -> tuple[tuple[str, ...], dict[str, Counter[Row]]]:
+def _entries(part: Bag) -> tuple[tuple[str, ...], dict[str, Counter[Row]]]:
     """The hidden columns, and per bucket their cells with counts; one hidden column is named in a column of its own."""
     if "value" in part.columns:
         named = {row[part.place("column")] for row in part.rows}
@@ -195,7 +195,7 @@ def reach(start: Columns, tables: Iterable[Columns]) -> Columns:
     return start
 
 
-def _rule(tables: Sequence[SubTable], known: Sequence[Columns], rule: Rule, model: str, level: Level) -> Level | None:
+def _rule(tables: Sequence[CountedTable], known: Sequence[Columns], rule: Rule, model: str, level: Level) -> Level | None:
     """The level of the first hidden column that is kept: empty when it is in no table; None when none is kept."""
     given, hide = rule
     for column in sorted(hide):
@@ -211,7 +211,9 @@ def _rule(tables: Sequence[SubTable], known: Sequence[Columns], rule: Rule, mode
     return None
 
 
-def _needed(tables: Sequence[SubTable], known: Sequence[Columns], table: SubTable, given: Columns, column: str) -> list[str] | None:
+def _needed(
+    tables: Sequence[CountedTable], known: Sequence[Columns], table: CountedTable, given: Columns, column: str
+) -> list[str] | None:
     """The columns against which a table must guard another; None when it is not the only one that connects it with `given`."""
     others = [*(other.columns for other in tables if other is not table), *known]
     own = table.columns - {column}

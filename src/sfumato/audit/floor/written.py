@@ -12,8 +12,8 @@ Invariants
     I3  *Given* defaults to the published quasi-identifiers; *hide*, for models that speak of values, to the published sensitive
         columns. A model of all releases together hides sensitive columns also where this release leaves them out.
 
->>> columns = {"age": Column("quasi-identifier", True), "illness": Column("sensitive", True)}
->>> columns["zip"] = Column("quasi-identifier", False)
+>>> columns = {"age": WrittenColumn("quasi-identifier", True), "illness": WrittenColumn("sensitive", True)}
+>>> columns["zip"] = WrittenColumn("quasi-identifier", False)
 >>> asked = read_claim({"p-sensitivity": {"p": "2"}}, columns)
 >>> asked.given, asked.hide, asked.level
 (('age',), ('illness',), {'p': '2'})
@@ -46,7 +46,7 @@ _NO = {"false", "no", "off", "n", "f", "0"}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class WrittenColumn:
     """Role of a column, and whether it is in the release."""
 
     role: str
@@ -69,7 +69,7 @@ class Asked:
 class Written:
     """The policy as far as the floor needs it."""
 
-    columns: Mapping[str, Column]
+    columns: Mapping[str, WrittenColumn]
     asked: tuple[Asked, ...]
     knows: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
     """What outsiders know: (given, determined) columns."""
@@ -109,13 +109,13 @@ def read_policy(file: Path) -> Written:
         raise ReleaseError(f"{file.name} cannot be read") from None
 
 
-def _column(entry: Any) -> Column:
+def _column(entry: Any) -> WrittenColumn:
     if isinstance(entry, str):
-        return Column(entry, True)
-    return Column(str(entry["role"]), str(entry.get("publish", "true")).lower() not in _NO)
+        return WrittenColumn(entry, True)
+    return WrittenColumn(str(entry["role"]), str(entry.get("publish", "true")).lower() not in _NO)
 
 
-def read_claim(entry: Any, columns: Mapping[str, Column]) -> Asked:
+def read_claim(entry: Any, columns: Mapping[str, WrittenColumn]) -> Asked:
     """One entry under ``protect``."""
     if isinstance(entry, str):
         return _short(entry)
@@ -155,7 +155,7 @@ def _arrow_sides(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(one), tuple(other)
 
 
-def _published(columns: Mapping[str, Column], role: str) -> tuple[str, ...]:
+def _published(columns: Mapping[str, WrittenColumn], role: str) -> tuple[str, ...]:
     return tuple(name for name, column in columns.items() if column.role == role and column.published)
 
 

@@ -1,7 +1,8 @@
 """Check conditions, computed columns and defaults in the other dialect.
 
-Invariants: a condition crosses over only when everything in it means the same in both dialects (I1); otherwise it is left out and
-named, since a check that means something else would refuse good rows or let bad ones in.
+Invariants
+    I1  A condition crosses over only when everything in it means the same in both dialects; otherwise it is left out and named,
+        since a check that means something else would refuse good rows or let bad ones in.
 
 Departures: a computed column cannot be left out, so sqlglot's own translation stands for what the dialects do not share, and the
 target computes or refuses it. Texts are ordered by the collation of the target.

@@ -43,7 +43,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.numbers import number
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.forms.replaced import Replaced, Walk, WalkTrace
+from sfumato.forms.replaced import Replaced, WalkProgress, WalkTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet, obstacle
 from sfumato.methods.replacing.patterns.localities import KeptPattern
@@ -184,9 +184,9 @@ def _triples(pattern: KeptPattern) -> IntArray:
     return np.column_stack([record[pattern.triples[:, :3]], pattern.triples[:, 3]])
 
 
-def _progress(walked: Walked, effort: WalkEffort) -> Walk:
+def _progress(walked: Walked, effort: WalkEffort) -> WalkProgress:
     done = walked.mixed(effort)
-    return Walk(parts=int(done.size), mixed=int(done.sum()), implied_equalities=walked.implied)
+    return WalkProgress(parts=int(done.size), mixed=int(done.sum()), implied_equalities=walked.implied)
 
 
 def _mixing(walked: Walked, effort: WalkEffort) -> str:
