@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.evidence import Evidence
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
@@ -88,6 +87,4 @@ def audited(folder: Path, tree: dict[str, Any]) -> list[dict[str, Any]]:
     """Another policy laid into the folder, and what the audit says of its claims there, whether they hold or not."""
     policy = sf.Policy.parse(tree)
     (folder / "policy.yaml").write_text(public_policy(policy, {"mondrian": {}}), encoding="utf-8")
-    read = read_folder(folder)
-    evidence = Evidence(read.form, read.parts, sf.Policy.read(folder / "policy.yaml"), read.public)
-    return [finding.to_json() for finding in judge_claims(evidence)]
+    return [finding.to_json() for finding in judge_claims(read_folder(folder))]

@@ -64,6 +64,7 @@ class Mutation:
     protect: list[Any] = field(default_factory=lambda: K_AND_L)
     method: str = "mondrian"
     columns: dict[str, Any] = field(default_factory=lambda: COLUMNS)
+    seen_by: str = "floor"
 
     @property
     def tree(self) -> dict[str, Any]:
@@ -192,7 +193,7 @@ MUTATIONS = [
         [{"l-diversity": {"l": 1.5, "kind": "entropy"}}],
     ),
     Mutation("a row is lost on the way to the file", lambda patch: everywhere(patch, release_folder.write_part, one_row_less)),
-    Mutation("cells are cut short in the file", lambda patch: everywhere(patch, release_folder.write_part, cut_short)),
+    Mutation("cells are cut short in the file", lambda patch: everywhere(patch, release_folder.write_part, cut_short), seen_by="truthfulness"),
     Mutation(
         "frequency is taken for distinct",
         lambda patch: patch.setattr(LDiversity, "_level", lambda self, spread: spread.distinct().astype(float)),
@@ -247,7 +248,7 @@ def test_a_defect_in_shared_ground_is_refused_by_the_floor(mutation: Mutation, m
     monkeypatch.setattr(Finding, "__post_init__", lambda self: None)
     mutation.plant(monkeypatch)
     reason = refused(mutation.tree)
-    assert " floor: " in reason, reason
+    assert f" {mutation.seen_by}: " in reason, reason
 
 
 def test_the_certificate_by_itself_stops_a_weakened_comparison(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,12 +87,12 @@ def test_audit_sees_one_changed_value(publication):
 
 def test_audit_sees_missing_and_foreign_localities(publication):
     evidence = evidence_of(publication)
-    triples = evidence.private["localities"]["v"]
-    fewer = replace(evidence, private={**evidence.private, "localities": {"v": triples[1:]}})
+    triples = evidence.trace.localities["v"]
+    fewer = replace(evidence, trace=replace(evidence.trace, localities={"v": triples[1:]}))
     assert finding(fewer, "localities").achieved["missing"] == 1
     foreign = triples.copy()
     foreign[0, 2] = (foreign[0, 2] + 20) % 80
-    other = replace(evidence, private={**evidence.private, "localities": {"v": foreign}})
+    other = replace(evidence, trace=replace(evidence.trace, localities={"v": foreign}))
     assert finding(other, "localities").achieved["broken"] >= 1
 
 
@@ -108,8 +108,7 @@ def test_folder_holds_nothing_private_and_the_trace_lies_beside(publication, tmp
     beside = trace_path(out)
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
     assert not any("trace" in file.name for file in out.rglob("*"))
-    stored = read_trace(beside)
-    assert stored.seed is None
+    stored = read_trace(beside, publication.release.form)
     assert (stored.rows["data"] == publication.release.trace.rows["data"]).all()
     text = (out / "certificate.json").read_text() + (out / "manifest.json").read_text() + (out / "policy.yaml").read_text()
     assert "seed" not in text

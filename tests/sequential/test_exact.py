@@ -103,7 +103,7 @@ def test_a_spent_budget_leaves_cliques_undecided_and_admits_only_the_truth():
 def test_a_spent_budget_makes_a_finding_from_above_that_does_not_hold():
     columns, published, leaves = triangle(np.random.default_rng(1), N=12)
     sequence, labels = sequence_of(columns, published, leaves), tuple("abc")
-    for model in (KLinkability(k=3), KDiversity(k=1.0)):
+    for model in (KLinkability(k=3), KDiversity(k=1.5)):
         claim = Claim(model, ("a0", "a1"), ("s",))
         spent = judge_sequence(sequence, claim, labels, budget=0.0)
         finding = _worst(claim, [spent], "over 3 release(s)")

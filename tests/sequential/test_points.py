@@ -182,7 +182,7 @@ def test_11_the_search_draws_its_order_at_random_and_the_seed_stays_private(tmp_
     runs = {specialize(asked, Goal(2), Randomness(seed)).lo.tobytes() for seed in range(8)}
     assert len(runs) > 1
     publication = release(tmp_path, ["a", "s"], people(random_generator(2), 12), seed=770077007700)
-    assert publication.release.trace.seed == 770077007700
+    assert publication.seed == 770077007700
     assert all("770077007700" not in file.read_text() for file in (tmp_path / "release-1").rglob("*.json"))
 
 

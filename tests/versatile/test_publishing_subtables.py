@@ -23,7 +23,7 @@ from sfumato.cli import main
 from sfumato.forms.subtables import SubTables
 from sfumato.policy.policy import Choice
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.release import Part
+from sfumato.release.release import Part, Trace
 
 POLICIES = Path(__file__).parents[3] / "shared" / "policies"
 METHODS = ["utility-aware", "guardian", "single-attribute"]
@@ -251,7 +251,7 @@ def test_tables_in_the_same_order_are_refused():
     rows = publication.release.trace.rows
     assert len(rows) > 1
     same = dict.fromkeys(rows, next(iter(rows.values())))
-    together = replace(evidence(publication), behind=same, original=publication.original)
+    together = replace(evidence(publication), trace=Trace(same), original=publication.original)
     assert any(finding.model == "agreement" and "same order" in finding.reason for finding in certify(together))
 
 
