@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.demos.hospital import discharges
 from sfumato.plan import plan
-from tests.recoding.small_releases import Row, holds, least_loss, most_published, possible, random_policy, spoken_of
+from tests.recoding.small_releases import TREE, Row, holds, least_loss, most_published, possible, random_policy, spoken_of
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 METHODS: dict[str, tuple[dict[str, Any], int]] = {
@@ -141,3 +141,20 @@ def test_a_claim_that_gives_nothing_is_about_the_whole_release() -> None:
     assert made.certificate.utility["loss"] == 0
     with pytest.raises(sf.Infeasible):
         hospital({"given": [], "hide": [], "by": {"k-anonymity": {"k": 301}}})
+
+
+def test_a_class_loses_only_the_regions_that_break_the_claim_by_themselves() -> None:
+    """Seen together, half of all people with v0 and v2 have s0 too often; those with v0 alone do not."""
+    columns = {
+        "q0": {"role": "quasi-identifier"},
+        "q1": {"role": "quasi-identifier", "hierarchy": TREE, "boundary": ["a", "b"]},
+        "s": "sensitive",
+    }
+    claims = [
+        {"given": ["q0"], "hide": ["s"], "by": {"l-diversity": {"l": 2, "kind": "frequency"}}},
+        {"given": ["q0", "q1"], "hide": [], "by": {"k-anonymity": {"k": 2}}},
+    ]
+    records = [{"q0": "x", "q1": q1, "s": s} for q1, s in [("v0", "s0"), ("v1", "s1"), *[("v2", "s0")] * 3]]
+    made = publish({"version": 1, "columns": columns, "protect": claims}, records, {"mondrian": {}})
+    assert made is not None
+    assert sorted(row["s"] for row in made.release.parts["data"].table.to_pylist()) == ["s0", "s1"]

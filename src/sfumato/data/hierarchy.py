@@ -194,8 +194,12 @@ class Hierarchy(Generalization):
         return replace(self, ceilings=frozenset(nodes))
 
     def ceiling(self) -> tuple[IntArray, IntArray]:
-        nodes = np.array([self._first_ceiling(leaf) for leaf in range(self.size)], dtype=np.int64)
+        nodes = self.ceiling_nodes()
         return self.lo[nodes], self.hi[nodes]
+
+    def ceiling_nodes(self) -> IntArray:
+        """For every leaf the highest node it may be published as."""
+        return np.array([self._first_ceiling(leaf) for leaf in range(self.size)], dtype=np.int64)
 
     def _first_ceiling(self, leaf: int) -> int:
         return next((node for node in self.path(leaf) if node in self.ceilings), self.root)
