@@ -76,7 +76,7 @@ class Cells:
     """What each group is published as in one column.
 
     Where several nodes of a hierarchy stand over the same leaves, because others of theirs do not occur, the lowest is written
-    unless a node is named: a column that is recoded as a whole shows ``30-39`` beside ``40-49``, also when 30 is the only age there.
+    unless a node is named: a column that is recoded as a whole shows ``30-39`` beside ``40-49`` even if nobody else is below 40.
     """
 
     lo: IntArray
@@ -304,7 +304,7 @@ class RecodingProblem:
 
     def cells(self, grouping: Grouping) -> list[Cells]:
         """Per column what each group is published as."""
-        return [Cells(lo, hi) for lo, hi in self.intervals(grouping)] if grouping.published is None else list(grouping.published)
+        return [Cells(lo, hi) for lo, hi in self.intervals(grouping)] 
 
     def flaw(self, grouping: Grouping) -> str:
         """What is wrong with the cells that a grouping brings along; empty when they may be published (I3)."""
