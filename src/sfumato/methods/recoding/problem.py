@@ -304,7 +304,9 @@ class RecodingProblem:
 
     def cells(self, grouping: Grouping) -> list[Cells]:
         """Per column what each group is published as."""
-        return [Cells(lo, hi) for lo, hi in self.intervals(grouping)] 
+        if grouping.published is not None:
+            return list(grouping.published)
+        return [Cells(lo, hi) for lo, hi in self.intervals(grouping)]
 
     def flaw(self, grouping: Grouping) -> str:
         """What is wrong with the cells that a grouping brings along; empty when they may be published (I3)."""
