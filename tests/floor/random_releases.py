@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
 from sfumato.policy.public import public_policy

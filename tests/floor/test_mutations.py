@@ -193,7 +193,11 @@ MUTATIONS = [
         [{"l-diversity": {"l": 1.5, "kind": "entropy"}}],
     ),
     Mutation("a row is lost on the way to the file", lambda patch: everywhere(patch, release_folder.write_part, one_row_less)),
-    Mutation("cells are cut short in the file", lambda patch: everywhere(patch, release_folder.write_part, cut_short), seen_by="truthfulness"),
+    Mutation(
+        "cells are cut short in the file",
+        lambda patch: everywhere(patch, release_folder.write_part, cut_short),
+        seen_by="truthfulness",
+    ),
     Mutation(
         "frequency is taken for distinct",
         lambda patch: patch.setattr(LDiversity, "_level", lambda self, spread: spread.distinct().astype(float)),

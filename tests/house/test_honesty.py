@@ -12,8 +12,8 @@ import sfumato as sf
 from sfumato.audit.certify import judge_claims
 from sfumato.errors import AuditRefused
 from sfumato.forms.subtables import SubTables
-from sfumato.release.exhibit import Exhibit
 from sfumato.release.certificate import NOT_JUDGED, Certificate, Finding
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import digest, read_folder
 from sfumato.release.release import Part
 

@@ -151,13 +151,11 @@ def least_cost(policy: dict[str, Any], records: list[Row], keep: list[int]) -> f
     return best / len(specs)
 
 
-def least_loss(policy: dict[str, Any], records: list[Row], published: list[int]) -> float | None:
-    """The least figure of all releases: of the published records, or of any others when the policy names a limit."""
+def least_loss(policy: dict[str, Any], records: list[Row], savable: list[int]) -> float | None:
+    """The least figure of all releases of the savable records, or of fewer when the policy names a limit."""
     limit, number = policy["utility"].get("suppress_at_most"), len(records)
-    sets = [published]
-    if limit:
-        fewest = max(1, number - int(limit * number + 1e-9))
-        sets = [list(k) for size in range(fewest, number + 1) for k in itertools.combinations(range(number), size)]
+    fewest = min(len(savable), max(1, number - int(limit * number + 1e-9))) if limit else len(savable)
+    sets = [list(keep) for size in range(fewest, len(savable) + 1) for keep in itertools.combinations(savable, size)]
     found = [(least_cost(policy, records, keep), number - len(keep)) for keep in sets]
     known = [(total + suppressed) / number for total, suppressed in found if total is not None]
     return min(known) if len(known) == len(found) else None

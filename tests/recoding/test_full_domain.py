@@ -14,9 +14,8 @@ import sfumato as sf
 import sfumato.methods
 from sfumato.data.classes import group
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.demos.hospital import discharges
 from sfumato.methods.recoding.base import feasible_problem
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem
+from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem
 from sfumato.policy.generalizations import generalization_of
 
 METHOD = '''
@@ -42,27 +41,24 @@ class Levels(RecodingMethod):
         return cheapest(problem)
 '''
 COLUMNS = {
-    "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20, 40]}},
+    "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}},
     "sex": "quasi-identifier",
     "diagnosis": "sensitive",
 }
-NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
 
 
 def at(problem: RecodingProblem, depths: tuple[int, ...]) -> Grouping:
     """The full-domain release with every column cut at a depth, no leaf above its ceiling."""
     points = np.flatnonzero(~problem.out)
-    sides = []
+    columns = []
     for column, (domain, depth) in enumerate(zip(problem.domains, depths, strict=True)):
         assert isinstance(domain, Hierarchy)
-        node = domain.ancestors[depth][problem.points[points, column]]
-        floor, roof = (side[problem.points[points, column]] for side in domain.ceiling())
-        sides += [np.maximum(domain.lo[node], floor), np.minimum(domain.hi[node], roof)]
-    classes = group(sides)
+        leaf = problem.points[points, column]
+        columns.append(Cells.at(domain, np.minimum(domain.ancestors[depth][leaf], domain.ceiling_nodes()[leaf])))
+    classes = group([side for cells in columns for side in cells.sides()])
     of = np.full(len(problem.points), -1, dtype=np.int64)
     of[points] = classes.of
-    boxes = tuple((lo[classes.first], hi[classes.first]) for lo, hi in zip(sides[::2], sides[1::2], strict=True))
-    return replace(problem.grouping(of), published=boxes)
+    return replace(problem.grouping(of), published=tuple(cells.taken(classes.first) for cells in columns))
 
 
 def cheapest(problem: RecodingProblem) -> Grouping:
@@ -74,9 +70,10 @@ def cheapest(problem: RecodingProblem) -> Grouping:
     raise AssertionError("the coarsest release holds")
 
 
-def table(rows: int = 200) -> dict[str, list[str]]:
-    made = discharges(rows)
-    return {name: [row[i] for row in made] for i, name in enumerate(NAMES)}
+def table() -> dict[str, list[str]]:
+    """Two people of 30, who by themselves would be published as they are."""
+    age = ["30", "30", "41", "45", "52", "58", "41", "45"]
+    return {"age": age, "sex": list("mfmfmfff"), "diagnosis": ["flu", "gout"] * 4}
 
 
 def tree(*claims: Any, **more: Any) -> dict[str, Any]:
@@ -93,8 +90,8 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "claims",
     [
-        [{"k-anonymity": {"k": 8}}],
-        [{"given": ["age"], "hide": [], "by": {"k-anonymity": {"k": 8}}}, {"l-diversity": {"l": 2}}],
+        [{"k-anonymity": {"k": 2}}],
+        [{"given": ["age"], "hide": [], "by": {"k-anonymity": {"k": 2}}}, {"l-diversity": {"l": 2}}],
     ],
 )
 def test_a_column_is_published_at_one_level(claims: list[Any]) -> None:
@@ -105,22 +102,30 @@ def test_a_column_is_published_at_one_level(claims: list[Any]) -> None:
     assert isinstance(domain, Hierarchy)
     leaves = [domain.code_of[table()["age"][row]] for row in made.release.trace.rows["data"]]
     published = made.release.parts["data"].table.column("age").to_pylist()
-    levels = [[domain.label(int(domain.lo[n]), int(domain.hi[n])) for n in row[leaves]] for row in domain.ancestors]
+    levels = [[domain.names[node] for node in row[leaves]] for row in domain.ancestors]
     assert published in levels
     assert published != levels[-1]
+    assert "30" not in published
 
 
 def test_intervals_that_a_method_brings_along_are_looked_at() -> None:
-    bounded = {**COLUMNS, "age": {**COLUMNS["age"], "boundary": {"level": 2}}}  # type: ignore[dict-item]
+    bounded = {**COLUMNS, "age": {**COLUMNS["age"], "boundary": {"level": 1}}}  # type: ignore[dict-item]
     policy = sf.Policy.parse({**tree({"k-anonymity": {"k": 2}}), "columns": bounded})
     problem = feasible_problem(policy, policy.data.read(table()))
-    honest = at(problem, (1, 0))
+    honest = at(problem, (2, 0))
     assert problem.flaw(honest) == ""
     assert honest.published is not None
-    (lo, hi), sex = honest.published
-    shifted = ((np.roll(lo, 1), np.roll(hi, 1)), sex)
-    everything = ((np.zeros_like(lo), np.full_like(hi, problem.domains[0].size)), sex)
-    crooked = ((lo, hi - 1), sex)
-    assert "does not contain" in problem.flaw(replace(honest, published=shifted))
-    assert "beyond a boundary" in problem.flaw(replace(honest, published=everything))
-    assert "cannot be published" in problem.flaw(replace(honest, published=crooked))
+    age, sex = honest.published
+    ages = problem.domains[0]
+    assert isinstance(ages, Hierarchy)
+    assert age.node is not None
+    thirties, forties = (ages.node_of[label] for label in ("30-39", "40-49"))
+    wrong = [
+        ("does not contain", age.taken(np.roll(np.arange(len(age.lo)), 1))),
+        ("beyond a boundary", Cells(np.zeros_like(age.lo), np.full_like(age.hi, ages.size))),
+        ("beyond a boundary", Cells.at(ages, np.where(age.node == thirties, ages.parent[thirties], age.node))),
+        ("cannot be published", Cells(age.lo, age.hi, np.where(age.node == forties, ages.parent[forties], age.node))),
+        ("cannot be published", Cells(age.lo[:-1], age.hi[:-1])),
+    ]
+    for words, cells in wrong:
+        assert words in problem.flaw(replace(honest, published=(cells, sex))), words

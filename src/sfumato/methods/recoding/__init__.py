@@ -11,6 +11,7 @@ family decides who stands with whom; what a group is written as, and whether it 
 ======================  ==========================================================================================
 
 Begin with `problem` (records as leaf codes, groups, claims), then `base` (from a policy to a problem and back), then one method.
+Where claims speak of different columns, `components` finds what is independent and `specializing` does the rest.
 `claims` asks the models about groups, `costs` prices cells, `units` are records that may be exchanged; loops that must be fast
 are in `kernels`.
 """

@@ -216,10 +216,8 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
 
 def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, pa.Array]:
     """Per quasi-identifier the label of each group."""
-    labels = {}
-    for name, domain, (lo, hi) in zip(problem.names, problem.domains, problem.intervals(grouping), strict=True):
-        labels[name] = pa.array(domain.labels(lo, hi), pa.string())
-    return labels
+    columns = zip(problem.names, problem.domains, problem.cells(grouping), strict=True)
+    return {name: pa.array(cells.labels(domain), pa.string()) for name, domain, cells in columns}
 
 
 def numbered(groups: IntArray) -> IntArray:

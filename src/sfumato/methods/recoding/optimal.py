@@ -10,9 +10,10 @@ breaks a claim as a whole; where the policy names a limit on suppression, any ot
 publish in this space.
 
 Invariants
-    I1  No bound is published that might be false: none where claims of one component speak of different columns, and none where
-        records may be suppressed by choice but the program cannot judge what that does (entropy, recursive, t-closeness, or several
-        components, which share the limit).
+    I1  No bound is published that might be false: none where claims of one component speak of different columns, where several
+        components share a limit on suppression, or where records are suppressed and a claim compares with all that is published.
+    I2  The bound is about releases that use the policy's limit on suppression. This one does so only when the program states the
+        claims completely; for others (entropy, recursive) it is a relaxation that must not decide who is left out.
 
 Paper: [obfuscation §3.3, §6.2]
 
@@ -75,7 +76,7 @@ class Optimal(RecodingMethod):
         parts, policy = components(problem), task.policy
         if not can_be_bounded(policy, problem, parts):
             return super().release(task, problem)
-        spare = spare_of(policy, problem)
+        spare = spare_of(policy, problem)  # I2
         proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]
         made = recoded(task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)])
         return replace(made, form=Recoded(optimality=_statement(policy, problem, proofs)))
@@ -89,6 +90,7 @@ class Optimal(RecodingMethod):
             refined,
             seconds=(1 - _SEARCH) * seconds * (1.0 if states(problem) else _RELAXED),
             budget=budget,
+            spend=states(problem),
             progress=lambda done: task.progress(done, "proving"),
         )
 
@@ -106,7 +108,15 @@ def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Com
     whole = len(parts) == 1 and parts[0].problem.names == policy.quasi_identifiers
     if policy.utility.minimize == "entropy_loss" and not whole:
         return problem.suppressed == 0 and spare_of(policy, problem) == 0
-    return spare_of(policy, problem) == 0 or (len(parts) == 1 and states(problem))
+    if compares(problem) and problem.suppressed + spare_of(policy, problem) > 0:
+        return False
+    return spare_of(policy, problem) == 0 or len(parts) == 1
+
+
+def compares(problem: RecodingProblem) -> bool:
+    """Whether some claim may depend on all that is published: its demand says nothing of single groups."""
+    demands = [requirement.model.demand() for requirement in problem.requirements]
+    return any(not demand.sufficient and not demand.of_values for demand in demands)
 
 
 def space_of(policy: Policy) -> str:

@@ -45,6 +45,7 @@ import numpy as np
 from sfumato.data.arrays import BoolArray, CodeArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.generalization import Generalization
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.base import Model
 
@@ -71,14 +72,46 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class Cells:
+    """What each group is published as in one column.
+
+    Where several nodes of a hierarchy stand over the same leaves, because others of theirs do not occur, the lowest is written
+    unless a node is named: a column that is recoded as a whole shows ``30-39`` beside ``40-49`` even if nobody else is below 40.
+    """
+
+    lo: IntArray
+    hi: IntArray
+    node: IntArray | None = None
+
+    @classmethod
+    def at(cls, tree: Hierarchy, node: IntArray) -> Cells:
+        """Cells that show nodes of a hierarchy by their own names."""
+        return cls(tree.lo[node], tree.hi[node], node)
+
+    def taken(self, groups: IntArray | CodeArray) -> Cells:
+        """The cells of some groups."""
+        return Cells(self.lo[groups], self.hi[groups], None if self.node is None else self.node[groups])
+
+    def sides(self) -> list[IntArray]:
+        """Numbers that are equal exactly when cells are written alike."""
+        return [self.lo, self.hi] if self.node is None else [self.lo, self.hi, self.node]
+
+    def labels(self, domain: Generalization) -> list[str]:
+        """How they are written."""
+        if self.node is None or not isinstance(domain, Hierarchy):
+            return domain.labels(self.lo, self.hi)
+        return [domain.names[node] for node in self.node]
+
+
+@dataclass(frozen=True, slots=True)
 class Grouping:
     """`count[i]` records of cell `cell[i]` go to group `group[i]`; groups are numbered from 0 without gaps."""
 
     cell: IntArray
     group: IntArray
     count: IntArray
-    published: tuple[tuple[IntArray, IntArray], ...] | None = None
-    """Per column the interval of each group, when it is not the smallest around the group (I3)."""
+    published: tuple[Cells, ...] | None = None
+    """Per column what each group is published as, when it is not the smallest interval around the group (I3)."""
 
     @property
     def groups(self) -> int:
@@ -193,11 +226,10 @@ class RecodingProblem:
         published = None if self.uniform else self._ceilings(self.regions.first[kept])
         return Grouping(cells, (np.cumsum(kept) - 1)[region[cells]], self.row_cell.counts[cells], published)
 
-    def _ceilings(self, points: IntArray) -> tuple[tuple[IntArray, IntArray], ...]:
+    def _ceilings(self, points: IntArray) -> tuple[Cells, ...]:
         """Per column how far some points may be generalized."""
         codes = self.points[points]
-        ceilings = [domain.ceiling() for domain in self.domains]
-        return tuple((lo[codes[:, column]], hi[codes[:, column]]) for column, (lo, hi) in enumerate(ceilings))
+        return tuple(Cells(*domain.ceiling()).taken(codes[:, column]) for column, domain in enumerate(self.domains))
 
     def coarsest(self) -> Grouping:
         """The release in which every record that need not be suppressed is at its ceilings."""
@@ -251,15 +283,15 @@ class RecodingProblem:
 
     def _classes_satisfied(self, requirement: Requirement, grouping: Grouping) -> BoolArray:
         """For each group: does the class hold that it belongs to for whoever knows the given columns?"""
-        intervals = dict(zip(self.names, self.intervals(grouping), strict=True))
-        alike = group([side for name in self.given(requirement) for side in intervals[name]], rows=grouping.groups)
+        cells = dict(zip(self.names, self.cells(grouping), strict=True))
+        alike = group([side for name in self.given(requirement) for side in cells[name].sides()], rows=grouping.groups)
         classes = Grouping(grouping.cell, alike.of[grouping.group], grouping.count)
         return np.asarray(requirement.model.satisfied(self.linkage(classes, requirement.hide)))[alike.of]
 
     def intervals(self, grouping: Grouping) -> list[tuple[IntArray, IntArray]]:
         """Per column the published interval of each group."""
         if grouping.published is not None:
-            return list(grouping.published)
+            return [(cells.lo, cells.hi) for cells in grouping.published]
         points = self.cell_point[grouping.cell]
         published = []
         for column, domain in enumerate(self.domains):
@@ -270,20 +302,20 @@ class RecodingProblem:
             published.append(domain.close(lo, hi))
         return published
 
+    def cells(self, grouping: Grouping) -> list[Cells]:
+        """Per column what each group is published as."""
+        if grouping.published is not None:
+            return list(grouping.published)
+        return [Cells(lo, hi) for lo, hi in self.intervals(grouping)]
+
     def flaw(self, grouping: Grouping) -> str:
-        """What is wrong with the intervals that a grouping brings along; empty when they may be published (I3)."""
+        """What is wrong with the cells that a grouping brings along; empty when they may be published (I3)."""
         codes = self.points[self.cell_point[grouping.cell]]
-        for column, (lo, hi) in enumerate(grouping.published or ()):
-            domain, code = self.domains[column], codes[:, column]
-            floor, roof = domain.ceiling()
-            around, end = domain.close(lo, hi)
-            own, last = lo[grouping.group], hi[grouping.group]
-            if len(lo) != grouping.groups or not (np.array_equal(around, lo) and np.array_equal(end, hi)):
+        for column, cells in enumerate(grouping.published or ()):
+            if len(cells.lo) != grouping.groups or not _publishable(self.domains[column], cells):
                 return f"an interval of '{self.names[column]}' cannot be published"
-            if ((code < own) | (code >= last)).any():
-                return f"an interval of '{self.names[column]}' does not contain its records"
-            if ((own < floor[code]) | (last > roof[code])).any():
-                return f"an interval of '{self.names[column]}' goes beyond a boundary"
+            if found := _misplaced(self.domains[column], cells.taken(grouping.group), codes[:, column]):
+                return f"an interval of '{self.names[column]}' {found}"
         return ""
 
     def group_of_record(self, grouping: Grouping) -> IntArray:
@@ -299,6 +331,25 @@ class RecodingProblem:
         of_record = np.full(self.records, -1, dtype=np.int64)
         of_record[order[slots]] = np.repeat(grouping.group[by_cell], count)
         return of_record
+
+
+def _publishable(domain: Generalization, cells: Cells) -> bool:
+    lo, hi = domain.close(cells.lo, cells.hi)
+    closed = np.array_equal(lo, cells.lo) and np.array_equal(hi, cells.hi)
+    if cells.node is None or not closed:
+        return closed
+    return isinstance(domain, Hierarchy) and np.array_equal(domain.lo[cells.node], lo) and np.array_equal(domain.hi[cells.node], hi)
+
+
+def _misplaced(domain: Generalization, cells: Cells, code: CodeArray) -> str:
+    """What is wrong with publishing each leaf as its cell."""
+    if ((code < cells.lo) | (code >= cells.hi)).any():
+        return "does not contain its records"
+    floor, roof = domain.ceiling()
+    beyond = (cells.lo < floor[code]) | (cells.hi > roof[code])
+    if cells.node is not None and isinstance(domain, Hierarchy):
+        beyond |= cells.node > domain.ceiling_nodes()[code]  # nodes above others have larger numbers
+    return "goes beyond a boundary" if beyond.any() else ""
 
 
 def subsets(some: Sequence[int]) -> list[tuple[int, ...]]:

@@ -34,7 +34,7 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.joining import tidied
 from sfumato.methods.recoding.partitioning import medians
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement
+from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem, Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class _Boxes:
         """Entries with equal boxes as groups that bring their boxes along."""
         sides = [side[:, column] for column in range(self.lo.shape[1]) for side in (self.lo, self.hi)]
         alike = group(sides, rows=len(self.cell))
-        published = tuple((lo[alike.first], hi[alike.first]) for lo, hi in zip(sides[::2], sides[1::2], strict=True))
+        published = tuple(Cells(lo[alike.first], hi[alike.first]) for lo, hi in zip(sides[::2], sides[1::2], strict=True))
         tidy = tidied(self.cell, alike.of, self.count)
         return Grouping(tidy.cell, tidy.group, tidy.count, published)
 

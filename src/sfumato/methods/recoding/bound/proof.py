@@ -58,11 +58,20 @@ class ProvenArrangement:
 
 
 def optimize(
-    space: RecodingSpace, start: Grouping, *, seconds: float, budget: int = 0, progress: Progress | None = None
+    space: RecodingSpace,
+    start: Grouping,
+    *,
+    seconds: float,
+    budget: int = 0,
+    spend: bool = True,
+    progress: Progress | None = None,
 ) -> ProvenArrangement:
-    """Improve a start and bound it, for so many seconds of this thread; `budget` records may be suppressed by choice."""
+    """Improve a start and bound it, for so many seconds of this thread.
+
+    The bound is about releases that suppress up to `budget` records by choice; whether the arrangement does so is for `spend`.
+    """
     compile_kernel()
-    desk = _Desk(space, Arrangement.of(space, start), budget, time.thread_time() + seconds)
+    desk = _Desk(space, Arrangement.of(space, start), budget, spend, time.thread_time() + seconds)
     steps: list[Callable[[], None]] = [
         lambda: desk.price(0.03),
         lambda: desk.close(SMALL, 0.35),
@@ -83,8 +92,9 @@ def optimize(
 class _Desk:
     """What is known so far."""
 
-    def __init__(self, space: RecodingSpace, now: Arrangement, budget: int, end: float) -> None:
+    def __init__(self, space: RecodingSpace, now: Arrangement, budget: int, spend: bool, end: float) -> None:
         self.space, self.now, self.budget, self.end = space, now, budget, end
+        self.spend = spend
         self.nodes = space.nodes(seconds=0.2 * self.left)
         self.prices_of = PriceBound(space, self.nodes, may_suppress=budget > 0)
         self.prices: Prices | None = None
@@ -121,7 +131,9 @@ class _Desk:
     def improve(self, share: float) -> None:
         """Solve neighbourhoods of the open regions."""
         assert self.prices is not None
-        search = NeighbourhoodSearch(self.now, Surroundings.of(self.prices_of, self.prices), self.open, budget=self.budget)
+        search = NeighbourhoodSearch(
+            self.now, Surroundings.of(self.prices_of, self.prices), self.open, budget=self.budget * self.spend
+        )
         search.run(time.thread_time() + share * self.left)
         self.now = search.now  # I1
 
@@ -160,7 +172,8 @@ class _Desk:
         before = float(self.cost[regions].sum())
         answer = solve(self.space, part_of(self.space, nodes, unit, self.space.count[unit], budget=self.budget), seconds=seconds)
         groups = np.flatnonzero(np.isin(self.now.region, regions))
-        self.now = self.now.replaced(groups, unit, answer) or self.now  # I1
+        if self.spend or not answer.suppressed.any():
+            self.now = self.now.replaced(groups, unit, answer) or self.now  # I1
         proven = min(answer.bound, before)  # a release that needs a dropped node costs at least what was known before
         if complete and proven > float(self.bound[regions].sum()):
             self.solved = True
