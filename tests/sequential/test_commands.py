@@ -13,8 +13,8 @@ from .stories import TREES, people, random_generator
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
-    """A folder with data, three policies and two releases."""
+def two_releases(tmp_path_factory):
+    """A folder with data, three policies and two releases; made once, and left as it is."""
     folder = tmp_path_factory.mktemp("desk")
     table = people(random_generator(31), 24)
     lines = [",".join(table), *(",".join(row) for row in zip(*table.values(), strict=True))]
@@ -36,6 +36,12 @@ def desk(tmp_path_factory):
         assert done.exit_code == 0, done.output
         assert f"entered as release {number}" in done.output
     return folder
+
+
+@pytest.fixture
+def desk(two_releases, tmp_path):
+    """A copy of that folder, to go on from."""
+    return shutil.copytree(two_releases, tmp_path / "desk")
 
 
 def run(*arguments):
