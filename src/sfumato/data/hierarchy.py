@@ -203,12 +203,18 @@ class Hierarchy(Generalization):
         return replace(self, ceilings=frozenset(nodes))
 
     def ceiling(self) -> tuple[IntArray, IntArray]:
+        nodes = self.ceiling_nodes
+        return self.lo[nodes], self.hi[nodes]
+
+    @cached_property
+    def ceiling_nodes(self) -> IntArray:
+        """For every leaf the highest node it may be published as."""
         nodes = np.full(self.size, self.root, dtype=np.int64)
         bounding = np.zeros(len(self.names), dtype=np.bool_)
         bounding[list(self.ceilings)] = True
         for row in self._climb_all[::-1] if self.ceilings else ():  # the lowest boundary above a leaf is written last
             nodes = np.where(bounding[row], row, nodes)
-        return self.lo[nodes], self.hi[nodes]
+        return nodes
 
     def with_missing(self) -> Hierarchy:
         """The same tree with the missing value as one more leaf directly under the root."""
