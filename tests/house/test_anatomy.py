@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -91,11 +90,9 @@ def test_several_sensitive_columns_and_the_folder(tmp_path: Path) -> None:
 
 def test_a_bucket_made_uniform_is_found(tmp_path: Path) -> None:
     data = {"age": ["1", "2", "3", "4"], "sex": ["F"] * 4, "illness": ["a", "b", "a", "b"]}
-    publication = sf.publish(sf.Policy.parse(POLICY), data=data, seed=1)
-    table = publication.release.parts["sensitive"].table
-    forged = table.set_column(1, "value", pa.array(["a"] * len(table)))
-    publication.release.parts["sensitive"].table = forged  # type: ignore[index]
-    publication.write(tmp_path / "out", report=False)
+    sf.publish(sf.Policy.parse(POLICY), data=data, seed=1).write(tmp_path / "out", report=False)
+    listed = tmp_path / "out" / "sensitive.csv"
+    listed.write_text(listed.read_text().replace(",b,", ",a,"))
     assert "l-diversity" in {finding.model for finding in sf.verify(tmp_path / "out").findings if not finding.holds}
 
 

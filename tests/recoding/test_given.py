@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.demos.hospital import discharges
-from sfumato.spine.plan import plan
+from sfumato.spine.foresight import foresee
 from tests.recoding.small_releases import Row, holds, least_loss, most_published, possible, random_policy, spoken_of
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
@@ -90,7 +90,7 @@ def test_columns_that_no_claim_gives_are_published_as_they_are(method: str) -> N
 def test_check_says_which_columns_stay_as_they_are() -> None:
     claim = {"given": ["age"], "hide": [], "by": {"k-anonymity": {"k": 5}}}
     tree = {"version": 1, "columns": COLUMNS, "protect": [claim], "method": {"mondrian": {}}}
-    assert any("as they are" in said and "sex, zip" in said for said in plan(sf.Policy.parse(tree)).sentences())
+    assert any("as they are" in said and "sex, zip" in said for said in foresee(sf.Policy.parse(tree)).sentences())
 
 
 def test_columns_that_claims_do_not_tie_together_are_recoded_apart() -> None:
@@ -115,7 +115,7 @@ def test_bounds_are_below_the_best_of_all_releases() -> None:
         made = publish(policy, records, {"optimal": {"seconds": 0.3}})
         if made is None:
             continue
-        statement = made.release.public.get("optimality")
+        statement = made.release.form.to_public().get("optimality")
         whole = publish({**policy, "utility": {"minimize": "loss"}}, records, {"mondrian": {}})  # leaves out what it must, no more
         assert whole is not None
         best = least_loss(policy, records, sorted(whole.release.trace.rows["data"].tolist()))
@@ -134,7 +134,7 @@ def test_bounds_are_below_the_best_of_all_releases() -> None:
 def test_no_bound_where_a_claim_compares_with_all_that_is_published(limit: str | None) -> None:
     tree = {"version": 1, "columns": COLUMNS, "protect": [{"t-closeness": {"t": 0.4}}], "method": {"optimal": {"seconds": 2}}}
     made = sf.publish(sf.Policy.parse({**tree, "utility": {"suppress_at_most": limit}}), data=table())
-    assert ("optimality" in made.release.public) == (limit is None)
+    assert ("optimality" in made.release.form.to_public()) == (limit is None)
 
 
 def test_a_claim_that_gives_nothing_is_about_the_whole_release() -> None:

@@ -61,7 +61,7 @@ def test_check_says_what_the_earlier_releases_mean_without_touching_a_row(desk, 
 
 
 def test_publish_verify_attack_and_list(desk, tmp_path):
-    desk = shutil.copytree(desk, tmp_path / "desk")  # others count the releases there
+    desk = shutil.copytree(desk, tmp_path / "copy")  # others count the releases there
     assert run("publish", desk / "p3.yaml", "--out", desk / "r3").exit_code == 0
     found = json.loads(run("verify", desk / "r3", "--ledger", desk / "book.ledger", "--json").output)
     assert found["holds"]

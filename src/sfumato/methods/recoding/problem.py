@@ -348,7 +348,7 @@ def _misplaced(domain: Generalization, cells: Cells, code: CodeArray) -> str:
     floor, roof = domain.ceiling()
     beyond = (cells.lo < floor[code]) | (cells.hi > roof[code])
     if cells.node is not None and isinstance(domain, Hierarchy):
-        beyond |= cells.node > domain.ceiling_nodes()[code]  # nodes above others have larger numbers
+        beyond |= cells.node > domain.ceiling_nodes[code]  # nodes above others have larger numbers
     return "goes beyond a boundary" if beyond.any() else ""
 
 
