@@ -27,6 +27,7 @@ class Boundaries(Check):
     """No value is generalized beyond its boundary."""
 
     name: ClassVar[str] = "boundaries"
+    steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:

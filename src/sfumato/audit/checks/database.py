@@ -96,6 +96,7 @@ class PolicyRules(Check):
     """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private trace."""
 
     name: ClassVar[str] = "rules of the policy"
+    steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: Exhibit) -> bool:

@@ -26,6 +26,7 @@ class RulesKept(Check):
     """Every rule under `keep` holds in the published table."""
 
     name: ClassVar[str] = "rules"
+    steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced, Recoded)
 
     def ready(self, exhibit: Exhibit) -> bool:
