@@ -73,9 +73,14 @@ def verify(folder: str | Path, *, original: Any = None, ledger: str | Path | Non
     """
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
     exhibit = _opened(Path(folder), original, history)
+    audit = audit_of(exhibit)
+    return audit if target is None else Audit((*audit.findings, *verify_target(exhibit, target)))
+
+
+def audit_of(exhibit: Exhibit) -> Audit:
+    """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
     found = certify(exhibit)
-    found = (*found, compared(exhibit, found), made_by(exhibit))
-    return Audit(found if target is None else (*found, *verify_target(exhibit, target)))
+    return Audit((*found, compared(exhibit, found), made_by(exhibit)))
 
 
 def _opened(folder: Path, original: Any, history: History | None) -> Exhibit:

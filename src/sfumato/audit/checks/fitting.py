@@ -50,6 +50,8 @@ def _policy(exhibit: Exhibit) -> Iterator[str]:
     policy = exhibit.policy
     if policy.data.name != exhibit.form.kind:
         yield f"the policy is about {policy.data.name} data, and a {exhibit.form} is made from {exhibit.form.kind}"
+    if policy.data.name == "table" and bool(policy.with_role("replaced")) != exhibit.form.replaces:
+        yield f"a {exhibit.form} " + ("needs columns that are replaced" if exhibit.form.replaces else "replaces no column")
     for claim in policy.claims:
         if policy.data.name not in claim.model.kinds:
             yield f"{claim.model.name} says nothing about {policy.data.name} data"
