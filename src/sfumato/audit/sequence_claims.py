@@ -20,10 +20,13 @@ from sfumato.audit.boxes import meeting
 from sfumato.audit.full_match_join import decide, everything
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import linkage_of, short_of
+from sfumato.data.generalization import MISSING, Generalization
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Attribute, ReleaseSequence
 from sfumato.errors import DataError, SfumatoError
 from sfumato.history.aligned import sequence_of
+from sfumato.io.hierarchies import is_standing
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -168,25 +171,31 @@ def _single(exhibit: Exhibit, column: str) -> tuple[ReleaseSequence, tuple[str, 
     policy, table = exhibit.policy, exhibit.data
     names = [name for name in policy.quasi_identifiers if name in table.names]
     values = table.text(column)
-    domains, lo, hi, known = [], [values.codes.astype(np.int64)], [values.codes.astype(np.int64) + 1], []
+    sizes, lo, hi, known = [], [values.codes.astype(np.int64)], [values.codes.astype(np.int64) + 1], []
     for name in names:
         text = table.text(name)
         source = text if exhibit.original is None else exhibit.original.text(name)
         leaves = list(source.labels) if exhibit.original is not None else _leaves(policy, name, source.labels)
-        domain = generalization_of(policy, name, leaves)
-        spans = np.array([domain.interval(label) or (0, domain.size) for label in text.labels], dtype=np.int64).reshape(-1, 2)
-        domains.append(domain)
+        domain = generalization_of(policy, name, leaves) if leaves else Hierarchy.flat(["*"])  # no value is shown: all are one
+        spans = np.array([_span(domain, label) for label in text.labels], dtype=np.int64).reshape(-1, 2)
+        sizes.append(domain.size)
         lo.append(spans[text.codes, 0])
         hi.append(spans[text.codes, 1])
         if exhibit.original is not None:
             known.append(np.array([domain.code_of[label] for label in source.labels], dtype=np.int64)[source.codes])
     attributes = [Attribute(column, len(values.labels) + 1, "sensitive")]
-    attributes += [Attribute(name, domain.size, "quasi-identifier") for name, domain in zip(names, domains, strict=True)]
+    attributes += [Attribute(name, size, "quasi-identifier") for name, size in zip(names, sizes, strict=True)]
     boxes = np.stack(lo, axis=1), np.stack(hi, axis=1)
     if exhibit.original is not None:
         tuples = np.stack([np.zeros(len(known[0]) if known else exhibit.original.rows, dtype=np.int64), *known], axis=1)
         return ReleaseSequence.of_records(attributes, [boxes], (tuples, tuples + 1)), values.labels
     return ReleaseSequence.of_records(attributes, [boxes], boxes), values.labels
+
+
+def _span(domain: Generalization, label: str) -> tuple[int, int]:
+    """The leaves behind a label; one that no known leaf lies under is taken to stand for all of them."""
+    lo, hi = domain.interval(label) or (0, 0)
+    return (lo, hi) if lo < hi else (0, domain.size)
 
 
 def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
@@ -195,6 +204,9 @@ def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
     A group without any published value in it cannot be placed; it is then taken to stand for everything, which only raises a bound
     that is from above anyway.
     """
+    if is_standing(policy.columns[name].hierarchy):  # its leaves are written down, and every label is read from them
+        missing = [label for label in labels if label == MISSING]
+        return [*generalization_of(policy, name, missing).leaves]
     found = []
     for label in labels:
         try:

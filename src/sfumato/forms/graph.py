@@ -81,6 +81,20 @@ def flipped(flip: EdgeChannel, nodes: int) -> Edges:
     return Edges.model_validate({"nodes": nodes} | flip.to_public())
 
 
+def original_graph(exhibit: Exhibit) -> Graph:
+    """The original with the people whom an edge list cannot name: those of the release beyond its own have no tie there."""
+    original: Graph = exhibit.original
+    alone = exhibit.once(published_graph).nodes - original.nodes
+    return original.joined(alone, [], []) if alone > 0 else original
+
+
+def unnamed_people(exhibit: Exhibit) -> int:
+    """People of the release whom the original does not name; that they are people is the manifest's word, or the private trace's."""
+    if not exhibit.private or exhibit.traced(GraphTrace).names is not None:
+        return 0
+    return max(0, exhibit.once(published_graph).nodes - int(exhibit.original.nodes))
+
+
 @of_parts
 def published_graph(exhibit: Exhibit) -> Graph:
     """The published edges as a graph; ask for it with ``exhibit.once(published_graph)``."""
