@@ -41,9 +41,10 @@ def test_fewer_people_than_the_original_names_are_still_found(tmp_path: Path) ->
     assert "kept-edges" in violations(folder, nx.powerlaw_cluster_graph(90, 3, 0.4, seed=2))
 
 
-@pytest.mark.parametrize(
-    ("hierarchy", "claim"), list(product(HIERARCHIES, [("k-linkability", 2), ("k-linkability", 4), ("k-diversity", 2)]))
-)
+JOINT = [("k-linkability", 2), ("k-linkability", 4), ("k-diversity", 2)]
+
+
+@pytest.mark.parametrize(("hierarchy", "claim"), list(product(HIERARCHIES, JOINT)))
 def test_joint_claims_on_every_kind_of_hierarchy(hierarchy: str, claim: tuple[str, int], tmp_path: Path) -> None:
     """At k = 4 of four illnesses everything is generalized to the root, so no published label is a value any more."""
     data, (model, k) = columns(60), claim

@@ -89,7 +89,7 @@ def original_graph(exhibit: Exhibit) -> Graph:
 
 
 def unnamed_people(exhibit: Exhibit) -> int:
-    """People of the release whom the original does not name; that they are people is the manifest's word, or the private trace's."""
+    """People of the release whom the original does not name: that there are any is the manifest's word."""
     if not exhibit.private or exhibit.traced(GraphTrace).names is not None:
         return 0
     return max(0, exhibit.once(published_graph).nodes - int(exhibit.original.nodes))
