@@ -6,6 +6,10 @@ Guarantee
     above)* with the number of undecided links when it could not be proven; then the claim does not hold.
     Without a history and an original nobody knows which tuples occur; then the level is a bound from above, on this release alone.
 
+The outsider
+    knows everybody's quasi-identifiers and joins all releases. With ``cohorts: known`` the outsider also knows when people joined;
+    ``growth: separative`` adds a second one, who can tell which rows of a release are new. A claim holds for both.
+
 Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
 """
 
@@ -60,19 +64,29 @@ def _of_history(history: History, claim: Claim, exhibit: Exhibit) -> Finding:
     for past in history.releases:
         _accounted(past)
     cohorts, apart = growth_of(exhibit)
-    parts = cohorts_of(history) if apart else [history]
+    parts = _outsiders(history, claim) if apart else [history]
     findings = []
     for column in claim.hide:
         for part in parts:
             sequence = sequence_of(part, column, cohorts=cohorts)
             if sequence is not None:
                 findings.append(judge_sequence(sequence, claim, _labels(part, column)))
-    what = f"over {len(history)} release(s)" + (", each cohort by itself" if apart else "")
+    what = f"over {len(history)} release(s)" + (", each cohort by itself and all together" if apart else "")
     return _worst(claim, findings, what) if findings else _nothing(claim)
 
 
+def _outsiders(history: History, claim: Claim) -> list[History]:
+    """What the outsiders of separate growth join: who can tell old rows from new ones joins each cohort, who cannot joins all rows.
+
+    Rows of other cohorts only add values to a person's links, but they may add the same value again and again: a count of values
+    that holds in every cohort holds for all rows, a limit on shares does not.
+    """
+    cohorts = cohorts_of(history)
+    return cohorts if claim.model.demand().counts_values and cohorts else [*cohorts, history]
+
+
 def growth_of(exhibit: Exhibit) -> tuple[bool, bool]:
-    """(outsiders know when people joined, cohorts are judged apart) as the policy's method says."""
+    """(outsiders know when people joined, some can tell old rows from new ones) as the policy's method says."""
     method = exhibit.policy.method
     parameters = method.parameters if method is not None else {}
     return parameters.get("cohorts", "known") == "known", parameters.get("growth", "unifying") == "separative"
