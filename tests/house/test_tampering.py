@@ -78,9 +78,11 @@ def forge(target: Path, rows: int) -> None:
 
 
 def broken(folder: Path, original: Path | None = None) -> set[str]:
+    """What is violated, but for the certificate and the form: both contradict every folder that was changed in such a way."""
     verdict = sf.verify(folder, original=original)
-    assert verdict.holds == all(finding.holds for finding in verdict.findings)
-    return {finding.model for finding in verdict.findings if not finding.holds}
+    assert verdict.violated == any(not finding.holds for finding in verdict.findings)
+    assert "certificate" in {finding.model for finding in verdict.findings if not finding.holds}
+    return {finding.model for finding in verdict.findings if not finding.holds} - {"certificate", "form"}
 
 
 def test_one_row_changed_so_that_its_class_is_too_small(release: Path, tmp_path: Path) -> None:

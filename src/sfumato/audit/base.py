@@ -23,6 +23,8 @@ class Reading(ABC):
     form: ClassVar[type[Form]]
     """The form it reads."""
     grade: ClassVar[str] = "exact"
+    steady: ClassVar[bool] = True
+    """Whether it comes to the same finding with and without the original, the trace and the history."""
 
     @abstractmethod
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
@@ -48,6 +50,9 @@ class Reading(ABC):
 
 class Check(Onlooker):
     """Something that must be true of a release besides its claims."""
+
+    steady: ClassVar[bool] = True
+    """Whether its figures are the same whatever is at hand, so that a certificate can be compared with them."""
 
     @abstractmethod
     def examine(self, exhibit: Exhibit) -> Finding:

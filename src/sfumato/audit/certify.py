@@ -2,6 +2,10 @@
 
 Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels, and what both stand on is
 counted a second time by the floor, which must agree.
+
+Invariants
+    I1  Fail closed: whatever goes wrong while a reading, a check or the floor looks at files is a finding that does not hold.
+        Files may be forged, so every kind of error is caught, here and nowhere else.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from pathlib import Path
 
 from sfumato.audit.base import Check, Reading
 from sfumato.audit.floor import disagreements
+from sfumato.audit.stated import agreement
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.policy.claims import Claim
 from sfumato.registry import catalogue
@@ -26,8 +31,19 @@ def certify(exhibit: Exhibit) -> tuple[Finding, ...]:
 
 def recounted(folder: Path, found: tuple[Finding, ...]) -> Finding:
     """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures."""
-    wrong = disagreements(folder, [finding.to_json() for finding in found])
+    try:
+        wrong = disagreements(folder, [finding.to_json() for finding in found])
+    except Exception as error:  # I1
+        wrong = [refusal(error)]
     return Finding("floor", not wrong, {"disagreements": 0}, {"disagreements": len(wrong)}, reason="; ".join(wrong))
+
+
+def compared(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
+    """Whether the certificate in a folder states what was found."""
+    try:
+        return agreement(exhibit, reading_of(exhibit.form), found)
+    except Exception as error:  # I1
+        return Finding("certificate", False, reason=refusal(error))
 
 
 def reading_of(form: Form) -> Reading:
@@ -47,19 +63,23 @@ def judge_claims(exhibit: Exhibit) -> list[Finding]:
 def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:
     try:
         return reading.judge(exhibit, claim)
-    except (SfumatoError, KeyError) as error:
-        what = error.what if isinstance(error, SfumatoError) else f"part {error} is missing"
-        return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=what)
+    except Exception as error:  # I1
+        return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=refusal(error))
 
 
 def examine_all(exhibit: Exhibit) -> list[Finding]:
     """One finding per check that applies."""
     findings = []
     for check in (cls() for cls in catalogue("audit.checks", Check).values()):
-        if check.applies(exhibit):
-            try:
-                findings.append(check.examine(exhibit))
-            except (SfumatoError, KeyError) as error:
-                what = error.what if isinstance(error, SfumatoError) else f"{error} is missing"
-                findings.append(Finding(check.name, False, reason=what))
+        try:
+            findings += [check.examine(exhibit)] if check.applies(exhibit) else []
+        except Exception as error:  # I1
+            findings.append(Finding(check.name, False, reason=refusal(error)))
     return findings
+
+
+def refusal(error: Exception) -> str:
+    """Why something could not be looked at: our own words, or the kind of error, whose words may quote a value of a person."""
+    if isinstance(error, SfumatoError):
+        return error.what
+    return f"the files are not what they should be ({type(error).__name__})"

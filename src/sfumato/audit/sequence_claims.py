@@ -6,6 +6,10 @@ Guarantee
     above)* with the number of undecided links when it could not be proven; then the claim does not hold.
     Without a history and an original nobody knows which tuples occur; then the level is a bound from above, on this release alone.
 
+The outsider
+    knows everybody's quasi-identifiers and joins all releases. With ``cohorts: known`` the outsider also knows when people joined;
+    ``growth: separative`` adds a second one, who can tell which rows of a release are new. A claim holds for both.
+
 Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
 """
 
@@ -20,10 +24,13 @@ from sfumato.audit.boxes import meeting
 from sfumato.audit.full_match_join import decide, everything
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import linkage_of, short_of
+from sfumato.data.generalization import MISSING, Generalization
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Attribute, ReleaseSequence
 from sfumato.errors import DataError, SfumatoError
 from sfumato.history.aligned import sequence_of
+from sfumato.io.hierarchies import is_standing
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -57,19 +64,29 @@ def _of_history(history: History, claim: Claim, exhibit: Exhibit) -> Finding:
     for past in history.releases:
         _accounted(past)
     cohorts, apart = growth_of(exhibit)
-    parts = cohorts_of(history) if apart else [history]
+    parts = _outsiders(history, claim) if apart else [history]
     findings = []
     for column in claim.hide:
         for part in parts:
             sequence = sequence_of(part, column, cohorts=cohorts)
             if sequence is not None:
                 findings.append(judge_sequence(sequence, claim, _labels(part, column)))
-    what = f"over {len(history)} release(s)" + (", each cohort by itself" if apart else "")
+    what = f"over {len(history)} release(s)" + (", each cohort by itself and all together" if apart else "")
     return _worst(claim, findings, what) if findings else _nothing(claim)
 
 
+def _outsiders(history: History, claim: Claim) -> list[History]:
+    """What the outsiders of separate growth join: who can tell old rows from new ones joins each cohort, who cannot joins all rows.
+
+    Rows of other cohorts only add values to a person's links, but they may add the same value again and again: a count of values
+    that holds in every cohort holds for all rows, a limit on shares does not.
+    """
+    cohorts = cohorts_of(history)
+    return cohorts if claim.model.demand().counts_values and cohorts else [*cohorts, history]
+
+
 def growth_of(exhibit: Exhibit) -> tuple[bool, bool]:
-    """(outsiders know when people joined, cohorts are judged apart) as the policy's method says."""
+    """(outsiders know when people joined, some can tell old rows from new ones) as the policy's method says."""
     method = exhibit.policy.method
     parameters = method.parameters if method is not None else {}
     return parameters.get("cohorts", "known") == "known", parameters.get("growth", "unifying") == "separative"
@@ -168,25 +185,31 @@ def _single(exhibit: Exhibit, column: str) -> tuple[ReleaseSequence, tuple[str, 
     policy, table = exhibit.policy, exhibit.data
     names = [name for name in policy.quasi_identifiers if name in table.names]
     values = table.text(column)
-    domains, lo, hi, known = [], [values.codes.astype(np.int64)], [values.codes.astype(np.int64) + 1], []
+    sizes, lo, hi, known = [], [values.codes.astype(np.int64)], [values.codes.astype(np.int64) + 1], []
     for name in names:
         text = table.text(name)
         source = text if exhibit.original is None else exhibit.original.text(name)
         leaves = list(source.labels) if exhibit.original is not None else _leaves(policy, name, source.labels)
-        domain = generalization_of(policy, name, leaves)
-        spans = np.array([domain.interval(label) or (0, domain.size) for label in text.labels], dtype=np.int64).reshape(-1, 2)
-        domains.append(domain)
+        domain = generalization_of(policy, name, leaves) if leaves else Hierarchy.flat(["*"])  # no value is shown: all are one
+        spans = np.array([_span(domain, label) for label in text.labels], dtype=np.int64).reshape(-1, 2)
+        sizes.append(domain.size)
         lo.append(spans[text.codes, 0])
         hi.append(spans[text.codes, 1])
         if exhibit.original is not None:
             known.append(np.array([domain.code_of[label] for label in source.labels], dtype=np.int64)[source.codes])
     attributes = [Attribute(column, len(values.labels) + 1, "sensitive")]
-    attributes += [Attribute(name, domain.size, "quasi-identifier") for name, domain in zip(names, domains, strict=True)]
+    attributes += [Attribute(name, size, "quasi-identifier") for name, size in zip(names, sizes, strict=True)]
     boxes = np.stack(lo, axis=1), np.stack(hi, axis=1)
     if exhibit.original is not None:
         tuples = np.stack([np.zeros(len(known[0]) if known else exhibit.original.rows, dtype=np.int64), *known], axis=1)
         return ReleaseSequence.of_records(attributes, [boxes], (tuples, tuples + 1)), values.labels
     return ReleaseSequence.of_records(attributes, [boxes], boxes), values.labels
+
+
+def _span(domain: Generalization, label: str) -> tuple[int, int]:
+    """The leaves behind a label; one that no known leaf lies under is taken to stand for all of them."""
+    lo, hi = domain.interval(label) or (0, 0)
+    return (lo, hi) if lo < hi else (0, domain.size)
 
 
 def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
@@ -195,6 +218,9 @@ def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
     A group without any published value in it cannot be placed; it is then taken to stand for everything, which only raises a bound
     that is from above anyway.
     """
+    if is_standing(policy.columns[name].hierarchy):  # its leaves are written down, and every label is read from them
+        missing = [label for label in labels if label == MISSING]
+        return [*generalization_of(policy, name, missing).leaves]
     found = []
     for label in labels:
         try:

@@ -31,8 +31,8 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
 
 def _mark(finding: Finding) -> str:
-    if not finding.judged:
-        return click.style("?", fg="yellow")
+    if finding.holds and not finding.judged:
+        return click.style("?" if finding.open else "·", fg="yellow")
     return click.style("✓", fg="green") if finding.holds else click.style("✗", fg="red")
 
 

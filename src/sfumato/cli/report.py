@@ -17,9 +17,9 @@ def command(folder: str, original: str | None, out: str | None) -> None:
     """Write one self-contained page about the release in DIR.
 
     Without the original it says only what the published files say (DIR/report.html). With --original it is the data holder's
-    private report, written to --out.
+    private report, written to --out. A certificate that does not agree with the published files is not printed.
     """
-    from sfumato.report.write import write_private, write_public
+    from sfumato.spine.report import write_report
 
-    page = write_public(Path(folder)) if original is None else write_private(Path(folder), original, Path(out) if out else None)
+    page = write_report(Path(folder), original, Path(out) if out else None)
     click.echo(f"report: {page}")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, folder: str, original: str | None, ledger: str | None, target: str | None, as_json: bool) -> None:
     """Audit the release in DIR from its published files alone; exit code 0 when nothing is violated, 1 when something is.
 
-    A claim that cannot be judged from what was given is marked with a question mark and named in the first line.
+    What was promised and cannot be judged from what was given does not hold: it is marked with a question mark, counted in the
+    first line, and null in the JSON document. A figure that was only measured is marked with a dot.
     """
     from sfumato.cli._show import print_findings, print_json
     from sfumato.spine.verify import verify
@@ -31,17 +32,18 @@ def command(ctx: click.Context, folder: str, original: str | None, ledger: str |
     if as_json:
         print_json(verdict.to_json())
     else:
-        click.echo(headline(verdict))
+        click.echo(headline(verdict, with_original=original is not None))
         print_findings(verdict.findings)
-    ctx.exit(0 if verdict.holds else 1)
+    ctx.exit(1 if verdict.violated else 0)
 
 
-def headline(verdict: Audit) -> str:
+def headline(verdict: Audit, *, with_original: bool = False) -> str:
     """The verdict in one line; what was not judged is never passed over."""
-    if not verdict.holds:
+    if verdict.violated:
         return "the release is VIOLATED"
     if verdict.complete:
         return "the release holds"
     count = len(verdict.open)
     claims = "1 claim needs" if count == 1 else f"{count} claims need"
-    return f"nothing is violated as far as the published files show; {claims} --original to be judged"
+    missing = "more evidence" if with_original else "--original"
+    return f"nothing is violated as far as the published files show; {claims} {missing} to be judged"

@@ -14,7 +14,7 @@ from sfumato.methods.base import Progress, silent
 from sfumato.release.certificate import Finding
 from sfumato.spine.measure import measure
 from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.spine.verify import Audit, verify
 
 Say = Callable[[str], None]
 
@@ -40,13 +40,21 @@ class Scenario(ABC):
         verdict = verify(release, original=original)
         for finding in verdict.findings:
             say(describe(finding))
-        say("verified  " + ("everything holds" if verdict.holds else "VIOLATED"))
+        say("verified  " + spoken(verdict))
         figures = measure(release, original=original)
         say("utility   " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items() if isinstance(value, float | int)))
         return release / "report.html"
 
 
+def spoken(verdict: Audit) -> str:
+    """The verdict in a few words."""
+    if verdict.violated:
+        return "VIOLATED"
+    return "everything holds" if verdict.complete else "not everything could be judged"
+
+
 def describe(finding: Finding) -> str:
     """One finding in one line."""
     level = ", ".join(f"{key} {value}" for key, value in finding.achieved.items())
-    return f"  {'✓' if finding.holds else '✗'} {finding.model}: {level}"
+    mark = {True: "✓", False: "✗", None: "?" if finding.open else "·"}[finding.verdict]
+    return f"  {mark} {finding.model}: {level}"

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.demos.base import Say, Scenario, describe
+from sfumato.demos.base import Say, Scenario, describe, spoken
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.spine.load import load_release
@@ -88,7 +88,7 @@ class DatabaseDemo(Scenario):
         )
         for finding in verdict.findings:
             say(describe(finding))
-        say("verified  " + ("everything holds" if verdict.holds else "VIOLATED"))
+        say("verified  " + spoken(verdict))
         return release / "report.html"
 
 

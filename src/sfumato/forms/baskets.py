@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
 
 from sfumato.data.arrays import IntArray
-from sfumato.data.published_baskets import from_table
+from sfumato.data.published_baskets import OWN, from_table
 from sfumato.data.worlds import PublishedBaskets
 from sfumato.release.exhibit import Exhibit, of_parts
-from sfumato.release.form import Form
+from sfumato.release.form import Form, differing_columns, differing_parts
 from sfumato.release.release import Trace
 
 
@@ -26,9 +27,14 @@ class Basket(Form):
     """Set-valued records, each as what several neighbours have in common."""
 
     name: ClassVar[str] = "baskets"
+    kind: ClassVar[str] = "baskets"
 
     degree: int = Field(default=1, ge=1, description="records that each published row may stand for")
     separator: str = Field(default=" ", min_length=1, max_length=1, description="what stands between items")
+
+    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+        yield from differing_parts(exhibit, ["data"])
+        yield from differing_columns(exhibit, "data", [*OWN, *exhibit.policy.published])
 
     def trace_type(self) -> type[Trace]:
         return BasketTrace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from sfumato.io.files import read_exact
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit, of_parts
-from sfumato.release.form import Form
+from sfumato.release.form import Form, differing_parts
 
 
 class PublishedTable(BaseModel):
@@ -42,6 +43,7 @@ class DatabaseForm(Form):
     """All tables of a database, made anew for testing."""
 
     name: ClassVar[str] = "database"
+    kind: ClassVar[str] = "database"
     replaces: ClassVar[bool] = True
 
     tables: dict[str, PublishedTable] = Field(default_factory=dict, description="the table behind each part")
@@ -71,6 +73,12 @@ class DatabaseForm(Form):
     def to_public(self) -> dict[str, Any]:
         public = super().to_public()
         return public | ({"schema": public.pop("declared")} if "declared" in public else {})
+
+    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+        """Which columns a table has is a matter of the schema, and judged with it."""
+        yield from differing_parts(exhibit, self.tables)
+        if len({entry.table for entry in self.tables.values()}) < len(self.tables):
+            yield "two parts are said to be the same table"
 
     def read_part(self, file: Path) -> pa.Table:
         """A null is not the empty text here, and a table may be empty."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,8 +13,11 @@ from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.errors import ReleaseError
 from sfumato.release.exhibit import Exhibit, of_parts
-from sfumato.release.form import Form
+from sfumato.release.form import Form, differing_columns, differing_parts
 from sfumato.release.release import Trace
+
+MOST_ALONE = 20_000_000
+"""People without a tie cost a manifest nothing and a reader memory; so many are believed."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Edges(Form):
     """Who knows whom, with ties flipped at random or ties added."""
 
     name: ClassVar[str] = "graph"
+    kind: ClassVar[str] = "graph"
 
     nodes: int = Field(ge=0, description="how many people there are")
     mu: float | None = Field(default=None, ge=0, le=1, description="the chance that a pair is flipped, when both ways are alike")
@@ -56,6 +61,14 @@ class Edges(Form):
         """Whether ties were added and none taken away."""
         return self.added_edges is not None
 
+    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+        yield from differing_parts(exhibit, ["edges"])
+        yield from differing_columns(exhibit, "edges", ["source", "target"])
+        if self.flip is None and not self.grown:
+            yield "the manifest says neither how ties were flipped nor how many were added"
+        if "edges" in exhibit.parts and self.nodes > 2 * len(exhibit.parts["edges"]) + MOST_ALONE:
+            yield "the manifest says that there are more people without any tie than can be looked at"
+
     def trace_type(self) -> type[Trace]:
         return GraphTrace
 
@@ -68,10 +81,26 @@ def flipped(flip: EdgeChannel, nodes: int) -> Edges:
     return Edges.model_validate({"nodes": nodes} | flip.to_public())
 
 
+def original_graph(exhibit: Exhibit) -> Graph:
+    """The original with the people whom an edge list cannot name: those of the release beyond its own have no tie there."""
+    original: Graph = exhibit.original
+    alone = exhibit.once(published_graph).nodes - original.nodes
+    return original.joined(alone, [], []) if alone > 0 else original
+
+
+def unnamed_people(exhibit: Exhibit) -> int:
+    """People of the release whom the original does not name: that there are any is the manifest's word."""
+    if not exhibit.private or exhibit.traced(GraphTrace).names is not None:
+        return 0
+    return max(0, exhibit.once(published_graph).nodes - int(exhibit.original.nodes))
+
+
 @of_parts
 def published_graph(exhibit: Exhibit) -> Graph:
     """The published edges as a graph; ask for it with ``exhibit.once(published_graph)``."""
     assert isinstance(exhibit.form, Edges)
     if "edges" not in exhibit.parts:
         raise ReleaseError("the release has no edges")
+    if exhibit.form.nodes > 2 * len(exhibit.parts["edges"]) + MOST_ALONE:
+        raise ReleaseError("the manifest says that there are more people than can be looked at")
     return Graph.from_table(exhibit.parts["edges"].table, exhibit.form.nodes)

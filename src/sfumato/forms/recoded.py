@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sfumato.data.table import Table
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.form import Form
+from sfumato.release.form import Form, differing_columns, differing_parts
 from sfumato.release.past import Memory, keys_of
 from sfumato.release.release import Part, Trace
 
@@ -66,6 +66,10 @@ class Recoded(Form):
             rows = np.concatenate([rows, np.flatnonzero(behind < 0)])
         counterfeit = np.arange(len(named)) >= len(real)
         return Memory(tuple(named), rows.astype(np.int64), Table(values.combine_chunks()), counterfeit)
+
+    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+        yield from differing_parts(exhibit, ["data"])
+        yield from differing_columns(exhibit, "data", exhibit.policy.published)
 
     def records(self, exhibit: Exhibit) -> int:
         return exhibit.data.rows - self.counterfeits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.data.arrays import IntArray
 from sfumato.policy.policy import Policy
-from sfumato.release.form import Form
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form, differing_columns, differing_parts
 from sfumato.release.release import Trace
 
 
@@ -60,6 +61,10 @@ class Replaced(Form):
 
     def trace_type(self) -> type[Trace]:
         return WalkTrace
+
+    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+        yield from differing_parts(exhibit, ["data"])
+        yield from differing_columns(exhibit, "data", exhibit.policy.published)
 
     def beside(self, part: str, policy: Policy, original: Any) -> tuple[str, pa.Table, list[str]]:
         return part, original.frame, list(policy.with_role("replaced"))

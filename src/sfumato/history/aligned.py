@@ -126,9 +126,10 @@ class Weave:
         if self.sensitive_name in past.published:
             values = np.where(self.leaves[:, -1] >= 0, self.leaves[:, -1], self.sizes[-1] - 1)
             lo[~here, -1], hi[~here, -1] = values[~here], values[~here] + 1
-        return self._with_cohort(lo, hi, here, r)
+        return self.with_cohort(lo, hi, here, r)
 
-    def _with_cohort(self, lo: IntArray, hi: IntArray, here: BoolArray, r: int) -> Box:
+    def with_cohort(self, lo: IntArray, hi: IntArray, here: BoolArray, r: int) -> Box:
+        """Boxes of release r with the column that says when people joined, where it counts."""
         if not self.cohorts:
             return lo, hi
         total = len(self.releases) + 1

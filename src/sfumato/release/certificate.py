@@ -1,8 +1,9 @@
 """A certificate: what was promised, what was found on the published parts, and how sure that is.
 
 Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 − α);
-*not judged* where the evidence at hand neither shows nor refutes the claim. What was not judged is no violation, and is never
-counted as holding either: its ``holds`` is null in JSON.
+*not judged* where the evidence at hand neither shows nor refutes a promise; *measured* where a figure is told and nothing was
+promised. What was not judged is no violation, and does not hold either; what was measured is neither. Of both ``holds`` is null in
+JSON, and a certificate holds only when nothing is violated and nothing that was promised is left open.
 
 Invariants
     I1  A finding that holds shows what it holds on: a judged one whose figures do not reach what was required cannot be made
@@ -17,7 +18,7 @@ sfumato.errors.AuditRefused: k-anonymity cannot be said to hold: k is 2 where 5 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -26,6 +27,8 @@ from sfumato.release.honesty import shortfall
 
 LIMITS_PAGE = "docs/limits.md"
 NOT_JUDGED = "not judged"
+MEASURED = "measured"
+"""The grade of a figure beside which no promise stands; more may follow after a comma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,26 @@ class Finding:
             raise AuditRefused(f"{self.model} cannot be said to hold: {short}")
 
     @property
+    def open(self) -> bool:
+        """Whether something was promised that the evidence at hand neither shows nor refutes."""
+        return self.grade == NOT_JUDGED
+
+    @property
+    def measured(self) -> bool:
+        """Whether it only tells a figure."""
+        return self.grade.startswith(MEASURED)
+
+    @property
     def judged(self) -> bool:
-        return self.grade != NOT_JUDGED
+        return not self.open and not self.measured
+
+    @property
+    def verdict(self) -> bool | None:
+        """True: shown; False: refuted; None: nothing was judged, so nothing is said to hold."""
+        return False if not self.holds else True if self.judged else None
 
     def to_json(self) -> dict[str, Any]:
-        verdict = self.holds if self.judged else None
-        entry = asdict(self) | {"holds": verdict, "given": list(self.given), "hide": list(self.hide)}
+        entry = asdict(self) | {"holds": self.verdict, "given": list(self.given), "hide": list(self.hide)}
         if not self.reason:
             del entry["reason"]
         return entry
@@ -81,15 +98,26 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        return all(finding.holds for finding in self.findings)
+        """Nothing is violated, and nothing that was promised was left unjudged."""
+        return not self.violations and self.complete
 
     @property
     def violations(self) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if not finding.holds)
 
+    @property
+    def open(self) -> tuple[Finding, ...]:
+        """Promises that were neither shown nor refuted."""
+        return tuple(finding for finding in self.findings if finding.open)
+
+    @property
+    def complete(self) -> bool:
+        return not self.open
+
     def to_json(self) -> dict[str, Any]:
         return {
-            "holds": self.holds,
+            "holds": verdict_of(self.findings),
+            "complete": self.complete,
             "findings": [finding.to_json() for finding in self.findings],
             "records": asdict(self.records),
             "utility": dict(self.utility),
@@ -112,6 +140,18 @@ class Certificate:
             str(tree.get("method", "")),
             str(tree.get("version", "")),
         )
+
+
+def verdict_of(findings: Iterable[Finding]) -> bool | None:
+    """All findings as one answer: False when one is violated, None when one is left open, else True.
+
+    >>> verdict_of([Finding("a", True), Finding("b", True, grade=NOT_JUDGED)]) is None
+    True
+    """
+    findings = tuple(findings)
+    if any(not finding.holds for finding in findings):
+        return False
+    return None if any(finding.open for finding in findings) else True
 
 
 _KNOWN = {"model", "holds", "required", "achieved", "given", "hide", "grade", "reason"}

@@ -131,10 +131,14 @@ def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
 
 def open_release(path: str | Path, *, original: Any = None, history: History | None = None, **parameters: Any) -> Exhibit:
     """A release folder; with the original the data holder's side of it, the private trace beside the folder included."""
-    exhibit = read_folder(Path(path))
-    if original is None:
+    return laid_beside(read_folder(Path(path)), original, history, **parameters)
+
+
+def laid_beside(exhibit: Exhibit, original: Any, history: History | None, **parameters: Any) -> Exhibit:
+    """The exhibit of a folder with what the data holder has."""
+    if original is None or exhibit.folder is None:
         return replace(exhibit, history=history, parameters=parameters)
-    trace = read_trace(trace_path(Path(path)), exhibit.form)
+    trace = read_trace(trace_path(exhibit.folder), exhibit.form)
     data = exhibit.policy.data.read(original)
     return replace(exhibit, original=data, trace=trace, history=history, parameters=parameters)
 
@@ -154,7 +158,7 @@ def damage_of(path: Path) -> tuple[str, ...]:
 
 def _overstated(path: Path, certificate: Certificate | None) -> Iterator[str]:
     """A certificate that says it holds although a finding of its own does not."""
-    if certificate is not None and _json(path / CERTIFICATE).get("holds") is True and not certificate.holds:
+    if certificate is not None and _json(path / CERTIFICATE).get("holds") is True and certificate.violations:
         wrong = "; ".join(finding.reason or f"{finding.model} is violated" for finding in certificate.violations)
         yield f"{CERTIFICATE} says that it holds, its figures do not: {wrong}"
 

@@ -8,7 +8,7 @@ form declares refuses the folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -40,6 +40,8 @@ class Form(BaseModel):
     """Whether quasi-identifiers stand in its main part, exactly or more coarsely, beside an original with the same columns."""
     replaces: ClassVar[bool] = False
     """Whether it shows new values instead of original ones, so that rows before and after can be laid side by side."""
+    kind: ClassVar[str] = "table"
+    """The kind of data that it is made from."""
     remembered: ClassVar[bool] = False
     """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
 
@@ -72,6 +74,13 @@ class Form(BaseModel):
 
         return Trace
 
+    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+        """What is missing, left over or misnamed among the parts and columns of a release of this form, in sentences.
+
+        Whatever a form does not expect is not judged by anybody, so a form that says nothing here fits nothing.
+        """
+        yield f"a {self} does not say which parts it has"
+
     def records(self, exhibit: Exhibit) -> int:
         """How many records the release speaks about."""
         return exhibit.data.rows
@@ -90,3 +99,25 @@ class Form(BaseModel):
 
     def __str__(self) -> str:
         return self.name
+
+
+def differing_parts(exhibit: Exhibit, expected: Iterable[str]) -> Iterator[str]:
+    """Parts that are missing, and parts that do not belong to the form."""
+    wanted = set(expected)
+    yield from (f"there is no part '{name}'" for name in sorted(wanted - set(exhibit.parts)))
+    left = len(set(exhibit.parts) - wanted)
+    if left:
+        yield f"{left} part(s) do not belong to a {exhibit.form}"
+
+
+def differing_columns(exhibit: Exhibit, part: str, expected: Iterable[str]) -> Iterator[str]:
+    """Columns of a part that are missing, repeated, or that nobody expects there."""
+    if part not in exhibit.parts:
+        return
+    names = exhibit.parts[part].table.column_names
+    wanted, shown = set(expected), set(names)
+    yield from (f"part '{part}' lacks the column '{name}'" for name in sorted(wanted - shown))
+    if len(names) > len(shown):
+        yield f"part '{part}' repeats {len(names) - len(shown)} column name(s)"
+    if shown - wanted:
+        yield f"part '{part}' has {len(shown - wanted)} column(s) that do not belong there"

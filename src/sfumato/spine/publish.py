@@ -139,8 +139,9 @@ def _certified(
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
     certificate = _certificate(exhibit, chosen, release)
-    if not certificate.holds:
-        wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in certificate.violations)
+    if not certificate.holds:  # what was promised and could not be judged is refused like what is broken
+        failed = (*certificate.violations, *certificate.open)
+        wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
         hint = "nothing was published; this is a defect of the method, please report it"
         raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
     exhibit = exhibit.certified(certificate)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.certify import certify
+from sfumato.audit.certify import certify, compared
+from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
-from sfumato.release.certificate import Finding
-from sfumato.release.folder import open_release
+from sfumato.methods.base import Method
+from sfumato.registry import catalogue
+from sfumato.release.certificate import Finding, verdict_of
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import laid_beside, read_folder
+from sfumato.release.past import History
 from sfumato.spine.load import verify_target
 
 
@@ -21,22 +27,29 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Nothing that could be judged is violated; `complete` says whether everything could be."""
-        return all(finding.holds for finding in self.findings)
+        """Everything that was promised was judged, and nothing is violated."""
+        return not self.violated and self.complete
+
+    @property
+    def violated(self) -> bool:
+        """Something was judged and found broken."""
+        return any(not finding.holds for finding in self.findings)
 
     @property
     def open(self) -> tuple[Finding, ...]:
-        """Claims that the evidence at hand neither shows nor refutes."""
-        return tuple(finding for finding in self.findings if not finding.judged)
+        """Promises that the evidence at hand neither shows nor refutes; they do not hold."""
+        return tuple(finding for finding in self.findings if finding.open)
 
     @property
     def complete(self) -> bool:
         return not self.open
 
     def to_json(self) -> dict[str, Any]:
+        """``holds`` is null when nothing is violated but something is left open."""
         findings = [finding.to_json() for finding in self.findings]
         not_judged = [finding.model for finding in self.open]
-        return {"holds": self.holds, "complete": self.complete, "not_judged": not_judged, "findings": findings}
+        verdict = verdict_of(self.findings)
+        return {"holds": verdict, "complete": self.complete, "not_judged": not_judged, "findings": findings}
 
 
 def verify(folder: str | Path, *, original: Any = None, ledger: str | Path | None = None, target: str | None = None) -> Audit:
@@ -59,6 +72,43 @@ def verify(folder: str | Path, *, original: Any = None, ledger: str | Path | Non
         The findings, and whether everything holds.
     """
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
-    exhibit = open_release(folder, original=original, history=history)
+    exhibit = _opened(Path(folder), original, history)
+    audit = audit_of(exhibit)
+    return audit if target is None else Audit((*audit.findings, *verify_target(exhibit, target)))
+
+
+def audit_of(exhibit: Exhibit) -> Audit:
+    """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
     found = certify(exhibit)
-    return Audit(found if target is None else (*found, *verify_target(exhibit, target)))
+    return Audit((*found, compared(exhibit, found), made_by(exhibit)))
+
+
+def _opened(folder: Path, original: Any, history: History | None) -> Exhibit:
+    """The folder, and what is laid beside it; a folder that cannot be read is a violation, whatever is wrong with it."""
+    try:
+        exhibit = read_folder(folder)
+    except ReleaseError:
+        raise
+    except SfumatoError as error:
+        raise ReleaseError(error.what, where=error.where or str(folder), hint=error.hint) from None
+    except Exception as error:
+        raise ReleaseError(f"the folder cannot be read ({type(error).__name__})", where=str(folder)) from error
+    return laid_beside(exhibit, original, history)
+
+
+def made_by(exhibit: Exhibit) -> Finding:
+    """Whether the method that the policy names makes releases of this form, for this policy."""
+    wrong = "".join(_unmade(exhibit))
+    return Finding("method", not wrong, {"misfits": 0}, {"misfits": int(bool(wrong))}, reason=wrong)
+
+
+def _unmade(exhibit: Exhibit) -> Iterator[str]:
+    """Only the name and the form are compared: what a method would accept today may differ from what it accepted then."""
+    named = exhibit.policy.method
+    method = None if named is None else catalogue("methods", Method).get(named.name)
+    if method is None:
+        yield "the policy in the folder names no method that is known"
+    elif type(exhibit.form) is not method.form:
+        yield f"{method.name} makes a {method.form.name}, and the manifest says {exhibit.form}"
+    elif exhibit.policy.data.name not in method.kinds:
+        yield f"{method.name} does not work on {exhibit.policy.data.name} data"

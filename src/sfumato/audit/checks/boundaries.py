@@ -15,10 +15,13 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.checks.truthfulness import cover, found
 from sfumato.data.generalization import MISSING
+from sfumato.data.table import Table
+from sfumato.forms.anatomy import AnatomyForm
 from sfumato.forms.recoded import Recoded
+from sfumato.forms.subtables import SubTables
 from sfumato.io.hierarchies import is_standing
 from sfumato.policy.generalizations import generalization_of
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -27,31 +30,46 @@ class Boundaries(Check):
     """No value is generalized beyond its boundary."""
 
     name: ClassVar[str] = "boundaries"
-    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm, SubTables)
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return any(column.boundary is not None for column in exhibit.policy.columns.values())
+        return bool(_bounded(exhibit))
 
     def examine(self, exhibit: Exhibit) -> Finding:
-        alone = sum(_beyond(exhibit, name) for name, column in exhibit.policy.columns.items() if column.boundary is not None)
-        if alone or exhibit.original is None:
-            reason = f"{alone} cells are generalized beyond every boundary" if alone else ""
-            return Finding(self.name, not alone, {"cells": 0}, {"cells": alone}, reason=reason)
-        return found(self.name, cover(exhibit, bounded=True), "rows can only stand for records generalized beyond their boundary")
+        names = _bounded(exhibit)
+        known = [name for name in names if exhibit.private or is_standing(exhibit.policy.columns[name].hierarchy)]
+        alone = sum(_beyond(exhibit, name, table) for name in known for table in _showing(exhibit, name))
+        if not alone and exhibit.private and isinstance(exhibit.form, Recoded):
+            words = "rows can only stand for records generalized beyond their boundary"
+            return found(self.name, cover(exhibit, bounded=True), words)
+        if not alone and len(known) < len(names):
+            reason = f"{len(names) - len(known)} column(s) have a tree that grows from original values, which are not at hand"
+            return Finding(self.name, True, {"cells": 0}, {}, grade=NOT_JUDGED, reason=reason)
+        grade = "exact" if exhibit.private else "bound (at least this many)"
+        reason = f"{alone} cells are generalized beyond every boundary" if alone else ""
+        return Finding(self.name, not alone, {"cells": 0}, {"cells": alone}, grade=grade, reason=reason)
 
 
-def _beyond(exhibit: Exhibit, name: str) -> int:
+def _bounded(exhibit: Exhibit) -> list[str]:
+    """Published columns with a boundary."""
+    return [name for name in exhibit.policy.published if exhibit.policy.columns[name].boundary is not None]
+
+
+def _showing(exhibit: Exhibit, name: str) -> list[Table]:
+    """The parts that show a column; one that shows it nowhere is missed by the form."""
+    return [table for table in exhibit.tables.values() if name in table.names]
+
+
+def _beyond(exhibit: Exhibit, name: str, table: Table) -> int:
     """Cells of a column whose label no leaf may rise to, or that is no label at all."""
-    text = exhibit.data.text(name)
+    text = table.text(name)
     values = exhibit.original.text(name).labels if exhibit.original is not None else ()
-    if not values and not is_standing(exhibit.policy.columns[name].hierarchy):
-        return 0  # the tree grows from original values, which are not at hand
     domain = generalization_of(exhibit.policy, name, values or [label for label in text.labels if label == MISSING])
     floor, roof = domain.ceiling()
-    legal = set(zip(floor.tolist(), roof.tolist(), strict=True))
-    wrong = np.array([not _below_some(domain.interval(label), legal) for label in text.labels], dtype=np.bool_)
+    order = np.argsort(floor, kind="stable")
+    start, reach = floor[order], np.maximum.accumulate(roof[order])  # the furthest end of a ceiling that begins here or before
+    spans = np.array([domain.interval(label) or (-1, 0) for label in text.labels], dtype=np.int64).reshape(-1, 2)
+    place = np.searchsorted(start, spans[:, 0], side="right") - 1
+    wrong = (spans[:, 0] < 0) | (place < 0) | (reach[np.maximum(place, 0)] < spans[:, 1])
     return int(text.counts()[wrong].sum())
-
-
-def _below_some(interval: tuple[int, int] | None, legal: set[tuple[int, int]]) -> bool:
-    return interval is not None and any(lo <= interval[0] and interval[1] <= hi for lo, hi in legal)

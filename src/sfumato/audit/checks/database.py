@@ -15,7 +15,7 @@ from sfumato.forms.database import DatabaseForm, says_schema
 from sfumato.policy.declared_rules import Constraint
 from sfumato.policy.rules import IntegrityRule, classify
 from sfumato.policy.rules.tree import Cell, ColumnValue
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -75,9 +75,25 @@ class Constraints(Check):
         broken = {constraint.identifier: breaks(seen, constraint) for constraint in judged}
         wrong = [f"{identifier} is broken {count} time(s)" for identifier, count in broken.items() if count]
         achieved = {"constraints": len(judged), "broken": len(wrong)}
-        left = len(seen.bound.constraints) - len(judged)
-        reason = "; ".join(wrong) or (f"{left} check(s) are left to the server" if left else "")
-        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason=reason)
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+class ConstraintsLeft(Check):
+    """Checks of the schema in words that only its server understands: counted here, judged in the target."""
+
+    name: ClassVar[str] = "constraints left to the server"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        return bool(_foreign(exhibit))
+
+    def examine(self, exhibit: Exhibit) -> Finding:
+        return Finding(self.name, True, {}, {"checks": _foreign(exhibit)}, grade=MEASURED)
+
+
+def _foreign(exhibit: Exhibit) -> int:
+    constraints = exhibit.once(DatabaseExhibit).bound.constraints
+    return sum(constraint.kind == "check" and constraint.rule is None for constraint in constraints)
 
 
 def breaks(seen: DatabaseExhibit, constraint: Constraint) -> int:
@@ -86,8 +102,8 @@ def breaks(seen: DatabaseExhibit, constraint: Constraint) -> int:
     if constraint.kind == "not null":
         return int(columns[0].null_count) if constraint.columns[0] in seen.tables[constraint.table].names else 0
     if constraint.kind == "value list":
-        choices = seen.schema.table(constraint.table).column(constraint.columns[0]).choices
-        return sum(entry["counts"] for entry in pc.value_counts(columns[0]).to_pylist() if entry["values"] not in (None, *choices))
+        choices = {None, *seen.schema.table(constraint.table).column(constraint.columns[0]).choices}
+        return sum(entry["counts"] for entry in pc.value_counts(columns[0]).to_pylist() if entry["values"] not in choices)
     assert constraint.rule is not None
     return seen.judge(constraint.rule)
 
@@ -96,6 +112,7 @@ class PolicyRules(Check):
     """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private trace."""
 
     name: ClassVar[str] = "rules of the policy"
+    steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: Exhibit) -> bool:
@@ -103,12 +120,33 @@ class PolicyRules(Check):
 
     def examine(self, exhibit: Exhibit) -> Finding:
         seen = exhibit.once(DatabaseExhibit)
-        rules = [rule for rule in seen.bound.keep if seen.aligned or not _looks_back(rule)]
+        rules = _in_sight(seen)
         broken = {rule.text: seen.judge(rule) for rule in rules}
         wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]
-        left = len(seen.bound.keep) - len(rules)
-        reason = "; ".join(wrong) or (f"{left} rule(s) need the private trace and were not judged" if left else "")
-        return Finding(self.name, not wrong, {"broken": 0}, {"rules": len(rules), "broken": len(wrong)}, reason=reason)
+        achieved = {"rules": len(rules), "broken": len(wrong)}
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+class PolicyRulesLeft(Check):
+    """Rules under `keep` that compare with the original, record by record: without the private trace nobody can judge them."""
+
+    name: ClassVar[str] = "rules of the policy left open"
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        seen = exhibit.once(DatabaseExhibit)
+        return len(_in_sight(seen)) < len(seen.bound.keep)
+
+    def examine(self, exhibit: Exhibit) -> Finding:
+        seen = exhibit.once(DatabaseExhibit)
+        count = len(seen.bound.keep) - len(_in_sight(seen))
+        reason = f"{count} rule(s) need the private trace"
+        return Finding(self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=reason)
+
+
+def _in_sight(seen: DatabaseExhibit) -> list[IntegrityRule]:
+    return [rule for rule in seen.bound.keep if seen.aligned or not _looks_back(rule)]
 
 
 def _looks_back(rule: IntegrityRule) -> bool:

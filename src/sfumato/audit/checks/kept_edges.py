@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
+from sfumato.audit.checks.perturbation import grade_of
 from sfumato.audit.fewest_edges import fewest_new_edges
 from sfumato.data.graph import Dropped, Graph
 from sfumato.errors import ReleaseError
-from sfumato.forms.graph import Edges, GraphTrace, published_graph
+from sfumato.forms.graph import Edges, GraphTrace, original_graph, published_graph
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -39,13 +40,15 @@ class KeptEdges(Check):
         graph, (added, least) = exhibit.once(published_graph), declared(exhibit)
         wrong = [*_alone(exhibit, graph, added, least), *_with_original(exhibit, graph, added, least)]
         reason = "; ".join(wrong) or ("" if _same_people(exhibit) else OTHER_ORDER)
-        return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason=reason)
+        return Finding(
+            self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, grade=grade_of(exhibit), reason=reason
+        )
 
 
 def _same_people(exhibit: Exhibit) -> bool:
     """Whether the private names belong to the original as it was read here; an edge list in another order numbers people anew."""
     known = exhibit.traced(GraphTrace).numbering
-    return not known or not exhibit.private or known == exhibit.original.numbering
+    return not known or not exhibit.private or known == exhibit.once(original_graph).numbering
 
 
 def declared(exhibit: Exhibit) -> tuple[int, int]:
@@ -69,9 +72,9 @@ def _alone(exhibit: Exhibit, graph: Graph, added: int, least: int) -> Iterator[s
 
 
 def _with_original(exhibit: Exhibit, graph: Graph, added: int, least: int) -> Iterator[str]:
-    original: Graph | None = exhibit.original
-    if original is None:
+    if not exhibit.private:
         return
+    original = exhibit.once(original_graph)
     if original.nodes != graph.nodes:
         yield f"{graph.nodes} people are published, the original has {original.nodes}"
         return

@@ -27,7 +27,7 @@ from sfumato.audit.base import Check
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.errors import DataError
 from sfumato.forms.replaced import Replaced
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import MEASURED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -58,7 +58,9 @@ class Neighbours(Check):
         }
         reason = "measured on this release, not guaranteed"
         given = numeric_columns(exhibit.original, exhibit.data, exhibit.policy)
-        return Finding(self.name, True, {}, achieved, given, hide, grade="bound (an outsider gets at least this)", reason=reason)
+        return Finding(
+            self.name, True, {}, achieved, given, hide, grade=f"{MEASURED}, a bound (an outsider gets at least this)", reason=reason
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.audit.base import Check
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Dropped, Graph
-from sfumato.forms.graph import Edges, GraphTrace, published_graph
+from sfumato.forms.graph import Edges, GraphTrace, original_graph, published_graph, unnamed_people
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -41,7 +41,20 @@ class Perturbation(Check):
         flip, graph = exhibit.of(Edges).flip, exhibit.once(published_graph)
         assert flip is not None
         wrong = [*_alone(exhibit, graph, flip), *_with_original(exhibit, graph, flip)]
-        return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
+        return Finding(
+            self.name,
+            not wrong,
+            {"contradictions": 0},
+            {"contradictions": len(wrong)},
+            grade=grade_of(exhibit),
+            reason="; ".join(wrong),
+        )
+
+
+def grade_of(exhibit: Exhibit) -> str:
+    """Exact, unless the original is an edge list that names fewer people than are published."""
+    alone = unnamed_people(exhibit)
+    return f"bound (that {alone} people have no tie is the manifest's word)" if alone else "exact"
 
 
 def _alone(exhibit: Exhibit, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
@@ -64,9 +77,9 @@ def _codes(exhibit: Exhibit, nodes: int) -> NDArray[np.int64]:
 
 
 def _with_original(exhibit: Exhibit, graph: Graph, flip: EdgeChannel) -> Iterator[str]:
-    original: Graph | None = exhibit.original
-    if original is None:
+    if not exhibit.private:
         return
+    original = exhibit.once(original_graph)
     if original.nodes != graph.nodes:
         yield f"{graph.nodes} people are published, the original has {original.nodes}"
         return

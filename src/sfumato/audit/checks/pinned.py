@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.audit.base import Check
 from sfumato.audit.space import KeptSpace
 from sfumato.forms.replaced import Replaced, WalkTrace
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import MEASURED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -43,7 +43,7 @@ class Pinned(Check):
         pinned = sum(int(space.size[unchanged[at]]) for at in chosen if space.is_pinned(int(unchanged[at]), int(level[at])))
         whole = chosen.size == unchanged.size
         count = pinned if whole else round(pinned * unchanged.size / chosen.size)
-        grade = "exact" if whole else f"estimate (from {chosen.size} of {unchanged.size} unchanged values)"
+        grade = MEASURED if whole else f"{MEASURED}, an estimate (from {chosen.size} of {unchanged.size} unchanged values)"
         achieved = {"pinned": count, "unchanged": int(space.size[unchanged].sum()), "values": int(space.size.sum())}
         reason = "reported, not forbidden: such values are published as they are"
         return Finding(self.name, True, {}, achieved, grade=grade, reason=reason)

@@ -1,6 +1,8 @@
 """Rules: everything under `keep` is true in what was published.
 
-Rules that compare records with their originals need the private trace; without it they are left out and named.
+Rules that compare records with their originals need the private trace; those without it are counted in a finding of their own,
+which is not judged. Where a release shows its columns in several parts, a rule is judged on the part that shows all of its columns,
+or with the original on the original's own records, which `truthful buckets` and `agreement` find to be the published ones.
 """
 
 from __future__ import annotations
@@ -10,36 +12,55 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
+from sfumato.audit.checks.localities import KeptLocalities
 from sfumato.audit.rules import Judge
 from sfumato.data.table import TextColumn
+from sfumato.forms.anatomy import AnatomyForm
 from sfumato.forms.recoded import Recoded
 from sfumato.forms.replaced import Replaced
+from sfumato.forms.subtables import SubTables
 from sfumato.policy.keep import integrity_rules
-from sfumato.policy.rules import IntegrityRule, classify
+from sfumato.policy.rules import IntegrityRule, classify, columns_of
 from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Localities, SameMultiset
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
+
+FORMS: tuple[type[Form], ...] = (Replaced, Recoded, AnatomyForm, SubTables)
 
 
 class RulesKept(Check):
     """Every rule under `keep` holds in the published table."""
 
     name: ClassVar[str] = "rules"
-    forms: ClassVar[tuple[type[Form], ...]] = (Replaced, Recoded)
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = FORMS
 
     def ready(self, exhibit: Exhibit) -> bool:
         return bool(judged(exhibit))
 
     def examine(self, exhibit: Exhibit) -> Finding:
         rules = judged(exhibit)
-        judge = Judge({None: _texts(exhibit)}, {None: _originals(exhibit)})
-        broken = {rule.text: judge.broken(rule) for rule in rules}
+        broken = {rule.text: _broken(exhibit, rule) for rule in rules}
         wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]
-        left = len(integrity_rules(exhibit.policy)) - len(rules)
-        reason = "; ".join(wrong) or (f"{left} rule(s) need the private trace and were not judged" if left else "")
         achieved = {"rules": len(rules), "broken": sum(count > 0 for count in broken.values())}
-        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason=reason)
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+class RulesLeft(Check):
+    """Rules under `keep` that cannot be judged with what is at hand."""
+
+    name: ClassVar[str] = "rules left open"
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = FORMS
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        return bool(left_open(exhibit))
+
+    def examine(self, exhibit: Exhibit) -> Finding:
+        count = left_open(exhibit)
+        missing = "the private trace" if exhibit.private else "the original or the private trace"
+        return Finding(self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=f"{count} rule(s) need {missing}")
 
 
 def judged(exhibit: Exhibit) -> list[IntegrityRule]:
@@ -47,7 +68,37 @@ def judged(exhibit: Exhibit) -> list[IntegrityRule]:
     return [rule for rule in integrity_rules(exhibit.policy) if not isinstance(rule.body, Localities) and _ready(rule, exhibit)]
 
 
+def left_open(exhibit: Exhibit) -> int:
+    """How many rules nobody judges; localities have a check of their own, which needs the private trace."""
+    rules = integrity_rules(exhibit.policy)
+    localities = sum(isinstance(rule.body, Localities) for rule in rules) if KeptLocalities().applies(exhibit) else 0
+    return len(rules) - localities - len(judged(exhibit))
+
+
+def _broken(exhibit: Exhibit, rule: IntegrityRule) -> int:
+    if set(exhibit.parts) == {"data"}:
+        return exhibit.once(_judge).broken(rule)
+    sight = _sight(exhibit, rule)
+    assert sight is not None
+    return Judge({None: sight}, {None: _originals(exhibit)}).broken(rule)
+
+
+def _judge(exhibit: Exhibit) -> Judge:
+    return Judge({None: _texts(exhibit)}, {None: _originals(exhibit)})
+
+
+def _sight(exhibit: Exhibit, rule: IntegrityRule) -> dict[str, TextColumn] | None:
+    """Of a release in several parts: the columns on which a rule can be judged, record by record."""
+    if exhibit.private:
+        return _originals(exhibit)
+    needed = {column.name for column in columns_of(rule)}
+    whole = next((table for table in exhibit.tables.values() if needed <= set(table.names)), None)
+    return None if whole is None else {name: whole.text(name) for name in needed}
+
+
 def _ready(rule: IntegrityRule, exhibit: Exhibit) -> bool:
+    if set(exhibit.parts) != {"data"}:
+        return _sight(exhibit, rule) is not None
     if any(isinstance(node, Cell) for node in rule.body.walk()):
         return exhibit.behind is not None
     if not classify(rule).against_original:

@@ -48,7 +48,7 @@ class AnatomyReading(Reading):
 
 def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number: dict[str, int]) -> Spread:
     """Spread of each kind: its rows' buckets, weighted by rows; the sum over a bucket must equal its rows."""
-    of_bucket, value, weight = _histogram(counts, number)
+    of_bucket, value, weight = listed_values(counts, number)
     rows = np.bincount(bucket, minlength=len(number))
     listed = np.bincount(of_bucket, weights=weight, minlength=len(number)).astype(np.int64)
     if (rows != listed).any():
@@ -62,7 +62,8 @@ def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number
     return Spread(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int64), mixed.data, counts.text("value").labels)
 
 
-def _histogram(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:
+def listed_values(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:
+    """Bucket, code of the value and count of every entry of a table of hidden values."""
     text = counts.text("bucket")
     if any(label not in number for label in text.labels):
         raise DataError("the sensitive table lists buckets that no row belongs to")

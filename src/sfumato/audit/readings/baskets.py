@@ -47,6 +47,7 @@ class BasketReading(Reading):
     """Published records whose possible worlds contain the person's set."""
 
     name: ClassVar[str] = "baskets"
+    steady: ClassVar[bool] = False
     form: ClassVar[type[Form]] = Basket
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:

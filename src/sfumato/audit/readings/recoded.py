@@ -24,6 +24,7 @@ class RecodedReading(Reading):
     """Rows that look alike in the given columns are each other's candidates."""
 
     name: ClassVar[str] = "recoded table"
+    steady: ClassVar[bool] = False
     form: ClassVar[type[Form]] = Recoded
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:

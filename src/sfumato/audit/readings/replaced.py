@@ -62,6 +62,7 @@ class ReplacedReading(Reading):
     """Belief about original values, by possible worlds."""
 
     name: ClassVar[str] = "replaced table"
+    steady: ClassVar[bool] = False
     form: ClassVar[type[Form]] = Replaced
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:

@@ -9,6 +9,7 @@ Invariants
     I1  Rows of every release are in an order of their own, drawn at random; keys and cohorts never leave.
     I2  New records must satisfy the claim among themselves where an outsider can tell their sensitive values from those before.
     I3  Records that vanished or changed are refused, unless counterfeits stand in for them, with the values they had.
+    I4  With `growth: separative` the claim holds for whoever can tell old rows from new ones, and for whoever cannot.
 
 Departures
     The first release is the same method with no history. With `growth: unifying` an outsider is taken to know when people joined
@@ -36,6 +37,7 @@ from sfumato.methods.sequences.sequel_problem import Goal
 from sfumato.methods.sequences.sequel_problem import SequelProblem as Sequel
 from sfumato.methods.sequences.specialize import Specialized, specialize
 from sfumato.methods.sequences.taxonomy import Taxonomy
+from sfumato.methods.sequences.together import require_together
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
@@ -112,6 +114,7 @@ class Sequential(Method):
             for m, name in enumerate(part.names):
                 place = whole.names.index(name)
                 lo[rows, place], hi[rows, place] = _translated(part, whole, name, made.lo[:, m], made.hi[:, m])
+        require_together(whole, task.policy, lo, hi, level, self.budget)  # I4
         return lo, hi, whole
 
     def _made(self, task: Task, weave: Weave, level: Goal, chance: Randomness) -> Specialized:

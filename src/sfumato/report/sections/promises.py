@@ -29,19 +29,25 @@ class Promises(Section):
         return True
 
     def render(self, exhibit: Exhibit) -> Markup:
-        words = _checks()
-        claims = [finding for finding in certified(exhibit).findings if finding.model not in words]
-        checks = [finding for finding in certified(exhibit).findings if finding.model in words]
+        meaning = _checks()
+        claims = [finding for finding in certified(exhibit).findings if finding.model not in meaning]
+        checks = [finding for finding in certified(exhibit).findings if finding.model in meaning]
         header = ("", "claim", "known to outsiders", "hidden", "asked", "found", "grade")
         parts = [table(header, map(_claim, claims))] if claims else []
         if checks:
             parts.append(Markup("<h3>Also checked</h3>"))
-            parts.append(table(("", "check", "meaning"), [(_mark(f), f.model, f.reason or words[f.model]) for f in checks]))
+            parts.append(table(("", "check", "meaning"), [(_mark(f), f.model, f.reason or meaning[f.model]) for f in checks]))
         parts.append(paragraph("Every line was recomputed from what was published, with code that shares nothing with the method."))
+        if any(not finding.judged for finding in certified(exhibit).findings):
+            parts.append(
+                paragraph("? was promised and not judged, so it does not hold; · was measured, and nothing is promised by it.")
+            )
         return Markup("").join(parts)
 
 
 def _mark(finding: Finding) -> Markup:
+    if finding.holds and not finding.judged:
+        return Markup('<span class="open">{}</span>').format("?" if finding.open else "·")
     return Markup('<span class="yes">✓</span>') if finding.holds else Markup('<span class="no">✗</span>')
 
 

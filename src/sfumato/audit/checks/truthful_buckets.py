@@ -1,0 +1,120 @@
+"""Truthful buckets: with the original, an anatomy shows the original's own rows, and each bucket lists values of its own rows.
+
+Rows of an anatomy are exact, so the table with buckets must be the original's projection, row for row. Which record stands behind
+a row tells which value belongs into its bucket: with the private trace of every row, without it of every kind of row that stands in
+one bucket only. Where people who look alike stand in several buckets, each bucket must list at least the values of those who stand
+in no other, and all buckets together exactly the original's values.
+
+Guarantee
+    With the trace, and where people who look alike share one bucket, the number is exact; else at least so many values are wrong.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.audit.base import Check
+from sfumato.audit.readings.anatomy import listed_values
+from sfumato.data.arrays import IntArray
+from sfumato.data.classes import Classes, group
+from sfumato.data.table import TextColumn
+from sfumato.errors import DataError
+from sfumato.forms.anatomy import BUCKET, AnatomyForm, sensitive_part
+from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+
+
+class TruthfulBuckets(Check):
+    """Every row is a record's own, and every bucket lists the values of its rows."""
+
+    name: ClassVar[str] = "truthful buckets"
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = (AnatomyForm,)
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private
+
+    def examine(self, exhibit: Exhibit) -> Finding:
+        people = _alike(exhibit)
+        rows, exact = _strangers(exhibit, people), True
+        wrong = [f"{rows} rows are no record of the original"] if rows else []
+        values = 0
+        for name in _hidden(exhibit):
+            lost, sure = _misplaced(exhibit, people, name)
+            exact &= sure
+            values += lost
+            wrong += [f"{lost} listed values of '{name}' belong to nobody in their bucket"] if lost else []
+        grade = "exact" if exact else "bound (at least this many)"
+        achieved = {"rows": rows, "values": values}
+        return Finding(self.name, not wrong, {"rows": 0, "values": 0}, achieved, grade=grade, reason="; ".join(wrong))
+
+
+def _hidden(exhibit: Exhibit) -> list[str]:
+    return [name for name in exhibit.policy.sensitive if name in exhibit.policy.published and name not in exhibit.data.names]
+
+
+def _shared(now: TextColumn, before: TextColumn) -> IntArray:
+    """Published cells and original ones in the same codes, one after the other."""
+    known = {label: code for code, label in enumerate(before.labels)}
+    codes = np.array([known.get(label, len(known) + place) for place, label in enumerate(now.labels)], dtype=np.int64)
+    return np.concatenate([codes[now.codes], before.codes.astype(np.int64)])
+
+
+def _alike(exhibit: Exhibit) -> Classes:
+    """Rows and records that look alike in everything visible, rows first."""
+    table, original = exhibit.data, exhibit.original
+    names = [name for name in exhibit.policy.published if name in table.names]
+    return group([_shared(table.text(name), original.text(name)) for name in names], rows=table.rows + original.rows)
+
+
+def _strangers(exhibit: Exhibit, people: Classes) -> int:
+    """Rows more than records, and records more than rows, of each kind."""
+    rows = exhibit.data.rows
+    if exhibit.behind is not None and len(exhibit.behind["data"]) != rows:
+        raise DataError("the private trace does not belong to as many rows as are published")
+    shown = np.bincount(people.of[:rows], minlength=len(people))
+    real = np.bincount(people.of[rows:], minlength=len(people))
+    return int(np.maximum(shown - real, 0).sum() + np.maximum(real - shown, 0).sum())
+
+
+def _misplaced(exhibit: Exhibit, people: Classes, name: str) -> tuple[int, bool]:
+    """Listed values too many or too few in some bucket, and whether that is all that can be wrong."""
+    text = exhibit.data.text(BUCKET)
+    bucket, buckets = text.codes.astype(np.int64), len(text.labels)
+    counts = exhibit.tables[sensitive_part(exhibit, name)]
+    of_bucket, listed, weight = listed_values(counts, {label: code for code, label in enumerate(text.labels)})
+    value = _shared(counts.text("value"), exhibit.original.text(name))
+    own = value[len(listed) :]
+    width = int(value.max(initial=0)) + 1
+    entry = of_bucket * width + value[: len(listed)]
+    if exhibit.behind is not None:
+        truth = bucket * width + own[exhibit.behind["data"]]
+        return _difference(entry, weight, truth, np.ones(len(truth), dtype=np.int64)), True
+    rows = exhibit.data.rows
+    home, single = _homes(people.of[:rows], bucket, len(people), buckets)
+    kind = people.of[rows:]
+    sure = single[kind]
+    forced = home[kind[sure]] * width + own[sure]
+    lost = _difference(entry, weight, forced, np.ones(len(forced), dtype=np.int64), only_missing=not sure.all())
+    everywhere = _difference(value[: len(listed)], weight, own, np.ones(len(own), dtype=np.int64))
+    return max(lost, everywhere), bool(sure.all())
+
+
+def _homes(kind: IntArray, bucket: IntArray, kinds: int, buckets: int) -> tuple[IntArray, IntArray]:
+    """The bucket of every kind of row, and which kinds stand in no other."""
+    pairs = np.unique(kind * buckets + bucket)
+    home = np.zeros(kinds, dtype=np.int64)
+    home[pairs // buckets] = pairs % buckets
+    return home, np.bincount(pairs // buckets, minlength=kinds) == 1
+
+
+def _difference(one: IntArray, weight: IntArray, other: IntArray, often: IntArray, *, only_missing: bool = False) -> int:
+    """How much two bags differ; `only_missing`: what the second has and the first lacks."""
+    keys, place = np.unique(np.concatenate([one, other]), return_inverse=True)
+    left = np.bincount(place[: len(one)], weights=weight, minlength=len(keys))
+    right = np.bincount(place[len(one) :], weights=often, minlength=len(keys))
+    missing = float(np.maximum(right - left, 0).sum())
+    return round(missing if only_missing else max(missing, float(np.maximum(left - right, 0).sum())))

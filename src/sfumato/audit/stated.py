@@ -1,0 +1,179 @@
+"""What a certificate states beside what the audit found: a statement that cannot be found again is a violation.
+
+Whoever rewrites a folder can rewrite its certificate and every checksum. So nothing in it is taken at its word: every finding,
+the records, the method and the figures are compared with what the published files (and whatever else is at hand) give.
+
+Guarantee
+    `contradictions` is empty only if the certificate has a finding for every claim of the policy, about the same columns and
+    levels; shows no more protection than was found; speaks of nothing that nobody checks; and counts the records that are there.
+
+What is not compared
+    Findings that need evidence which is not at hand: the audit itself does not judge them. Findings that an older version did not
+    make are not missed, and figures that it left out are not compared.
+
+Invariants
+    I1  An exact finding is the same for everybody, so it must be stated as it was found.
+    I2  What was found as a bound from above, or on some of the people, may be undercut by a statement made with more evidence,
+        never exceeded.
+    I3  Sentences carry names of models and counts, never a value of a person.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sfumato.audit.base import Check, Reading
+from sfumato.audit.floor.comparing import same
+from sfumato.metrics.base import Metric
+from sfumato.models.base import Model
+from sfumato.registry import catalogue
+from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit, certified
+
+FLOOR = "floor"
+"""The one finding of a certificate that is neither a claim nor a check of the catalogue."""
+_TWICE = 2.0
+_SIX_DIGITS = 1e-5
+
+
+def agreement(exhibit: Exhibit, reading: Reading, found: Sequence[Finding]) -> Finding:
+    """Whether the certificate in the folder says what was found."""
+    wrong = [*contradictions(exhibit, reading, found)]
+    return Finding("certificate", not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
+
+
+def contradictions(exhibit: Exhibit, reading: Reading, found: Sequence[Finding]) -> Iterator[str]:
+    """What the certificate states and nobody finds, in sentences (I3)."""
+    stated, claims = certified(exhibit).findings, len(exhibit.policy.claims)
+    for place, mine in enumerate(found[:claims]):
+        yield from _claim(place, mine, stated[place] if place < len(stated) else None, steady=reading.steady)
+    yield from _checks(exhibit, stated[claims:], {finding.model: finding for finding in found[claims:]})
+    yield from _records(exhibit)
+    method = exhibit.policy.method
+    if method is None or certified(exhibit).method != method.name:
+        yield "the certificate names another method than the policy"
+    yield from _figures(exhibit)
+
+
+def _claim(place: int, mine: Finding, theirs: Finding | None, *, steady: bool) -> Iterator[str]:
+    name = f"claim {place + 1}, {mine.model}"
+    if theirs is None or theirs.model != mine.model:
+        yield f"{name}: the certificate has no finding for it"
+        return
+    if set(theirs.given) != set(mine.given) or set(theirs.hide) != set(mine.hide):
+        yield f"{name}: the certificate names other columns"
+    if not _equal(theirs.required, mine.required):
+        yield f"{name}: the certificate names another level that was asked for"
+    if theirs.open or mine.open:
+        return
+    if theirs.holds != mine.holds:
+        yield f"{name}: stated as {_word(theirs)}, found as {_word(mine)}"
+    elif not _level_agrees(mine, theirs):
+        yield f"{name}: the certificate states another level than was found"
+    if theirs.grade != mine.grade and (mine.grade == "exact" or steady):  # I1
+        yield f"{name}: the certificate calls it {_grade(theirs)}, and it is {_grade(mine)}"
+
+
+def _word(finding: Finding) -> str:
+    return "holding" if finding.holds else "broken"
+
+
+def _grade(finding: Finding) -> str:
+    """The first word of a grade that we know; a forged one is not repeated (I3)."""
+    word = finding.grade.partition(" ")[0].rstrip(",")
+    return word if word in ("exact", "bound", "estimate", "measured") else "something else"
+
+
+def _level_agrees(mine: Finding, theirs: Finding) -> bool:
+    if _equal(theirs.achieved, mine.achieved):
+        return True
+    if mine.grade == "exact" or not mine.achieved or not theirs.achieved:  # I1
+        return False
+    if mine.grade == "bound (from below)":  # proofs are found within a time, and another run may find more
+        return True
+    model = catalogue("models", Model)[mine.model]
+    if mine.grade.startswith("estimate ±"):
+        return _near(model, mine.achieved, theirs.achieved)
+    return set(theirs.achieved) == set(mine.achieved) and model.reaches(mine.achieved, theirs.achieved)  # I2
+
+
+def _near(model: type[Model], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Two draws of the same estimate: levels that are not far apart, everything else the same."""
+    if set(mine) != set(theirs):
+        return False
+    levels = [(mine[key], theirs[key]) for key in mine if key in model.levels]
+    others = all(mine[key] == theirs[key] for key in mine if key not in model.levels)
+    numbers = all(_is_number(level) for pair in levels for level in pair)
+    return others and numbers and all(max(pair) <= _TWICE * min(pair) + _SIX_DIGITS for pair in levels)
+
+
+def _checks(exhibit: Exhibit, stated: Sequence[Finding], found: Mapping[str, Finding]) -> Iterator[str]:
+    known = catalogue("audit.checks", Check)
+    for name, often in Counter(finding.model for finding in stated).items():
+        if name != FLOOR and (name not in known or not isinstance(exhibit.form, known[name].forms)):
+            yield f"{often} finding(s) of the certificate are about something that nobody checks on a {exhibit.form}"
+        elif often > 1:
+            yield f"the certificate has {often} findings about {name}"
+    for theirs in stated:
+        mine = found.get(theirs.model)
+        if mine is None or not (mine.judged and theirs.judged):
+            continue
+        if theirs.holds != mine.holds:
+            yield f"{theirs.model}: stated as {_word(theirs)}, found as {_word(mine)}"
+        elif (theirs.model == FLOOR or known[theirs.model].steady) and not _same_figures(theirs, mine):
+            yield f"{theirs.model}: the certificate states other figures than were found"
+
+
+def _same_figures(theirs: Finding, mine: Finding) -> bool:
+    return _equal(theirs.achieved, mine.achieved) and _equal(theirs.required, mine.required)
+
+
+def _records(exhibit: Exhibit) -> Iterator[str]:
+    said = certified(exhibit).records
+    try:
+        published = exhibit.form.records(exhibit)
+    except Exception:
+        published = -1
+    if said.published != published or said.input != said.published + said.suppressed or min(said.input, said.suppressed) < 0:
+        yield "the records of the certificate are not those that are published"
+
+
+def _figures(exhibit: Exhibit) -> Iterator[str]:
+    """Figures of utility: each is one that we measure, and those that the folder itself gives are what it gives.
+
+    Older certificates hold figures that were measured on the original, and others on its domains; of these only names are compared.
+    """
+    stated = certified(exhibit).utility
+    metrics = {metric.figure or name: metric for name, metric in catalogue("metrics", Metric).items()}
+    unknown = [name for name in stated if name not in metrics]
+    if unknown:
+        yield f"{len(unknown)} figure(s) of the certificate are none that anybody measures"
+    if any(_needs_original(metrics[name]) for name in stated if name in metrics):
+        return
+    shown = exhibit.as_published()
+    for cls in catalogue("metrics", Metric).values():
+        name = cls.figure or cls.name
+        if name in stated and cls().applies(shown) and not _near_figure(stated[name], cls().measure(shown)):
+            yield f"the figure {name} of the certificate is not what the published files give"
+
+
+def _needs_original(metric: type[Metric]) -> bool:
+    return bool(getattr(metric, "needs_original", True))
+
+
+def _near_figure(stated: Any, found: Any) -> bool:
+    if isinstance(found, Mapping):
+        return isinstance(stated, Mapping) and set(stated) == set(found) and all(_near_figure(stated[k], found[k]) for k in found)
+    if _is_number(found) and _is_number(stated):
+        return bool(found != found and stated != stated) or abs(found - stated) <= _SIX_DIGITS * max(abs(found), 1e-6)
+    return bool(stated == found)
+
+
+def _equal(stated: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    return set(stated) == set(found) and all(same(stated[key], found[key]) for key in found)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

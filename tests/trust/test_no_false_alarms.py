@@ -1,0 +1,88 @@
+"""Good releases are not refused: people without a tie, joint claims on every kind of hierarchy, odd characters; and no crash."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import sfumato as sf
+from tests.command_line import run
+from tests.trust.every_form import columns, copy_of, read, redo, violations, write
+
+HIERARCHIES: dict[str, Any] = {
+    "flat": None,
+    "prefix": {"prefix": 2},
+    "ranges": "ranges",
+    "intervals": {"intervals": [10, 20]},
+    "tree": {"any": {f"{d}-{d + 19}": [str(age) for age in range(d, d + 20)] for d in (20, 40)}},
+}
+
+
+@pytest.mark.parametrize("method", [{"degree-anonymity": {}}, {"edge-perturbation": {"mu": 0.1}}])
+@pytest.mark.parametrize("isolated", [0, 1, 7])
+def test_people_without_a_tie(method: dict[str, Any], isolated: int, tmp_path: Path) -> None:
+    edges = tmp_path / "club.tsv"
+    edges.write_text("".join(f"{a}\t{b}\n" for a, b in nx.powerlaw_cluster_graph(80, 3, 0.4, seed=2).edges()))
+    tree: dict[str, Any] = {"version": 1, "data": {"kind": "graph", "source": str(edges), "isolated": isolated}, "method": method}
+    tree |= {"protect": [{"k-degree-anonymity": {"k": 3}}]} if "degree-anonymity" in method else {}
+    folder = sf.publish(sf.Policy.parse(tree)).write(tmp_path / "out")
+    assert violations(folder) == set()
+    assert violations(folder, str(edges)) == set()
+    (tmp_path / "out.private.trace").unlink(missing_ok=True)
+    assert violations(folder, str(edges)) == set()
+
+
+def test_fewer_people_than_the_original_names_are_still_found(tmp_path: Path) -> None:
+    folder, _ = copy_of("graph", tmp_path)
+    assert "kept-edges" in violations(folder, nx.powerlaw_cluster_graph(90, 3, 0.4, seed=2))
+
+
+JOINT = [("k-linkability", 2), ("k-linkability", 4), ("k-diversity", 2)]
+
+
+@pytest.mark.parametrize(("hierarchy", "claim"), list(product(HIERARCHIES, JOINT)))
+def test_joint_claims_on_every_kind_of_hierarchy(hierarchy: str, claim: tuple[str, int], tmp_path: Path) -> None:
+    """At k = 4 of four illnesses everything is generalized to the root, so no published label is a value any more."""
+    data, (model, k) = columns(60), claim
+    age = {"role": "quasi-identifier"} | ({} if HIERARCHIES[hierarchy] is None else {"hierarchy": HIERARCHIES[hierarchy]})
+    roles = {"age": age, "sex": "quasi-identifier", "ward": "other", "illness": "sensitive"}
+    tree = {"version": 1, "columns": roles, "protect": [{model: {"k": k}}], "method": {"sequential": {}}}
+    folder = sf.publish(sf.Policy.parse(tree), data=data, seed=3).write(tmp_path / "out")
+    assert violations(folder) == set()
+    assert violations(folder, data) == set()
+
+
+@pytest.mark.parametrize("odd", ["\u0085", "\u2028", "\u2029", "\x1c", "\x0b", "\u00a0", "\ufeff", "😀"])
+@pytest.mark.parametrize("method", ["mondrian", "anatomy", "sequential"])
+def test_characters_that_some_take_for_line_breaks(odd: str, method: str, tmp_path: Path) -> None:
+    data = columns(60)
+    data["illness"] = [f"{name}{odd}s" if place % 2 else name for place, name in enumerate(data["illness"])]
+    data["sex"] = [f"{name}{odd}x" for name in data["sex"]]
+    sexes = {"role": "quasi-identifier", "hierarchy": {f"any{odd}one": [f"F{odd}x", f"M{odd}x"]}}
+    roles = {"age": {"role": "quasi-identifier", "hierarchy": {"prefix": 2}}, "sex": sexes, "ward": "other", "illness": "sensitive"}
+    protect = [{"k-linkability": {"k": 2}}] if method == "sequential" else [{"l-diversity": {"l": 2, "kind": "frequency"}}]
+    policy = sf.Policy.parse({"version": 1, "columns": roles, "protect": protect, "method": {method: {}}})
+    try:
+        publication = sf.publish(policy, data=data, seed=3)
+    except (sf.DataError, sf.PolicyError):
+        return  # refused before anything was published is no false alarm
+    folder = publication.write(tmp_path / "out")
+    assert violations(folder) == set()
+    assert violations(folder, data) == set()
+
+
+def test_a_forged_text_under_a_sum(tmp_path: Path) -> None:
+    folder, original = copy_of("replaced table", tmp_path)
+    rows = read(folder / "data.csv")
+    rows[0]["grade"] = "a text"
+    write(folder / "data.csv", rows)
+    redo(folder)
+    shown = run("verify", str(folder))
+    assert shown.returncode == 1
+    assert "Traceback" not in shown.stdout + shown.stderr
+    assert {"rules", "domains"} <= violations(folder)
+    assert {"rules", "domains"} <= violations(folder, original)

@@ -1,0 +1,62 @@
+"""`growth: separative`: the certificate speaks for whoever can tell old rows from new ones, and for whoever cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.methods.sequences import sequential
+from tests.sequential.stories import Judge, joined, people, random_generator, release
+
+TRIES = 60
+
+
+def stories(path: Path, k: float) -> list[tuple[Path, sf.Publication]]:
+    """Tables that grow once, published apart; those that no release can serve are left out."""
+    rng, found = random_generator(77), []
+    for number in range(TRIES):
+        place = path / str(number)
+        place.mkdir()
+        first = people(rng, 6)
+        grown = joined(first, people(rng, 4, first=50))
+        try:
+            release(place, ["a", "s"], first, model="k-diversity", k=k, growth="separative")
+            found.append((place, release(place, ["b", "s"], grown, model="k-diversity", k=k, growth="separative")))
+        except sf.Infeasible:
+            continue
+    return found
+
+
+def test_diversity_over_all_rows_is_what_was_asked(tmp_path: Path) -> None:
+    """Judged by enumeration of every way to pair up the rows; the stated level is never above it."""
+    told = stories(tmp_path, 1.5)
+    assert len(told) >= 5
+    for place, publication in told:
+        level = Judge(place).level("diversity")
+        assert level is not None and level >= 1.5
+        finding = publication.certificate.findings[0]
+        assert finding.achieved["k"] <= float(level) + 1e-5
+        assert "each cohort by itself and all together" in finding.reason
+
+
+def test_the_audit_refuses_what_only_holds_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method as it was: it looked at cohorts one by one. Some of its releases fall short for who joins all rows."""
+    monkeypatch.setattr(sequential, "require_together", lambda *given: None)
+    refused, rng = 0, random_generator(77)
+    for number in range(TRIES):
+        place = tmp_path / str(number)
+        place.mkdir()
+        first = people(rng, 6)
+        grown = joined(first, people(rng, 4, first=50))
+        try:
+            release(place, ["a", "s"], first, model="k-diversity", k=1.5, growth="separative")
+            release(place, ["b", "s"], grown, model="k-diversity", k=1.5, growth="separative")
+        except sf.Infeasible:
+            continue
+        except sf.AuditRefused as error:
+            refused += "k-diversity" in error.what
+            continue
+        assert Judge(place).level("diversity") >= 1.5
+    assert refused
