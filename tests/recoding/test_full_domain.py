@@ -54,7 +54,7 @@ def at(problem: RecodingProblem, depths: tuple[int, ...]) -> Grouping:
     for column, (domain, depth) in enumerate(zip(problem.domains, depths, strict=True)):
         assert isinstance(domain, Hierarchy)
         leaf = problem.points[points, column]
-        columns.append(Cells.at(domain, np.minimum(domain.ancestors[depth][leaf], domain.ceiling_nodes()[leaf])))
+        columns.append(Cells.at(domain, np.minimum(domain.ancestors[depth][leaf], domain.ceiling_nodes[leaf])))
     classes = group([side for cells in columns for side in cells.sides()])
     of = np.full(len(problem.points), -1, dtype=np.int64)
     of[points] = classes.of
