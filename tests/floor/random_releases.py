@@ -72,10 +72,13 @@ def random_claim(rng: random.Random, given: Sequence[str], hide: Sequence[str], 
     return {"given": known if rng.random() < 0.8 else known[0], "hide": rng.choice([hidden, hidden[0]]), "by": model}
 
 
+BREAKS = {"data": {"kind": "table", "line_breaks": "allowed"}}
+
+
 def published(tree: dict[str, Any], data: Table, folder: Path, seed: int, **options: Any) -> sf.Certificate | None:
     """The certificate of the release that was written, or nothing when there is none for such a policy."""
     try:
-        publication = sf.publish(sf.Policy.parse(tree), data=data, seed=seed)
+        publication = sf.publish(sf.Policy.parse(BREAKS | tree), data=data, seed=seed)
     except (sf.Infeasible, sf.PolicyError, sf.DataError):
         return None
     publication.write(folder, report=False, **options)
@@ -84,6 +87,6 @@ def published(tree: dict[str, Any], data: Table, folder: Path, seed: int, **opti
 
 def audited(folder: Path, tree: dict[str, Any]) -> list[dict[str, Any]]:
     """Another policy laid into the folder, and what the audit says of its claims there, whether they hold or not."""
-    policy = sf.Policy.parse(tree)
+    policy = sf.Policy.parse(BREAKS | tree)
     (folder / "policy.yaml").write_text(public_policy(policy, {"mondrian": {}}), encoding="utf-8")
     return [finding.to_json() for finding in judge_claims(read_folder(folder))]
