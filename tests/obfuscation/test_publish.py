@@ -158,7 +158,7 @@ def test_verify_catches_changes(tmp_path, what):
     manifest["files"]["data.csv"]["sha256"] = digest(folder / "data.csv")
     (folder / "manifest.json").write_text(json.dumps(manifest))
     verdict = sf.verify(folder, original=data)
-    assert [found.model for found in verdict.findings if not found.holds] == [wrong]
+    assert [found.model for found in verdict.findings if not found.holds] == [wrong, "certificate"]
 
 
 def test_a_repeated_key_is_caught(tmp_path):
