@@ -32,6 +32,8 @@ from sfumato.audit.floor.written import Asked, Written
 from sfumato.errors import ReleaseError
 
 K = TypeVar("K")
+MOST, TIMES = 1_000_000, 50
+"""Pairs of a group and a value that are counted in any folder, and how many more for each of its rows."""
 _WIDEST = 1 << 512
 
 
@@ -156,12 +158,16 @@ def add_up(listed: Mapping[str, Mapping[Any, int]], rows: Weights) -> None:
 
 def mixtures(kinds: Iterable[Weights], listed: Mapping[str, Weights]) -> list[Weights]:
     """The spread of every kind of person, given in how many rows of which buckets they stand; each bucket alone counts once."""
+    most = MOST + TIMES * sum(map(len, listed.values()))
     alone: set[str] = set()
     mixed: list[Weights] = []
     for buckets in kinds:
         if len(buckets) == 1:
             alone.update(buckets)
         else:
+            most -= sum(len(listed[bucket]) for bucket in buckets) - TIMES * len(buckets)
+            if most < 0:
+                raise NotCounted("its buckets are too large to be counted here")
             mixed.append(_mixture(buckets, listed))
     return [*(listed[bucket] for bucket in sorted(alone)), *mixed]
 

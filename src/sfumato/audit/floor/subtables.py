@@ -32,11 +32,10 @@ from functools import reduce
 
 from sfumato.audit.floor.definitions import Groups, Level, NotCounted, counted, reaches, worse
 from sfumato.audit.floor.files import Bag, Folder, Row
-from sfumato.audit.floor.groups import add_up, added, cells, one_scale, whole_count
+from sfumato.audit.floor.groups import MOST, TIMES, add_up, added, cells, one_scale, whole_count
 from sfumato.audit.floor.written import Asked, Written
 from sfumato.errors import ReleaseError
 
-MOST = 20_000_000
 _EVERYBODY = "*"
 Columns = frozenset[str]
 Rule = tuple[Columns, Columns]
@@ -73,7 +72,8 @@ class CountedTable:
         rows = self._per_bucket([name for name in wanted if name not in self.hidden])
         places = [self.hidden.index(name) for name in wanted if name in self.hidden]
         listed = {bucket: _projected(self.entries[bucket], places) for bucket in rows}
-        if sum(len(rows[bucket]) * len(listed[bucket]) for bucket in rows) > MOST:
+        most = MOST + TIMES * (self.visible.rows.total() + sum(map(len, listed.values())))
+        if sum(len(rows[bucket]) * len(listed[bucket]) for bucket in rows) > most:
             raise NotCounted("its buckets are too large to be counted here")
         scale = one_scale(each.total() for each in listed.values())  # I1
         return scale, (

@@ -24,6 +24,9 @@ from sfumato.policy.claims import Claim
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
+MOST_MIXED, _TIMES = 5_000_000, 50
+"""Pairs of a person and a value that are looked at in any folder, and how many more for each row."""
+
 
 class AnatomyReading(Reading):
     """Everybody is read as the mixture of the buckets that hold rows with the same given values."""
@@ -53,6 +56,7 @@ def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number
     listed = np.bincount(of_bucket, weights=weight, minlength=len(number)).astype(np.int64)
     if (rows != listed).any():
         raise DataError(f"{int((rows != listed).sum())} bucket(s) do not have as many sensitive values as rows")
+    require_linear(kind * len(number) + bucket, len(number), of_bucket * len(counts.text("value").labels) + value, of_bucket)
     from scipy.sparse import csr_array
 
     membership = csr_array((np.ones(len(kind)), (kind, bucket)), shape=(kinds, len(number)))
@@ -60,6 +64,16 @@ def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number
     mixed = (membership @ shares).tocsr()
     mixed.sum_duplicates()
     return Spread(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int64), mixed.data, counts.text("value").labels)
+
+
+def require_linear(rows: IntArray, buckets: int, entries: IntArray, of_bucket: IntArray) -> None:
+    """Refuse buckets so large that mixing them would cost more than a folder of this size may ask for.
+
+    `rows` number the pairs of a kind of person and a bucket, kind · buckets + bucket; `entries` the pairs of a bucket and a value.
+    """
+    values = np.bincount(of_bucket[np.unique(entries, return_index=True)[1]], minlength=buckets)
+    if int(values[np.unique(rows) % buckets].sum()) > MOST_MIXED + _TIMES * (len(rows) + len(entries)):
+        raise DataError("buckets list so many different values for so many people that nobody can judge them")
 
 
 def listed_values(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:

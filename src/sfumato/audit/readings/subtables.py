@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.audit.base import Reading
+from sfumato.audit.readings.anatomy import require_linear
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.linkage import Linkage, Spread
@@ -151,6 +152,7 @@ def _joint(table: Published, rows: Classes, entries: Classes) -> tuple[IntArray,
         bucket = np.where(bucket < 0, buckets, bucket)
         of_bucket = np.concatenate([of_bucket, np.full(len(count), buckets)])
         of_entry, count, buckets = np.concatenate([of_entry, of_entry]), np.concatenate([count, count]), buckets + 1
+    require_linear(rows.of * buckets + bucket, buckets, of_bucket * max(len(entries), 1) + of_entry, of_bucket)
     size = np.bincount(of_bucket, weights=count, minlength=buckets)
     left = csr_array((np.ones(len(bucket)), (rows.of, bucket)), shape=(len(rows), buckets))
     right = csr_array((count / size[of_bucket], (of_bucket, of_entry)), shape=(buckets, len(entries)))
