@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ from sfumato.audit.certify import certify
 from sfumato.ledger import Ledger
 from sfumato.release.certificate import Finding
 from sfumato.release.folder import open_release
+from sfumato.release.signature import VerifyingKey
+from sfumato.release.statement import UNSIGNED, examine_signature
 from sfumato.spine.load import verify_target
 
 
@@ -18,6 +20,8 @@ class Audit:
     """What an independent audit of a release folder found."""
 
     findings: tuple[Finding, ...]
+    signature: str = UNSIGNED
+    """Whether the folder is signed, and whether that was checked."""
 
     @property
     def holds(self) -> bool:
@@ -36,10 +40,18 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         findings = [finding.to_json() for finding in self.findings]
         not_judged = [finding.model for finding in self.open]
-        return {"holds": self.holds, "complete": self.complete, "not_judged": not_judged, "findings": findings}
+        judged = {"holds": self.holds, "complete": self.complete, "not_judged": not_judged}
+        return judged | {"signature": self.signature, "findings": findings}
 
 
-def verify(folder: str | Path, *, original: Any = None, ledger: str | Path | None = None, target: str | None = None) -> Audit:
+def verify(
+    folder: str | Path,
+    *,
+    original: Any = None,
+    ledger: str | Path | None = None,
+    target: str | None = None,
+    signer: str | Path | VerifyingKey | None = None,
+) -> Audit:
     """Audit a release folder from its published files.
 
     Parameters
@@ -52,13 +64,20 @@ def verify(folder: str | Path, *, original: Any = None, ledger: str | Path | Non
         The ledger it was entered in; then it is judged together with all releases before it.
     target
         URL of the test database that was loaded from it; then what stands there is judged, too.
+    signer
+        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it; then the folder must be signed
+        with it, and every file must be the one that was signed.
 
     Returns
     -------
     Audit
         The findings, and whether everything holds.
     """
-    history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
-    exhibit = open_release(folder, original=original, history=history)
+    key = signer if signer is None or isinstance(signer, VerifyingKey) else VerifyingKey.read(signer)
+    exhibit = open_release(folder, original=original)
+    if ledger is not None:
+        exhibit = replace(exhibit, history=Ledger(ledger).history_until(Path(folder)))
     found = certify(exhibit)
-    return Audit(found if target is None else (*found, *verify_target(exhibit, target)))
+    sentence, signed = examine_signature(Path(folder), key)
+    loaded = () if target is None else verify_target(exhibit, target)
+    return Audit((*found, *loaded, *signed), sentence)
