@@ -62,6 +62,8 @@ CREATE TRIGGER hold_entries BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER hold_files BEFORE DELETE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 """
+_BODY = {"when": str, "policy": str, "certificate": dict, "records": int, "counterfeits": int}
+"""What every entry has, whatever else it may have."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,11 @@ class Ledger:
             _write(files, folder)
             exhibit = read_folder(folder)
             exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy), folder=None)
-        with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
-            memory = Memory.from_arrow(reader.read_all())
+        try:
+            with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
+                memory = Memory.from_arrow(reader.read_all())
+        except (KeyError, ValueError, TypeError, pa.ArrowException):
+            raise self._broken(f"what entry {entry.number} remembers cannot be read") from None
         return PastRelease(exhibit, memory, entry.number, entry.when)
 
     def history_until(self, folder: Path) -> History:
@@ -172,7 +177,7 @@ class Ledger:
             previous, place = GENESIS, 0
             for place, (number, body, before, chained) in enumerate(_rows(base), start=1):
                 files = base.execute("SELECT name, content FROM files WHERE entry = ? ORDER BY name", (number,)).fetchall()
-                if number != place or before != previous or chained != _chained(body, previous, files):
+                if not isinstance(body, str) or number != place or before != previous or chained != _chained(body, previous, files):
                     raise self._broken(f"entry {place} does not match the chain")
                 known |= {chained, self._checked(Entry(number, _json(body, self.path), chained), previous, files) or chained}
                 previous = chained
@@ -396,6 +401,6 @@ def _json(text: str, path: Path) -> dict[str, Any]:
         tree = parse_json(text)
     except (ValueError, TypeError):
         tree = None
-    if not isinstance(tree, dict) or not isinstance(tree.get("certificate"), dict):
+    if not isinstance(tree, dict) or any(not isinstance(tree.get(key), kind) for key, kind in _BODY.items()):
         raise LedgerError("the ledger is broken: an entry cannot be read", where=str(path))
     return tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool, format_: Any, **options: Any) -> None:
     """Make a release under POLICY, certify it, and write the release folder; of a database also load and audit the target."""
     from sfumato.cli._show import print_findings, progress_bar
+    from sfumato.errors import PolicyError
     from sfumato.policy.policy import Policy
+    from sfumato.release.folder import STATEMENT
     from sfumato.release.signature import SigningKey
     from sfumato.spine.load import is_unfinished
     from sfumato.spine.publish import publish
@@ -37,6 +40,9 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     key = None if sign is None else SigningKey.read(sign)  # before any data moves
     read = Policy.read(policy)
     if is_unfinished(read, out):
+        if key is not None and not (Path(out) / STATEMENT).exists():
+            hint = "remove it to publish and sign it again, or leave --sign out"
+            raise PolicyError(f"{out} was published under this policy without a signature", where=out, hint=hint)
         if not as_json:
             click.echo(f"{out} was published under this policy; going on with the load")
         _load(read, out, replace, as_json, {"out": out})

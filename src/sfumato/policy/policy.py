@@ -68,7 +68,7 @@ class Book(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    file: str = Field(default="", description="path of the ledger, relative to the policy")
+    file: str = Field(min_length=1, description="path of the ledger, relative to the policy")
     new: bool = Field(default=False, description="true: it may be begun when it is not there")
 
 
@@ -91,7 +91,7 @@ class Policy:
     utility: Utility
     keep: tuple[str, ...] = ()
     knows: tuple[str, ...] = ()
-    ledger: Book = field(default_factory=Book)
+    ledger: Book | None = None
     key: tuple[str, ...] = ()
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -236,9 +236,11 @@ def _choice(document: Document) -> Choice | None:
     return Choice(str(name), dict(parameters or {}))
 
 
-def _book(document: Document) -> Book:
+def _book(document: Document) -> Book | None:
     entry = document.tree.get("ledger")
-    return declare(Book, entry if isinstance(entry, Mapping) else {"file": str(entry or "")}, document, "ledger")
+    if entry is None or entry == "":
+        return None
+    return declare(Book, {"file": str(entry)} if isinstance(entry, str | Path) else entry, document, "ledger")
 
 
 def _texts(document: Document, key: str) -> tuple[str, ...]:

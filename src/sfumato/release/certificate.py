@@ -113,7 +113,7 @@ class Certificate:
             tuple(tree.get("limits", ())),
             str(tree.get("method", "")),
             str(tree.get("version", "")),
-            tree.get("ledger"),
+            None if tree.get("ledger") is None else dict(tree["ledger"]),
         )
 
 

@@ -133,7 +133,7 @@ def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
 
 def _listed(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The files that a manifest lists, each with what it says about it."""
-    return {str(name): dict(entry) for name, entry in manifest["files"].items()}
+    return {name: dict(entry.items()) for name, entry in manifest["files"].items()}
 
 
 def _policy(path: Path, present: Mapping[str, Path]) -> Policy:
@@ -143,7 +143,7 @@ def _policy(path: Path, present: Mapping[str, Path]) -> Policy:
     policy = Policy.read(path / POLICY)
     hint = "a policy in a release folder names nothing outside it; do not trust this one"
     told = sorted(set(policy.data.model_fields_set) & set(policy.data.private) - {"base"})
-    if told or policy.ledger.file or policy.key:
+    if told or policy.ledger or policy.key:
         raise ReleaseError(f"{POLICY} names '{(told or ['ledger or key'])[0]}', which is private", where=str(path), hint=hint)
     for name, column in policy.columns.items():
         spec = column.hierarchy

@@ -104,10 +104,9 @@ class VerifyingKey:
     @classmethod
     def read(cls, given: str | Path) -> VerifyingKey:
         """A key from a file, or from its own text: PEM, ``ssh-ed25519 …``, or 32 bytes in base64."""
-        path = Path(given)
         text = str(given)
-        if "\n" not in text and path.is_file():
-            with path.open("rb") as file:
+        if "\n" not in text and os.path.isfile(text):
+            with open(text, "rb") as file:
                 text = file.read(LARGEST_KEY).decode("utf-8", errors="replace")
         key = _public_key(text.strip())
         if key is None:

@@ -218,9 +218,9 @@ def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = Fa
     A ledger is begun only where that is said: by `new`, or in the policy for the ledger it names. With ``new=None`` one that is not
     there is taken for empty, for those who only look ahead.
     """
-    if given is None and not policy.ledger.file:
+    path = Path(given) if given is not None else None if policy.ledger is None else policy.base / policy.ledger.file
+    if path is None:
         return None
-    path = Path(given) if given is not None else policy.base / policy.ledger.file
     where = policy.document.where("ledger") if given is None else str(path)
     if policy.data.needs_key and not policy.key:
         hint = "name the column(s) that identify a record across releases; they are never published"
@@ -228,7 +228,7 @@ def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = Fa
     there = os.path.lexists(path)
     if new and there:
         raise PolicyError(f"ledger {path.name} exists already", where=where, hint="leave --new-ledger out to go on with it")
-    permitted = new is not False or (given is None and policy.ledger.new)
+    permitted = new is not False or (given is None and policy.ledger is not None and policy.ledger.new)
     if not there and not permitted:
         raise PolicyError(f"no such ledger: {path.name}", where=where, hint=_near(path) + "begin a new one with --new-ledger")
     return Ledger(path, new=permitted)
