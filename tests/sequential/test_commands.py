@@ -1,6 +1,7 @@
 """What a steward does at the command line: publish again and again with a ledger, check, verify, attack, list."""
 
 import json
+import shutil
 
 import pytest
 import yaml
@@ -54,7 +55,8 @@ def test_check_says_what_the_earlier_releases_mean_without_touching_a_row(desk, 
     assert "shared with earlier releases: a, s; new: nothing" in done.output
 
 
-def test_publish_verify_attack_and_list(desk):
+def test_publish_verify_attack_and_list(desk, tmp_path):
+    desk = shutil.copytree(desk, tmp_path / "desk")  # a third release that the other tests must not see
     assert run("publish", desk / "p3.yaml", "--out", desk / "r3").exit_code == 0
     found = json.loads(run("verify", desk / "r3", "--ledger", desk / "book.ledger", "--json").output)
     assert found["holds"]
