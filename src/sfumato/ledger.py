@@ -1,12 +1,16 @@
 """The ledger: an append-only, hash-chained file in which the data holder remembers every release of a dataset.
 
 Guarantee
-    An entry is there completely or not at all. A changed, missing, added or reordered entry is found by `verify`. What stands in an
-    entry is never reinterpreted: new fields are optional, meanings never change.
+    An entry is there completely or not at all. A changed, added or reordered entry, or one missing in the middle, is found by
+    `verify`. Who can write the file can also cut it off or compute all digests anew; that is found by `verify` with a head that was
+    published: every certificate carries one. What stands in an entry is never reinterpreted: new fields are optional, meanings
+    never change.
 
 Notation
     entry    number, time, manifest, certificate, policy digest, seed, and the files and memory that belong to it
     chain    every entry's digest covers its content and the digest of the entry before it
+    place    where the next entry goes: its number, the digest before it, and a salt
+    head     what the certificate of a release says about the ledger (`release.head`)
 
 Invariants
     I1  The file is readable by its owner only, from its first byte on.
@@ -14,6 +18,9 @@ Invariants
     I3  ``verify`` recomputes every digest from what is stored.
     I4  A release folder takes its final name only after its entry is in the ledger (`publication.Publication.write`). A crash in
         between leaves an entry without a folder: the cautious side, because the next release is judged with it.
+    I5  The database has the tables and triggers of `_SCHEMA` and nothing else, before anything else is asked of it.
+    I6  Names of stored files lead to places below the folder they are written into.
+    I7  A ledger is made only where that was asked for; a name that is not there is an error.
 
 Departures: bytes of the file that belong to no entry (free space of the database) carry no meaning and are not covered.
 """
@@ -25,24 +32,28 @@ import io
 import json
 import os
 import sqlite3
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from sfumato.errors import LedgerError
+from sfumato.io.json_text import parse_json
 from sfumato.policy.generalizations import keep_generalizations
-from sfumato.release.folder import MANIFEST, POLICY, REPORT, digest, new_folder, read_folder
+from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT, STATEMENT, new_folder, read_folder
+from sfumato.release.head import GENESIS, MEMORY, Place, head_in
 from sfumato.release.past import History, Memory, PastRelease
+from sfumato.release.plain_files import digest, files_of, is_inner, read_tree
 
 APPLICATION = 0x53464D4F  # "SFMO"
 FORMAT = 1
-GENESIS = "0" * 64
 _SCHEMA = """
 CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE files (entry INTEGER NOT NULL, name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (entry, name));
@@ -51,7 +62,8 @@ CREATE TRIGGER hold_entries BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER hold_files BEFORE DELETE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 """
-MEMORY = "memory.arrow"
+_BODY = {"when": str, "policy": str, "certificate": dict, "records": int, "counterfeits": int}
+"""What every entry has, whatever else it may have."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +80,16 @@ class Entry:
 
 
 class Ledger:
-    """A ledger file; it is made when the first entry is appended."""
+    """A ledger file; one that is new is made when its first entry is appended."""
 
-    def __init__(self, path: str | Path, *, patience: float = 10.0) -> None:
-        self.path, self.patience = Path(path), patience
+    def __init__(self, path: str | Path, *, new: bool = False, patience: float = 10.0) -> None:
+        self.path, self.new, self.patience = Path(path), new, patience
 
     # -- reading ----------------------------------------------------------------------------------------------------------
 
     def entries(self) -> list[Entry]:
-        """All entries, oldest first; an absent file has none."""
-        if not self.path.exists():
+        """All entries, oldest first; a new ledger that is not there yet has none."""
+        if self._is_to_be_made():
             return []
         with self._open() as base:
             return self._entries(base)
@@ -90,67 +102,126 @@ class Ledger:
         """Everything stored with an entry: published files by name, and the private memory."""
         with self._open() as base:
             rows = base.execute("SELECT name, content FROM files WHERE entry = ? ORDER BY name", (number,)).fetchall()
-        return {str(name): bytes(content) for name, content in rows}
+        for name, content in rows:
+            if not is_inner(name) or not isinstance(content, bytes):  # I6
+                raise self._broken(f"entry {number} names a file that belongs in no folder")
+        return dict(rows)
 
     def history(self) -> History:
         """The earlier releases, for the method and the audit; the chain is checked first."""
         self.verify()
-        return History(tuple(self._past(entry) for entry in self.entries()))
+        return self._history(self.entries())
+
+    def _history(self, entries: Sequence[Entry]) -> History:
+        return History(tuple(self._past(entry) for entry in entries))
+
+    def place(self) -> tuple[History, Place]:
+        """The earlier releases, and where the next one goes."""
+        self.verify()
+        entries = self.entries()
+        return self._history(entries), Place.after(entries[-1].digest if entries else GENESIS, len(entries))
 
     def _past(self, entry: Entry) -> PastRelease:
         files = self.files(entry.number)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            for file, content in files.items():
-                if file != MEMORY:
-                    (folder / file).parent.mkdir(parents=True, exist_ok=True)
-                    (folder / file).write_bytes(content)
+            _write(files, folder)
             exhibit = read_folder(folder)
             exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy), folder=None)
-        with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
-            memory = Memory.from_arrow(reader.read_all())
+        try:
+            with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
+                memory = Memory.from_arrow(reader.read_all())
+        except (KeyError, ValueError, TypeError, pa.ArrowException):
+            raise self._broken(f"what entry {entry.number} remembers cannot be read") from None
         return PastRelease(exhibit, memory, entry.number, entry.when)
 
     def history_until(self, folder: Path) -> History:
         """The releases up to the one in `folder`, which must be one of them."""
-        history = self.history()
-        for place, entry in enumerate(self.entries(), start=1):
-            if entry.body["policy"] == digest(folder / POLICY) and self._same(entry.number, folder):
-                return History(history.releases[:place])
-        hint = "give the ledger it was published with"
+        self.verify()
+        return self._history(self.entries()[: self.entry_of(folder).number])
+
+    def entry_of(self, folder: Path) -> Entry:
+        """The entry of the release in a folder: the one that its certificate names, or the first with the same files."""
+        said, policy = head_in(read_tree(folder / CERTIFICATE)), digest(folder / POLICY)
+        for entry in self.entries():
+            if entry.body["policy"] == policy and said == head_in(entry.body["certificate"]) and self._same(entry.number, folder):
+                return entry
+        hint = "give the ledger it was published with; if this is the one, an entry was taken away or changed"
         raise LedgerError("the ledger does not know this release", where=str(self.path), hint=hint)
 
     def _same(self, number: int, folder: Path) -> bool:
-        stored = self.files(number)
+        stored, present = self.files(number), files_of(folder)
         parts = [name for name in stored if name.endswith((".csv", ".parquet")) and "/" not in name]
-        return all((folder / name).is_file() and digest(folder / name) == _sha(stored[name]) for name in parts)
+        return all(name in present and digest(present[name]) == _sha(stored[name]) for name in parts)
 
     def restore(self, number: int, target: Path) -> Path:
         """Write the published files of an entry as a release folder again."""
+        files = self.files(number)
         with new_folder(target) as folder:
-            for name, content in self.files(number).items():
-                if name != MEMORY:
-                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                    (folder / name).write_bytes(content)
+            _write(files, folder)
         return target
 
-    def verify(self) -> int:
-        """Recompute the chain; how many entries it has. A broken one raises `LedgerError` (I3)."""
-        if not self.path.exists():
+    def verify(self, head: str | None = None) -> int:
+        """Recompute the chain; how many entries it has. A broken one raises `LedgerError` (I3).
+
+        Parameters
+        ----------
+        head
+            A head that was published in a certificate, or a digest that ``ledger verify`` once showed; the chain must have it.
+        """
+        if self._is_to_be_made():
             return 0
         with self._open() as base:
             self._sound(base)
-            previous = GENESIS
-            rows = base.execute("SELECT number, body, previous, digest FROM entries ORDER BY number").fetchall()
-            for place, (number, body, before, chained) in enumerate(rows, start=1):
+            known = {GENESIS}
+            previous, place = GENESIS, 0
+            for place, (number, body, before, chained) in enumerate(_rows(base), start=1):
                 files = base.execute("SELECT name, content FROM files WHERE entry = ? ORDER BY name", (number,)).fetchall()
-                if number != place or before != previous or chained != _chained(body, previous, files):
+                if not isinstance(body, str) or number != place or before != previous or chained != _chained(body, previous, files):
                     raise self._broken(f"entry {place} does not match the chain")
+                known |= {chained, self._checked(Entry(number, _json(body, self.path), chained), previous, files) or chained}
                 previous = chained
-            stray = base.execute("SELECT count(*) FROM files WHERE entry > ? OR entry < 1", (len(rows),)).fetchone()[0]
+            stray = base.execute("SELECT count(*) FROM files WHERE entry > ? OR entry < 1", (place,)).fetchone()[0]
             if stray:
                 raise self._broken(f"{stray} file(s) belong to no entry")
-        return len(rows)
+        if head is not None and head.strip().lower() not in known:
+            raise self._broken("it does not have this head: entries were taken away or changed since, or it is another ledger")
+        return place
+
+    def head(self) -> str:
+        """The digest of the newest entry, for somebody who keeps it elsewhere."""
+        entries = self.entries()
+        return entries[-1].digest if entries else GENESIS
+
+    def _checked(self, entry: Entry, previous: str, files: Sequence[tuple[Any, Any]]) -> str | None:
+        """The head of an entry, which must be the one that its own content gives."""
+        if any(not is_inner(name) or not isinstance(content, bytes) for name, content in files):  # I6
+            raise self._broken(f"entry {entry.number} names a file that belongs in no folder")
+        if "salt" not in entry.body:
+            return None  # entered before there were heads
+        place = Place(entry.number, previous, str(entry.body["salt"]))
+        said = head_in(entry.body["certificate"])
+        if said != (entry.number, place.head({name: _sha(content) for name, content in files})):
+            raise self._broken(f"the certificate of entry {entry.number} carries another head")
+        return said[1]
+
+    def verify_release(self, folder: Path) -> Entry:
+        """The chain, and that it has the entry of the release in a folder, head included."""
+        files_of(folder)  # nothing in it is read before it is known to hold plain files only
+        self.verify(head_in(read_tree(folder / CERTIFICATE))[1])
+        return self.entry_of(folder)
+
+    def _is_to_be_made(self) -> bool:
+        """Whether this is a new ledger without a file; any other must be a plain file (I7)."""
+        try:
+            mode = os.lstat(self.path).st_mode
+        except FileNotFoundError:
+            if self.new:
+                return True
+            raise LedgerError("no such ledger", where=str(self.path), hint="'sfumato publish --new-ledger' makes one") from None
+        if not stat.S_ISREG(mode):
+            raise LedgerError("a ledger is a plain file, no link", where=str(self.path), hint="give the file itself")
+        return False
 
     def _sound(self, base: sqlite3.Connection) -> None:
         try:
@@ -184,40 +255,43 @@ class Ledger:
                 raise
             base.commit()
 
-    @staticmethod
-    def count(base: sqlite3.Connection) -> int:
-        """How many entries there are, inside a `writing` block."""
-        return int(base.execute("SELECT count(*) FROM entries").fetchone()[0])
+    def require_free(self, base: sqlite3.Connection, place: Place) -> None:
+        """Refuses a place that is no longer the next one, inside a `writing` block."""
+        if _last(base) != (place.number - 1, place.previous):
+            hint = "publish again; the new release must be judged with it"
+            raise LedgerError("another release was entered in the meantime", where=str(self.path), hint=hint)
 
-    def append(self, base: sqlite3.Connection, folder: Path, memory: pa.Table, seed: int | None) -> Entry:
-        """Enter the release in `folder` (complete, not yet renamed: I4) inside a `writing` block."""
-        files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-        files.pop(REPORT, None)
+    def append(self, base: sqlite3.Connection, folder: Path, memory: pa.Table, seed: int | None, place: Place) -> Entry:
+        """Enter the release in `folder` (complete, not yet renamed: I4) at its place inside a `writing` block."""
+        self.require_free(base, place)
+        files = {name: file.read_bytes() for name, file in files_of(folder).items()}
         files[MEMORY] = _packed(memory)
         manifest = json.loads(files[MANIFEST])
-        manifest["files"].pop(REPORT, None)
-        files[MANIFEST] = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+        if STATEMENT not in files:  # what was signed is kept to the byte, a report that can be written again is not
+            files.pop(REPORT, None)
+            manifest["files"].pop(REPORT, None)
+            files[MANIFEST] = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
         body = {
             "format": FORMAT,
+            "salt": place.salt,
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
             "policy": digest(folder / POLICY),
-            "certificate": json.loads(files["certificate.json"]),
+            "certificate": json.loads(files[CERTIFICATE]),
             "form": manifest["form"],
             "records": memory.num_rows,
             "counterfeits": int(sum(memory.column("counterfeit").to_pylist())),
             "seed": seed,
         }
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
-        last = base.execute("SELECT number, digest FROM entries ORDER BY number DESC LIMIT 1").fetchone() or (0, GENESIS)
-        chained = _chained(text, last[1], sorted(files.items()))
-        number = int(last[0]) + 1
+        chained = _chained(text, place.previous, sorted(files.items()))
+        number = place.number
         base.executemany("INSERT INTO files VALUES (?, ?, ?)", [(number, name, content) for name, content in sorted(files.items())])
-        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number, text, last[1], chained))
+        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number, text, place.previous, chained))
         return Entry(number, body, chained)
 
     def _make(self) -> None:
         """An empty ledger under its name, complete from the start and private (I1)."""
-        if self.path.exists():
+        if not self._is_to_be_made():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)  # mode 0600
@@ -234,6 +308,7 @@ class Ledger:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
+        self._is_to_be_made()
         try:
             base = sqlite3.connect(
                 f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self.patience, isolation_level=None
@@ -241,6 +316,7 @@ class Ledger:
         except sqlite3.OperationalError:
             raise LedgerError("the ledger cannot be opened", where=str(self.path), hint="check the path and the rights") from None
         try:
+            base.execute("PRAGMA trusted_schema = OFF")
             self._recognise(base)
             base.execute("PRAGMA synchronous = FULL")
             yield base
@@ -258,6 +334,41 @@ class Ledger:
             raise LedgerError(
                 "the ledger was written by a newer version", where=str(self.path), hint="use that version or a later one"
             )
+        if _schema_of(base) != _known_schema():  # I5
+            raise self._broken("its tables or triggers are not those of a ledger")
+
+
+def _schema_of(base: sqlite3.Connection) -> list[Any]:
+    """Everything a database declares: tables, indices, views and triggers with their text, virtual tables included."""
+    return base.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+
+
+@cache
+def _known_schema() -> list[Any]:
+    base = sqlite3.connect(":memory:")
+    try:
+        base.executescript(_SCHEMA)
+        return _schema_of(base)
+    finally:
+        base.close()
+
+
+def _rows(base: sqlite3.Connection) -> list[Any]:
+    return base.execute("SELECT number, body, previous, digest FROM entries ORDER BY number").fetchall()
+
+
+def _last(base: sqlite3.Connection) -> tuple[int, str]:
+    """Number and digest of the newest entry."""
+    found = base.execute("SELECT number, digest FROM entries ORDER BY number DESC LIMIT 1").fetchone()
+    return (0, GENESIS) if found is None else (int(found[0]), str(found[1]))
+
+
+def _write(files: Mapping[str, bytes], folder: Path) -> None:
+    """The published files of an entry into a folder of our own; `Ledger.files` has seen to it that they stay there (I6)."""
+    for name, content in files.items():
+        if name != MEMORY:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
 
 
 def _chained(body: str, previous: str, files: list[Any]) -> str:
@@ -287,7 +398,9 @@ def _packed(memory: pa.Table) -> bytes:
 
 def _json(text: str, path: Path) -> dict[str, Any]:
     try:
-        tree = json.loads(text)
-    except ValueError:
-        raise LedgerError("the ledger is broken: an entry cannot be read", where=str(path)) from None
-    return dict(tree)
+        tree = parse_json(text)
+    except (ValueError, TypeError):
+        tree = None
+    if not isinstance(tree, dict) or any(not isinstance(tree.get(key), kind) for key, kind in _BODY.items()):
+        raise LedgerError("the ledger is broken: an entry cannot be read", where=str(path))
+    return tree

@@ -39,6 +39,7 @@ HOMES = {
     "sqlalchemy": {"io/sql"},
     "sqlglot": {"io/sql/syntax.py"},
     "psycopg": {"io/sql"},
+    "cryptography": {"release/signature.py", "methods/replacing/sampling/keyed.py"},
     "click": {"cli"},
 }
 

@@ -47,7 +47,7 @@ def joined(first, second):
 def release(path, columns, table, seed=1, **options):
     """Publish into a ledger; the folder goes beside it."""
     ledger = path / "book.ledger"
-    publication = publish(policy(columns, **options), table, seed=seed, ledger=ledger)
+    publication = publish(policy(columns, **options), table, seed=seed, ledger=ledger, new_ledger=not ledger.exists())
     publication.write(path / f"release-{len(publication.history)}", report=False)
     return publication
 

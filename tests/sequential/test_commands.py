@@ -32,7 +32,8 @@ def two_releases(tmp_path_factory):
         }
         (folder / f"p{number}.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
     for number in (1, 2):
-        done = run("publish", folder / f"p{number}.yaml", "--out", folder / f"r{number}", "--no-report")
+        new = ["--new-ledger"] if number == 1 else []
+        done = run("publish", folder / f"p{number}.yaml", "--out", folder / f"r{number}", "--no-report", *new)
         assert done.exit_code == 0, done.output
         assert f"entered as release {number}" in done.output
     return folder
@@ -103,7 +104,7 @@ def test_impossible_levels_end_with_code_4_and_the_level_that_is_reachable(desk,
     tree["data"]["source"] = str(desk / "people.csv")
     (tmp_path / "p.yaml").write_text(yaml.safe_dump(tree))
     with pytest.raises(SystemExit) as end:
-        main(["publish", str(tmp_path / "p.yaml"), "--out", str(tmp_path / "out")])
+        main(["publish", str(tmp_path / "p.yaml"), "--out", str(tmp_path / "out"), "--new-ledger"])
     assert end.value.code == 4
     assert "linkability of 4, below 9" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -21,7 +21,7 @@ def list_entries(file: str, as_json: bool) -> None:
     """List the releases in FILE."""
     from sfumato.cli._show import print_json
 
-    entries = [_summary(entry) for entry in _existing(file).entries()]
+    entries = [_summary(entry) for entry in _ledger(file).entries()]
     if as_json:
         print_json(entries)
         return
@@ -41,9 +41,9 @@ def show(file: str, number: int, out: str | None, as_json: bool) -> None:
 
     from sfumato.cli._show import print_json
     from sfumato.errors import LedgerError
-    from sfumato.ledger import MEMORY
+    from sfumato.release.head import MEMORY
 
-    ledger = _existing(file)
+    ledger = _ledger(file)
     entry = next((entry for entry in ledger.entries() if entry.number == number), None)
     if entry is None:
         raise LedgerError(f"the ledger has no release {number}", where=file, hint="see 'sfumato ledger list'")
@@ -63,26 +63,34 @@ def show(file: str, number: int, out: str | None, as_json: bool) -> None:
 
 @command.command("verify", context_settings=SETTINGS)
 @click.argument("file", type=click.Path())
+@click.option("--head", help="A head from a certificate, or a digest shown here before: the chain must have it.")
+@click.option("--release", type=click.Path(), help="A release folder: the chain must have its entry and the head it carries.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def verify(file: str, as_json: bool) -> None:
-    """Recompute the chain of FILE; exit code 6 when it is broken."""
+def verify(file: str, head: str | None, release: str | None, as_json: bool) -> None:
+    """Recompute the chain of FILE; exit code 6 when it is broken.
+
+    Entries that were cut off at its end, and digests that were all computed anew, show only against something that was kept
+    elsewhere: give --head or --release.
+    """
+    from pathlib import Path
+
     from sfumato.cli._show import print_json
 
-    count = _existing(file).verify()
+    ledger = _ledger(file)
+    count = ledger.verify(head)
+    entry = None if release is None else ledger.verify_release(Path(release))
+    last = ledger.head()
     if as_json:
-        print_json({"holds": True, "entries": count})
-    else:
-        click.echo(f"the chain holds: {count} release(s)")
+        print_json({"holds": True, "entries": count, "head": last} | ({} if entry is None else {"release": entry.number}))
+        return
+    click.echo(f"the chain holds: {count} release(s)" + ("" if entry is None else f"; {release} is release {entry.number}"))
+    click.echo(f"head {last}")
 
 
-def _existing(file: str) -> Any:
-    from sfumato.errors import LedgerError
+def _ledger(file: str) -> Any:
     from sfumato.ledger import Ledger
 
-    ledger = Ledger(file)
-    if not ledger.path.exists():
-        raise LedgerError("no such ledger", where=file, hint="'sfumato publish --ledger' makes one")
-    return ledger
+    return Ledger(file)
 
 
 def _summary(entry: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")
 @click.option("--seed", type=int, help="Repeat a run in tests; whoever knows the seed can undo the release.")
 @click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
+@click.option("--new-ledger", is_flag=True, help="Begin this ledger; one that is not there is an error otherwise.")
+@click.option("--sign", type=click.Path(), help="Sign the release with this Ed25519 private key (PEM; readable by you alone).")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
@@ -26,19 +29,27 @@ if TYPE_CHECKING:
 def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool, format_: Any, **options: Any) -> None:
     """Make a release under POLICY, certify it, and write the release folder; of a database also load and audit the target."""
     from sfumato.cli._show import print_findings, progress_bar
+    from sfumato.errors import PolicyError
     from sfumato.policy.policy import Policy
+    from sfumato.release.folder import STATEMENT
+    from sfumato.release.signature import SigningKey
     from sfumato.spine.load import is_unfinished
     from sfumato.spine.publish import publish
 
+    sign = options.pop("sign")
+    key = None if sign is None else SigningKey.read(sign)  # before any data moves
     read = Policy.read(policy)
     if is_unfinished(read, out):
+        if key is not None and not (Path(out) / STATEMENT).exists():
+            hint = "remove it to publish and sign it again, or leave --sign out"
+            raise PolicyError(f"{out} was published under this policy without a signature", where=out, hint=hint)
         if not as_json:
             click.echo(f"{out} was published under this policy; going on with the load")
         _load(read, out, replace, as_json, {"out": out})
         return
     with progress_bar(quiet=as_json) as progress:
         publication = publish(read, options.pop("data"), progress=progress, format=format_, **options)
-    target = publication.write(out, report=not no_report)
+    target = publication.write(out, report=not no_report, sign=key)
     if as_json:
         _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()})
         return
@@ -47,6 +58,8 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         click.echo(f"entered as release {len(publication.history)} in {publication.ledger.path}")
     click.echo(f"published {records.published:,} of {records.input:,} records with {publication.certificate.method} to {target}")
     print_findings(publication.certificate.findings)
+    if key is not None:
+        click.echo(f"signed with {key.public.identifier[:16]}")
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
     _load(read, out, replace, as_json, {})

@@ -17,22 +17,26 @@ if TYPE_CHECKING:
 @click.option("--original", help="The original data: also judges truthfulness, boundaries and rules.")
 @click.option("--ledger", type=click.Path(), help="The ledger: also judges the release together with all before it.")
 @click.option("--target", help="URL of the test database that was loaded: also judges what stands there.")
+@click.option("--signer", help="The data holder's Ed25519 public key, or a file with it: also judges who made the folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
-def command(ctx: click.Context, folder: str, original: str | None, ledger: str | None, target: str | None, as_json: bool) -> None:
+def command(ctx: click.Context, /, folder: str, as_json: bool, **options: str | None) -> None:
     """Audit the release in DIR from its published files alone; exit code 0 when nothing is violated, 1 when something is.
 
     What was promised and cannot be judged from what was given does not hold: it is marked with a question mark, counted in the
     first line, and null in the JSON document. A figure that was only measured is marked with a dot.
     """
     from sfumato.cli._show import print_findings, print_json
+    from sfumato.release.statement import UNCHECKED
     from sfumato.spine.verify import verify
 
-    verdict = verify(folder, original=original, ledger=ledger, target=target)
+    verdict = verify(folder, **options)
     if as_json:
         print_json(verdict.to_json())
     else:
-        click.echo(headline(verdict, with_original=original is not None))
+        click.echo(headline(verdict, with_original=options.get("original") is not None))
+        if verdict.signature == UNCHECKED:
+            click.echo(f"{UNCHECKED}: --signer PUBKEY tells whether the data holder made it")
         print_findings(verdict.findings)
     ctx.exit(1 if verdict.violated else 0)
 

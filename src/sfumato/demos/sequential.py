@@ -62,7 +62,7 @@ class Registry(Scenario):
             if number == 4:
                 write_people(data, 1150)
                 say("150 people joined the registry")
-            publication = publish(folder / f"policy-{number}.yaml", progress=progress)
+            publication = publish(folder / f"policy-{number}.yaml", progress=progress, new_ledger=number == 1)
             release = publication.write(folder / f"release-{number}")
             say(f"release {number}: {purpose}")
             say(describe(publication.certificate.findings[0]))

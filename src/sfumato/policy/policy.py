@@ -63,6 +63,15 @@ class Utility(BaseModel):
         return float(share) / (100 if text.endswith("%") else 1)
 
 
+class Book(BaseModel):
+    """The ledger that releases under a policy are remembered in."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(min_length=1, description="path of the ledger, relative to the policy")
+    new: bool = Field(default=False, description="true: it may be begun when it is not there")
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A method by name, with its parameters as written."""
@@ -82,7 +91,7 @@ class Policy:
     utility: Utility
     keep: tuple[str, ...] = ()
     knows: tuple[str, ...] = ()
-    ledger: str = ""
+    ledger: Book | None = None
     key: tuple[str, ...] = ()
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -116,7 +125,7 @@ class Policy:
             utility=declare(Utility, tree.get("utility"), document, "utility"),
             keep=_texts(document, "keep"),
             knows=_texts(document, "knows"),
-            ledger=str(tree.get("ledger") or ""),
+            ledger=_book(document),
             key=_texts(document, "key"),
             document=document,
         )
@@ -225,6 +234,13 @@ def _choice(document: Document) -> Choice | None:
         where = document.where("method", str(name))
         raise PolicyError(f"'{name}' takes named parameters", where=where, hint=f"write 'method: {{{name}: {{}}}}'")
     return Choice(str(name), dict(parameters or {}))
+
+
+def _book(document: Document) -> Book | None:
+    entry = document.tree.get("ledger")
+    if entry is None or entry == "":
+        return None
+    return declare(Book, {"file": str(entry)} if isinstance(entry, str | Path) else entry, document, "ledger")
 
 
 def _texts(document: Document, key: str) -> tuple[str, ...]:

@@ -95,6 +95,8 @@ class Certificate:
     limits: tuple[str, ...] = ()
     method: str = ""
     version: str = ""
+    ledger: Mapping[str, Any] | None = None
+    """Number of the release and head of the ledger it was entered in (`release.head`)."""
 
     @property
     def holds(self) -> bool:
@@ -125,7 +127,7 @@ class Certificate:
             "limits": list(self.limits),
             "method": self.method,
             "version": self.version,
-        }
+        } | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Certificate:
@@ -139,6 +141,7 @@ class Certificate:
             tuple(tree.get("limits", ())),
             str(tree.get("method", "")),
             str(tree.get("version", "")),
+            None if tree.get("ledger") is None else dict(tree["ledger"]),
         )
 
 

@@ -9,16 +9,18 @@
       hierarchies/…     the hierarchies the policy names, so that anybody can verify
       <part>.csv        the published parts
       report.html       the public report
+      statement.dsse.json  of a signed release: manifest, certificate and all files as one signed statement (`statement`)
       target.json       of a database that was loaded: what the audit found in the target, bound to this manifest
 
 Invariants
     I1  A folder appears under its final name only when it is complete: written beside it, synced, then renamed.
-    I2  Every file but the manifest and the record of a load is listed in the manifest with its sha256.
+    I2  Every file but the manifest, the record of a load and the signed statement is listed in the manifest with its sha256.
+    I3  Nothing in a folder is read before everything in it is known to be a plain file, and nothing that a file in it names lies
+        outside it (`plain_files`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
@@ -34,23 +36,29 @@ import pyarrow.parquet as pq
 
 from sfumato import __version__
 from sfumato.errors import DataError, ReleaseError
+from sfumato.io.hierarchies import is_standing
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Certificate
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.past import History
+from sfumato.release.plain_files import digest, files_of, is_inner, read_tree, replace_file, require_writable, shown
 from sfumato.release.release import Part
 from sfumato.release.trace_file import read_trace, trace_path
 
 Format = Literal["csv", "parquet"]
 MANIFEST, CERTIFICATE, POLICY, REPORT = "manifest.json", "certificate.json", "policy.yaml", "report.html"
-TARGET = "target.json"
+TARGET, STATEMENT = "target.json", "statement.dsse.json"
+UNLISTED = frozenset({MANIFEST, TARGET, STATEMENT})
+"""Files that the manifest does not list: itself, and what is made when it is complete."""
 MANIFEST_VERSION = 1
 
 
 @contextmanager
 def new_folder(target: Path, *, before_rename: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its name when the block ends well, and vanishes when it does not (I1)."""
+    if target.is_symlink():
+        require_writable(target)
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
         raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -87,24 +95,17 @@ def write_part(part: Part, path: Path) -> None:
 
 def write_json(tree: Mapping[str, Any], path: Path) -> None:
     """Readable JSON with a newline at the end."""
-    path.write_text(json.dumps(tree, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    replace_file(path, (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def write_manifest(folder: Path, form: Form, rows: Mapping[str, int]) -> None:
     """List every other file of the folder with its digest (I2)."""
     files = {}
-    for file in sorted(folder.rglob("*")):
-        if file.is_file() and file.name not in (MANIFEST, TARGET):
-            name = file.relative_to(folder).as_posix()
+    for name, file in files_of(folder).items():
+        if name not in UNLISTED:
             files[name] = {"sha256": digest(file)} | ({"rows": rows[name]} if name in rows else {})
     manifest = {"format": MANIFEST_VERSION, "form": form.name, "version": __version__, "files": files, "public": form.to_public()}
     write_json(manifest, folder / MANIFEST)
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
@@ -112,21 +113,43 @@ def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
 
     A draft has no certificate yet.
     """
-    manifest = _json(path / MANIFEST)
+    present = files_of(path)  # I3
+    manifest = read_tree(path / MANIFEST)
     try:
-        files: dict[str, dict[str, Any]] = dict(manifest["files"])
+        files = _listed(manifest)
         form = Form.read(str(manifest["form"]), dict(manifest["public"]))
-        certificate = None if draft else Certificate.from_json(_json(path / CERTIFICATE))
-    except (KeyError, TypeError, ValueError, AttributeError):
+        certificate = None if draft else Certificate.from_json(read_tree(path / CERTIFICATE))
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
-    parts, damage = {}, [*_damage(path, files), *_overstated(path, certificate)]
+    parts, damage = {}, [*_damage(present, files), *_overstated(path, certificate)]
     for name, entry in files.items():
         file = path / name
-        if "rows" in entry and "/" not in name and file.is_file() and file.suffix in {".csv", ".parquet"}:
+        if "rows" in entry and "/" not in name and name in present and file.suffix in {".csv", ".parquet"}:
             parts[file.stem] = _part(file, damage, form)
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
-                damage.append(f"{name} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
-    return Exhibit(form, parts, Policy.read(path / POLICY), certificate, tuple(damage), path)
+                damage.append(f"{shown(name)} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
+    return Exhibit(form, parts, _policy(path, present), certificate, tuple(damage), path)
+
+
+def _listed(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The files that a manifest lists, each with what it says about it."""
+    return {name: dict(entry.items()) for name, entry in manifest["files"].items()}
+
+
+def _policy(path: Path, present: Mapping[str, Path]) -> Policy:
+    """The policy of a folder; it says nothing about places outside it (I3)."""
+    if POLICY not in present:
+        raise ReleaseError(f"no {POLICY} in the folder", where=str(path), hint="give a folder that 'sfumato publish' wrote")
+    policy = Policy.read(path / POLICY)
+    hint = "a policy in a release folder names nothing outside it; do not trust this one"
+    told = sorted(set(policy.data.model_fields_set) & set(policy.data.private) - {"base"})
+    if told or policy.ledger or policy.key:
+        raise ReleaseError(f"{POLICY} names '{(told or ['ledger or key'])[0]}', which is private", where=str(path), hint=hint)
+    for name, column in policy.columns.items():
+        spec = column.hierarchy
+        if isinstance(spec, str) and is_standing(spec) and not (is_inner(spec) and spec in present):
+            raise ReleaseError(f"the hierarchy of '{shown(name)}' is no file of the folder", where=str(path), hint=hint)
+    return policy
 
 
 def open_release(path: str | Path, *, original: Any = None, history: History | None = None, **parameters: Any) -> Exhibit:
@@ -153,39 +176,24 @@ def _part(file: Path, damage: list[str], form: Form) -> Part:
 
 def damage_of(path: Path) -> tuple[str, ...]:
     """What is missing, edited or unlisted in a folder."""
-    return tuple(_damage(path, _json(path / MANIFEST)["files"]))
+    return tuple(_damage(files_of(path), _listed(read_tree(path / MANIFEST))))
 
 
 def _overstated(path: Path, certificate: Certificate | None) -> Iterator[str]:
     """A certificate that says it holds although a finding of its own does not."""
-    if certificate is not None and _json(path / CERTIFICATE).get("holds") is True and certificate.violations:
+    if certificate is not None and read_tree(path / CERTIFICATE).get("holds") is True and certificate.violations:
         wrong = "; ".join(finding.reason or f"{finding.model} is violated" for finding in certificate.violations)
         yield f"{CERTIFICATE} says that it holds, its figures do not: {wrong}"
 
 
-def _damage(path: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _damage(present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for name, entry in files.items():
-        file = path / name
-        if ".." in Path(name).parts or Path(name).is_absolute():
-            yield f"{name} points outside the folder"
-        elif not file.is_file():
-            yield f"{name} is missing"
-        elif digest(file) != entry.get("sha256"):
-            yield f"{name} was changed after it was certified"
-    for file in sorted(path.rglob("*")):
-        name = file.relative_to(path).as_posix()
-        if file.is_file() and name not in (MANIFEST, TARGET) and name not in files:
-            yield f"{name} is not listed in the manifest"
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        tree = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        hint = "give a folder that 'sfumato publish' wrote"
-        raise ReleaseError(f"no {path.name} in the folder", where=str(path.parent), hint=hint) from None
-    except ValueError:
-        raise ReleaseError(f"{path.name} is not valid JSON", where=str(path)) from None
-    if not isinstance(tree, dict):
-        raise ReleaseError(f"{path.name} is not what it should be", where=str(path))
-    return tree
+        if not is_inner(name):
+            yield f"{shown(name)} points outside the folder"
+        elif name not in present:
+            yield f"{shown(name)} is missing"
+        elif digest(present[name]) != entry.get("sha256"):
+            yield f"{shown(name)} was changed after it was certified"
+    for name in present:
+        if name not in UNLISTED and name not in files:
+            yield f"{shown(name)} is not listed in the manifest"

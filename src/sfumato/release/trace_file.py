@@ -4,13 +4,13 @@ A replaced table whose rows are shuffled can be compared with its original recor
 ``DIR.private.trace`` holds the rows and what the method wants the audit to know; whoever has it can undo the shuffling.
 
 Invariants
-    I1  Written with mode 0600 from the first byte on, outside the release folder.
+    I1  Written with mode 0600 from the first byte on, outside the release folder, and never through a link.
     I2  Plain arrays and texts only; nothing in the file is executed when it is read. The seed is not in it.
 """
 
 from __future__ import annotations
 
-import os
+import io
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -21,6 +21,7 @@ import numpy as np
 
 from sfumato.errors import ReleaseError
 from sfumato.release.form import Form
+from sfumato.release.plain_files import open_plain, replace_file
 from sfumato.release.release import Trace
 
 _COMMON = {"rows", "lasting"}
@@ -33,11 +34,9 @@ def trace_path(folder: Path) -> Path:
 
 def save_trace(trace: Trace, path: Path) -> Path:
     """Rows of the trace, and what its form adds to them."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # I1
-    os.fchmod(handle, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        np.savez_compressed(file, **dict(_flat({"rows": trace.rows, "extra": _extra(trace)})))
-    return path
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **dict(_flat({"rows": trace.rows, "extra": _extra(trace)})))
+    return replace_file(path, packed.getvalue(), private=True)  # I1
 
 
 def _extra(trace: Trace) -> dict[str, Any]:
@@ -48,14 +47,14 @@ def _extra(trace: Trace) -> dict[str, Any]:
 
 def read_trace(path: Path, form: Form) -> Trace:
     """The trace beside a folder of this form; an empty one when there is none."""
-    if not path.is_file():
-        return form.trace_type()()
     tree: dict[str, Any] = {"rows": {}, "extra": {}}
     try:
-        with np.load(path, allow_pickle=False) as stored:  # I2
+        with open_plain(path) as file, np.load(file, allow_pickle=False) as stored:  # I2
             for name in stored.files:
                 _put(tree, name.split("/"), stored[name])
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except FileNotFoundError:
+        return form.trace_type()()
+    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
         raise ReleaseError("the private trace cannot be read", where=str(path), hint="remove it to audit without it") from None
     kind = form.trace_type()
     known = {field.name for field in fields(kind)} - _COMMON

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, ReleaseError
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.folder import MANIFEST, REPORT, digest, open_release, read_folder, write_json
+from sfumato.release.folder import MANIFEST, REPORT, STATEMENT, open_release, read_folder, write_json
+from sfumato.release.plain_files import digest, read_tree, replace_file
 from sfumato.report.page import render
 
 
 def write_public(folder: Path) -> Path:
-    """``DIR/report.html``, entered in the manifest."""
+    """``DIR/report.html``, entered in the manifest; that of a signed folder is part of what was signed and stays as it is."""
     exhibit = read_folder(folder)
+    if (folder / STATEMENT).exists():
+        hint = "its report was signed with it; --original and --out write the data holder's report elsewhere"
+        raise ReleaseError("the folder is signed, and nothing in it is written again", where=str(folder), hint=hint)
     damage = [entry for entry in exhibit.damage or () if not entry.startswith(REPORT)]
     if damage:
         raise ReleaseError("the folder is damaged: " + "; ".join(damage), where=str(folder), hint="run 'sfumato verify' on it")
-    (folder / REPORT).write_text(render(exhibit), encoding="utf-8")
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    replace_file(folder / REPORT, render(exhibit).encode())
+    manifest = read_tree(folder / MANIFEST)
     manifest["files"][REPORT] = {"sha256": digest(folder / REPORT)}
     write_json(manifest, folder / MANIFEST)
     return folder / REPORT
@@ -40,9 +42,5 @@ def private_path(folder: Path) -> Path:
 
 
 def save_private(exhibit: Exhibit, target: Path) -> Path:
-    """Write with mode 0600 from the first byte on."""
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.fchmod(handle, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(render(exhibit))
-    return target
+    """Write with mode 0600 from the first byte on, never through a link."""
+    return replace_file(target, render(exhibit).encode(), private=True)

@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.audit.sequence_claims import bound_by_history
 from sfumato.audit.source import SourceReport, Warning, source_audit
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 from sfumato.spine.plan import Plan, plan
@@ -74,9 +75,9 @@ def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, si
         Reasons, promises, findings, warnings and costs.
     """
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
-    book = ledger_of(policy, ledger)
+    book = ledger_of(policy, ledger, new=None)
     planned = plan(policy, records=policy.data.size(), remembering=book is not None)
-    bound = () if book is None else tuple(bound_by_history(book.history(), policy, book.path.name))
+    bound = () if book is None else (*_begun(book), *bound_by_history(book.history(), policy, book.path.name))
     report, costs, read = _with_data(planned, since)
     return Foresight(
         planned,
@@ -88,6 +89,11 @@ def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, si
         (*report.notes, *costs),
         read,
     )
+
+
+def _begun(book: Ledger) -> Iterator[str]:
+    if not book.path.exists():
+        yield f"ledger {book.path.name} is not there: publish with --new-ledger begins it"
 
 
 def _promises(policy: Policy) -> Iterator[str]:

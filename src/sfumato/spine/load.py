@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,8 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.public import public_policy
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, read_folder
+from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, read_folder, write_json
+from sfumato.release.plain_files import files_of, read_plain, read_tree
 from sfumato.spine.plan import plan
 
 
@@ -51,7 +51,7 @@ class Loading:
 
 def release_name(folder: Path) -> str:
     """A digest of everything in the manifest but the report, which may be written again."""
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = read_tree(folder / MANIFEST)
     manifest["files"].pop(REPORT, None)
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
@@ -64,11 +64,9 @@ def has_target(policy: Policy) -> bool:
 def is_unfinished(policy: Policy, out: str | Path) -> bool:
     """Whether `out` is a release under this policy whose target was not loaded to the end (I2)."""
     folder = Path(out)
-    if not has_target(policy) or not (folder / MANIFEST).is_file() or not (folder / POLICY).is_file():
+    if not has_target(policy) or not folder.is_dir() or not {MANIFEST, POLICY} <= files_of(folder).keys() or _recorded(folder):
         return False
-    if _recorded(folder):
-        return False
-    return (folder / POLICY).read_text(encoding="utf-8") == public_policy(policy, plan(policy).declaration)
+    return read_plain(folder / POLICY) == public_policy(policy, plan(policy).declaration).encode()
 
 
 def load_release(policy: Policy | str | Path, out: str | Path, *, progress: Progress = silent, replace: bool = False) -> Loading:
@@ -80,9 +78,9 @@ def load_release(policy: Policy | str | Path, out: str | Path, *, progress: Prog
 def _recorded(folder: Path) -> bool:
     """Whether a record of a load that holds belongs to this manifest."""
     try:
-        record = json.loads((folder / TARGET).read_text(encoding="utf-8"))
+        record = read_tree(folder / TARGET)
         return bool(record["holds"]) and record["release"] == release_name(folder)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ReleaseError, KeyError, TypeError, AttributeError):
         return False
 
 
@@ -157,7 +155,4 @@ def verify_target(release: Exhibit, target: str) -> tuple[Finding, ...]:
 
 def _record(found: Loading, folder: Path) -> None:
     """I3: whole or not at all."""
-    draft = folder / f".{TARGET}.tmp"
-    tree = {"release": release_name(folder)} | found.to_json()
-    draft.write_text(json.dumps(tree, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(draft, folder / TARGET)
+    write_json({"release": release_name(folder)} | found.to_json(), folder / TARGET)

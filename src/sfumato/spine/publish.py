@@ -12,7 +12,9 @@ What is certified is what lies on disk: the draft is written first, read back as
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,10 @@ from sfumato.randomness import Randomness
 from sfumato.release.certificate import LIMITS_PAGE, Certificate, Records
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import Format
+from sfumato.release.head import Place
 from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
+from sfumato.release.signature import SigningKey
 from sfumato.spine.measure import figures
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.write import DraftFolder, write_out
@@ -49,6 +53,8 @@ class Publication:
     certificate: Certificate
     draft: DraftFolder = field(repr=False)
     ledger: Ledger | None = None
+    place: Place | None = field(repr=False, default=None)
+    """Where it will stand in the ledger."""
     seed: int | None = field(repr=False, default=None)
 
     @property
@@ -60,11 +66,27 @@ class Publication:
         """Every release so far, this one last."""
         return self.exhibit.history
 
-    def write(self, out: str | Path, *, format: Format | None = None, report: bool = True) -> Path:
-        """The release folder, whole or not at all, and never without its entry in the ledger; the private report goes beside it."""
+    def write(
+        self, out: str | Path, *, format: Format | None = None, report: bool = True, sign: str | Path | SigningKey | None = None
+    ) -> Path:
+        """The release folder, whole or not at all, and never without its entry in the ledger; the private report goes beside it.
+
+        Parameters
+        ----------
+        out
+            The release folder; it must not be there yet.
+        format
+            Of the published parts, when another is wanted than was certified; then they are certified again.
+        report
+            Whether reports are written.
+        sign
+            An Ed25519 private key, or the path of one: the folder gets a signed statement about everything in it.
+        """
         if format is not None and format != self.draft.format:
-            return recertified(self, format).write(out, report=report)
-        return write_out(self.draft, self.exhibit, Path(out), ledger=self.ledger, seed=self.seed, report=report)
+            return recertified(self, format).write(out, report=report, sign=sign)
+        key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.read(sign)
+        place = None if self.ledger is None or self.place is None else (self.ledger, self.place)
+        return write_out(self.draft, self.exhibit, Path(out), place=place, seed=self.seed, report=report, key=key)
 
 
 def publish(
@@ -75,6 +97,7 @@ def publish(
     jobs: int = 1,
     progress: Progress = silent,
     ledger: str | Path | None = None,
+    new_ledger: bool = False,
     format: Format = "csv",
 ) -> Publication:
     """Make and certify a release; raises `Infeasible` or `AuditRefused` rather than giving less than was asked.
@@ -93,6 +116,8 @@ def publish(
         Told how far the work is, as a share and a word.
     ledger
         The ledger to judge this release with and to remember it in, instead of the one the policy names.
+    new_ledger
+        Begin this ledger; without it a ledger that is not there is an error.
     format
         Of the published parts.
 
@@ -102,17 +127,17 @@ def publish(
         The release, its certificate, and `write` for the release folder.
     """
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
-    book = ledger_of(policy, ledger)
+    book = ledger_of(policy, ledger, new=new_ledger)
     plan(policy, remembering=book is not None)  # refuse the impossible before data moves
     source = source_audit(policy)
     progress(0.0, "reading")
     dataset = source.read(policy, data)
     chosen = plan(policy, records=getattr(dataset, "rows", None), remembering=book is not None)
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
-    earlier = None if book is None else book.history()
+    earlier, place = (None, None) if book is None else book.place()
     release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs, progress, earlier))
     progress(1.0, "certifying")
-    return _certified(policy, chosen, release, dataset, earlier, book, seed, format)
+    return _certified(policy, chosen, release, dataset, earlier, book, place, seed, format)
 
 
 def recertified(publication: Publication, format: Format) -> Publication:
@@ -120,7 +145,7 @@ def recertified(publication: Publication, format: Format) -> Publication:
     history = publication.history
     earlier = None if history is None else History(history.releases[:-1])
     given = (publication.policy, publication.plan, publication.release, publication.original)
-    return _certified(*given, earlier, publication.ledger, publication.seed, format)
+    return _certified(*given, earlier, publication.ledger, publication.place, publication.seed, format)
 
 
 def _certified(
@@ -130,6 +155,7 @@ def _certified(
     dataset: Any,
     earlier: History | None,
     book: Ledger | None,
+    place: Place | None,
     seed: int | None,
     format: Format,
 ) -> Publication:
@@ -139,6 +165,7 @@ def _certified(
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
     certificate = _certificate(exhibit, chosen, release)
+    certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
     if not certificate.holds:  # what was promised and could not be judged is refused like what is broken
         failed = (*certificate.violations, *certificate.open)
         wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
@@ -146,7 +173,7 @@ def _certified(
         raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
     exhibit = exhibit.certified(certificate)
     draft.seal(certificate)
-    return Publication(policy, chosen, release, exhibit, certificate, draft, book, seed)
+    return Publication(policy, chosen, release, exhibit, certificate, draft, book, place, seed)
 
 
 def _records(exhibit: Exhibit, suppressed: int) -> Records:
@@ -186,12 +213,31 @@ def _continued(earlier: History | None, policy: Policy, release: Release, exhibi
     return History((*so_far, PastRelease(exhibit.as_published(), memory, len(so_far) + 1)))
 
 
-def ledger_of(policy: Policy, given: str | Path | None) -> Ledger | None:
-    """The ledger that was given or that the policy names; it needs a key to know records again."""
-    if given is None and not policy.ledger:
+def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = False) -> Ledger | None:
+    """The ledger that was given or that the policy names; it needs a key to know records again.
+
+    A ledger is begun only where that is said: by `new`, or in the policy for the ledger it names. With ``new=None`` one that is not
+    there is taken for empty, for those who only look ahead.
+    """
+    path = Path(given) if given is not None else None if policy.ledger is None else policy.base / policy.ledger.file
+    if path is None:
         return None
-    path = Path(given) if given is not None else policy.base / policy.ledger
+    where = policy.document.where("ledger") if given is None else str(path)
     if policy.data.needs_key and not policy.key:
         hint = "name the column(s) that identify a record across releases; they are never published"
         raise PolicyError("a ledger needs 'key:'", where=policy.document.where("ledger"), hint=hint)
-    return Ledger(path)
+    there = os.path.lexists(path)
+    if new and there:
+        raise PolicyError(f"ledger {path.name} exists already", where=where, hint="leave --new-ledger out to go on with it")
+    permitted = new is not False or (given is None and policy.ledger is not None and policy.ledger.new)
+    if not there and not permitted:
+        raise PolicyError(f"no such ledger: {path.name}", where=where, hint=_near(path) + "begin a new one with --new-ledger")
+    return Ledger(path, new=permitted)
+
+
+def _near(path: Path) -> str:
+    """Files beside a ledger that is not there whose names are like its own."""
+    beside = sorted(file.name for file in path.parent.glob("*") if file.is_file()) if path.parent.is_dir() else []
+    like = get_close_matches(path.name, beside, n=3)
+    like += [name for name in beside if path.suffix and name.endswith(path.suffix) and name not in like][: 3 - len(like)]
+    return f"did you mean {' or '.join(map(repr, like))}? or " if like else ""

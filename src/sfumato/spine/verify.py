@@ -15,7 +15,8 @@ from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding, verdict_of
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import laid_beside, read_folder
-from sfumato.release.past import History
+from sfumato.release.signature import VerifyingKey
+from sfumato.release.statement import UNSIGNED, examine_signature
 from sfumato.spine.load import verify_target
 
 
@@ -24,6 +25,8 @@ class Audit:
     """What an independent audit of a release folder found."""
 
     findings: tuple[Finding, ...]
+    signature: str = UNSIGNED
+    """Whether the folder is signed, and whether that was checked."""
 
     @property
     def holds(self) -> bool:
@@ -48,11 +51,18 @@ class Audit:
         """``holds`` is null when nothing is violated but something is left open."""
         findings = [finding.to_json() for finding in self.findings]
         not_judged = [finding.model for finding in self.open]
-        verdict = verdict_of(self.findings)
-        return {"holds": verdict, "complete": self.complete, "not_judged": not_judged, "findings": findings}
+        judged = {"holds": verdict_of(self.findings), "complete": self.complete, "not_judged": not_judged}
+        return judged | {"signature": self.signature, "findings": findings}
 
 
-def verify(folder: str | Path, *, original: Any = None, ledger: str | Path | None = None, target: str | None = None) -> Audit:
+def verify(
+    folder: str | Path,
+    *,
+    original: Any = None,
+    ledger: str | Path | None = None,
+    target: str | None = None,
+    signer: str | Path | VerifyingKey | None = None,
+) -> Audit:
     """Audit a release folder from its published files.
 
     Parameters
@@ -65,16 +75,22 @@ def verify(folder: str | Path, *, original: Any = None, ledger: str | Path | Non
         The ledger it was entered in; then it is judged together with all releases before it.
     target
         URL of the test database that was loaded from it; then what stands there is judged, too.
+    signer
+        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it; then the folder must be signed
+        with it, and every file must be the one that was signed.
 
     Returns
     -------
     Audit
         The findings, and whether everything holds.
     """
+    key = signer if signer is None or isinstance(signer, VerifyingKey) else VerifyingKey.read(signer)
+    exhibit = _opened(Path(folder))
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
-    exhibit = _opened(Path(folder), original, history)
-    audit = audit_of(exhibit)
-    return audit if target is None else Audit((*audit.findings, *verify_target(exhibit, target)))
+    exhibit = laid_beside(exhibit, original, history)
+    sentence, signed = examine_signature(Path(folder), key)
+    loaded = () if target is None else verify_target(exhibit, target)
+    return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
 
 
 def audit_of(exhibit: Exhibit) -> Audit:
@@ -83,17 +99,16 @@ def audit_of(exhibit: Exhibit) -> Audit:
     return Audit((*found, compared(exhibit, found), made_by(exhibit)))
 
 
-def _opened(folder: Path, original: Any, history: History | None) -> Exhibit:
-    """The folder, and what is laid beside it; a folder that cannot be read is a violation, whatever is wrong with it."""
+def _opened(folder: Path) -> Exhibit:
+    """The folder as it lies there; a folder that cannot be read is a violation, whatever is wrong with it."""
     try:
-        exhibit = read_folder(folder)
+        return read_folder(folder)
     except ReleaseError:
         raise
     except SfumatoError as error:
         raise ReleaseError(error.what, where=error.where or str(folder), hint=error.hint) from None
     except Exception as error:
         raise ReleaseError(f"the folder cannot be read ({type(error).__name__})", where=str(folder)) from error
-    return laid_beside(exhibit, original, history)
 
 
 def made_by(exhibit: Exhibit) -> Finding:

@@ -3,6 +3,7 @@
 Invariants
     I1  What is certified is read from the draft's bytes, and exactly these bytes are copied into the release folder.
     I2  A folder never appears before its entry is safe in the ledger: write, sync, append, rename.
+    I3  What is signed is the complete folder, and nothing in it changes afterwards.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import LedgerError, ReleaseError
+from sfumato.errors import ReleaseError
 from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import write_public_policy
@@ -32,7 +33,11 @@ from sfumato.release.folder import (
     write_part,
 )
 from sfumato.release.form import Form
+from sfumato.release.head import Place
+from sfumato.release.plain_files import replace_file, require_writable
 from sfumato.release.release import Release
+from sfumato.release.signature import SigningKey
+from sfumato.release.statement import sign_folder
 from sfumato.release.trace_file import save_trace, trace_path
 
 
@@ -73,46 +78,66 @@ def _rows(release: Release, format: Format) -> dict[str, int]:
     return {f"{name}.{format}": len(part) for name, part in release.parts.items()}
 
 
-def write_out(draft: DraftFolder, exhibit: Exhibit, target: Path, *, ledger: Ledger | None, seed: int | None, report: bool) -> Path:
+def write_out(
+    draft: DraftFolder,
+    exhibit: Exhibit,
+    target: Path,
+    *,
+    place: tuple[Ledger, Place] | None = None,
+    seed: int | None = None,
+    report: bool = True,
+    key: SigningKey | None = None,
+) -> Path:
     """The release folder from its draft; the private report and a lasting trace go beside it."""
-    if ledger is None:
-        with new_folder(target) as folder:
-            _fill(draft, exhibit, folder, report)
-    else:
-        _write_and_enter(draft, exhibit, target, ledger, seed, report)
-    if report:
-        from sfumato.report.write import private_path, save_private
+    from sfumato.report.write import private_path, save_private
 
+    for beside in (private_path(target), trace_path(target)):
+        require_writable(beside)  # before anything is published: what is refused later is half done
+    if place is None:
+        with new_folder(target) as folder:
+            _fill(draft, exhibit, folder, report, key)
+    else:
+        _write_and_enter(draft, exhibit, target, *place, seed, report, key)
+    if report:
         save_private(exhibit, private_path(target))
     if exhibit.trace.lasting:
         save_trace(exhibit.trace, trace_path(target))
     return target
 
 
-def _write_and_enter(draft: DraftFolder, exhibit: Exhibit, target: Path, ledger: Ledger, seed: int | None, report: bool) -> None:
+def _write_and_enter(
+    draft: DraftFolder,
+    exhibit: Exhibit,
+    target: Path,
+    ledger: Ledger,
+    place: Place,
+    seed: int | None,
+    report: bool,
+    key: SigningKey | None,
+) -> None:
     history = exhibit.history
     assert history is not None
     with ledger.writing() as base:
-        if ledger.count(base) != len(history) - 1:
-            hint = "publish again; the new release must be judged with it"
-            raise LedgerError("another release was entered in the meantime", where=str(ledger.path), hint=hint)
+        ledger.require_free(base, place)
         memory = history.releases[-1].memory.to_arrow()
 
         def enter(folder: Path) -> None:
-            ledger.append(base, folder, memory, seed)
+            ledger.append(base, folder, memory, seed, place)
             base.commit()
 
         with new_folder(target, before_rename=enter) as folder:  # I2
-            _fill(draft, exhibit, folder, report)
+            _fill(draft, exhibit, folder, report, key)
 
 
-def _fill(draft: DraftFolder, exhibit: Exhibit, folder: Path, report: bool) -> None:
+def _fill(draft: DraftFolder, exhibit: Exhibit, folder: Path, report: bool, key: SigningKey | None) -> None:
     shutil.copytree(draft.folder, folder, dirs_exist_ok=True)
     if report:
         from sfumato.report.page import render
 
-        (folder / REPORT).write_text(render(exhibit.as_published()), encoding="utf-8")
+        replace_file(folder / REPORT, render(exhibit.as_published()).encode())
         write_manifest(folder, draft.form, draft.rows)
+    if key is not None:
+        sign_folder(folder, key)  # I3
     damage = damage_of(folder)
     if damage:  # I1
         raise ReleaseError(f"the folder is not what was certified: {damage[0]}", where=str(folder), hint="publish again")

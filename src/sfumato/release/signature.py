@@ -1,0 +1,167 @@
+"""Signatures: Ed25519 over a DSSE envelope. The only home of public-key cryptography.
+
+A DSSE envelope carries a payload, its type, and signatures over both::
+
+    {"payload": "<base64>", "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "…", "sig": "<base64>"}]}
+
+What is signed is the *pre-authentication encoding*, in which type and payload cannot run into each other (`encoded`). The key
+identifier is the SHA-256 of the public key as DER; it helps to find a key and is never believed.
+
+Invariants
+    I1  A private key that others can read is refused: whoever read it can sign, too.
+    I2  A payload is looked at only after its signature was found valid, except by those who say that they did not check it.
+
+>>> encoded("text/plain", b"hello")
+b'DSSEv1 10 text/plain 5 hello'
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from sfumato.errors import PolicyError, ReleaseError
+
+PASSPHRASE = "SFUMATO_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not what stands in it
+"""The environment variable with the passphrase of a private key."""
+MOST_SIGNATURES = 64
+LARGEST_KEY = 1 << 16
+
+
+def encoded(kind: str, payload: bytes) -> bytes:
+    """The pre-authentication encoding: what is signed."""
+    name = kind.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(name), name, len(payload), payload)
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """An Ed25519 private key."""
+
+    secret: Ed25519PrivateKey = field(repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> SigningKey:
+        """The key in a file that only its owner can read: PEM, or as OpenSSH writes it."""
+        hint = "give an Ed25519 private key: openssl genpkey -algorithm ed25519 -out key.pem"
+        content = _private_bytes(Path(path))
+        password = os.environ.get(PASSPHRASE, "").encode() or None
+        load = serialization.load_ssh_private_key if b"OPENSSH PRIVATE KEY" in content else serialization.load_pem_private_key
+        try:
+            key = load(content, password)
+        except TypeError:
+            which = "is encrypted" if password is None else "is not encrypted"
+            hint = f"{'set' if password is None else 'unset'} {PASSPHRASE}"
+            raise PolicyError(f"the signing key {which}", where=str(path), hint=hint) from None
+        except (ValueError, UnsupportedAlgorithm):
+            raise PolicyError("the signing key cannot be read", where=str(path), hint=hint) from None
+        if not isinstance(key, Ed25519PrivateKey):
+            raise PolicyError("the signing key is no Ed25519 key", where=str(path), hint=hint)
+        return cls(key)
+
+    @property
+    def public(self) -> VerifyingKey:
+        return VerifyingKey(self.secret.public_key())
+
+    def envelope(self, kind: str, payload: bytes) -> dict[str, Any]:
+        """A payload in its signed envelope."""
+        signature = self.secret.sign(encoded(kind, payload))
+        signed = [{"keyid": self.public.identifier, "sig": base64.b64encode(signature).decode()}]
+        return {"payload": base64.b64encode(payload).decode(), "payloadType": kind, "signatures": signed}
+
+
+def _private_bytes(path: Path) -> bytes:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        raise PolicyError("no such signing key", where=str(path), hint="give the path of a private key") from None
+    with os.fdopen(handle, "rb") as file:
+        mode = os.fstat(handle).st_mode  # of what was opened, not of what may stand there by now
+        if not stat.S_ISREG(mode):
+            raise PolicyError("the signing key is no plain file", where=str(path), hint="give the path of a private key")
+        if mode & 0o077:  # I1
+            raise PolicyError("others can read the signing key", where=str(path), hint=f"chmod 600 {path.name}, or make a new one")
+        return file.read(LARGEST_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyingKey:
+    """An Ed25519 public key."""
+
+    public: Ed25519PublicKey = field(repr=False)
+
+    @classmethod
+    def read(cls, given: str | Path) -> VerifyingKey:
+        """A key from a file, or from its own text: PEM, ``ssh-ed25519 …``, or 32 bytes in base64."""
+        text = str(given)
+        if "\n" not in text and os.path.isfile(text):
+            with open(text, "rb") as file:
+                text = file.read(LARGEST_KEY).decode("utf-8", errors="replace")
+        key = _public_key(text.strip())
+        if key is None:
+            hint = "give a PEM file (openssl pkey -in key.pem -pubout), an ssh-ed25519 line, or 32 bytes in base64"
+            where = str(given).splitlines()[0][:80] if str(given) else ""
+            raise PolicyError("the signer's key is no Ed25519 public key", where=where, hint=hint)
+        return cls(key)
+
+    @property
+    def identifier(self) -> str:
+        form = serialization.PublicFormat.SubjectPublicKeyInfo
+        return hashlib.sha256(self.public.public_bytes(serialization.Encoding.DER, form)).hexdigest()
+
+    def signed(self, envelope: Mapping[str, Any]) -> bool:
+        """Whether one of the signatures of an envelope is by this key."""
+        kind, payload, signatures = opened(envelope)
+        message = encoded(kind, payload)
+        return any(self._made(signature, message) for signature in signatures)
+
+    def _made(self, signature: bytes, message: bytes) -> bool:
+        try:
+            self.public.verify(signature, message)
+        except InvalidSignature:
+            return False
+        return True
+
+
+def _public_key(text: str) -> Ed25519PublicKey | None:
+    try:
+        if text.startswith("-----BEGIN"):
+            found = serialization.load_pem_public_key(text.encode())
+        elif text.startswith("ssh-"):
+            found = serialization.load_ssh_public_key(text.encode())
+        else:
+            return Ed25519PublicKey.from_public_bytes(_bytes(text))
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+    return found if isinstance(found, Ed25519PublicKey) else None
+
+
+def opened(envelope: Mapping[str, Any]) -> tuple[str, bytes, list[bytes]]:
+    """Type, payload and signatures of an envelope, none of them believed yet (I2)."""
+    try:
+        signatures = envelope["signatures"]
+        if not isinstance(signatures, list) or not 0 < len(signatures) <= MOST_SIGNATURES:
+            raise ValueError("no signatures")
+        return str(envelope["payloadType"]), _bytes(envelope["payload"]), [_bytes(entry["sig"]) for entry in signatures]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ReleaseError("the signed statement is no DSSE envelope") from None
+
+
+def _bytes(text: str) -> bytes:
+    """Base64 in either alphabet, strictly; with or without padding."""
+    try:
+        plain = text.rstrip("=").replace("-", "+").replace("_", "/")
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except binascii.Error:
+        raise ValueError("no base64") from None
