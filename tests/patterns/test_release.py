@@ -64,10 +64,10 @@ def test_certificate_says_that_privacy_is_measured(publication):
     said = " ".join(publication.certificate.assumptions)
     assert "not guaranteed" in said
     assert "pin" in said
-    found = {entry.model: entry for entry in publication.certificate.findings}
+    found = {entry.model: entry for entry in publication.findings}
     assert found["neighbours"].achieved["best_guess"] >= found["neighbours"].achieved["blind"]
     assert found["pinned"].achieved["values"] == 80
-    assert {"distortion", "clustering_error", "query_error"} <= set(publication.certificate.utility)
+    assert {"distortion", "clustering_error", "query_error"} <= set(publication.utility)
 
 
 def test_audit_sees_one_changed_value(publication):
@@ -121,7 +121,7 @@ def test_verify_and_measure_with_and_without_the_trace(publication, tmp_path):
     verdict = sf.verify(out, original=frame())
     assert verdict.holds
     assert {"localities", "neighbours", "pinned"} <= {found.model for found in verdict.findings}
-    assert sf.measure(out, original=frame())["distortion"] == pytest.approx(publication.certificate.utility["distortion"])
+    assert sf.measure(out, original=frame())["distortion"] == pytest.approx(publication.utility["distortion"])
     trace_path(out).unlink()
     alone = sf.verify(out, original=frame())
     assert alone.holds
@@ -247,7 +247,7 @@ def test_neighbours_against_plain_loops():
 def test_an_unchanged_table_gives_everybody_away():
     made = sf.publish(policy_of([f"v[{i}] = {10 * i}" for i in range(1, 7)]), data={"v": [str(10 * i) for i in range(1, 7)],
                       "s": list("abcdef")}, seed=1)  # fmt: skip
-    found = {entry.model: entry.achieved for entry in made.certificate.findings}
+    found = {entry.model: entry.achieved for entry in made.findings}
     assert found["neighbours"]["best_guess"] == 1.0
     assert found["pinned"]["pinned"] == 6
 

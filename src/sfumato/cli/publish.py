@@ -46,7 +46,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     if publication.ledger is not None and publication.history is not None:
         click.echo(f"entered as release {len(publication.history)} in {publication.ledger.path}")
     click.echo(f"published {records.published:,} of {records.input:,} records with {publication.certificate.method} to {target}")
-    print_findings(publication.certificate.findings)
+    print_findings(publication.findings)
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
     _load(read, out, replace, as_json, {})

@@ -22,14 +22,15 @@ from sfumato.audit.source import source_audit
 from sfumato.errors import AuditRefused, PolicyError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
+from sfumato.metrics.base import figures
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
-from sfumato.release.certificate import LIMITS_PAGE, Certificate, Records
+from sfumato.release.certificate import LIMITS_PAGE, Certificate, Finding, Records
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import Format
 from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
-from sfumato.spine.measure import figures
+from sfumato.spine.disclose import disclosed
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.write import Draft, write_out
 
@@ -47,9 +48,20 @@ class Publication:
     exhibit: Exhibit = field(repr=False)
     """The release as the audit saw it, on the data holder's side."""
     certificate: Certificate
+    """What stands in the folder: nothing in it that the published files do not say."""
     draft: Draft = field(repr=False)
     ledger: Ledger | None = None
     seed: int | None = field(repr=False, default=None)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything that was judged with the original at hand, with its figures; for the data holder."""
+        return self.exhibit.once(certify)
+
+    @property
+    def utility(self) -> dict[str, Any]:
+        """Every figure of utility, those that need the original included; for the data holder."""
+        return self.exhibit.once(figures)
 
     @property
     def original(self) -> Any:
@@ -138,11 +150,12 @@ def _certified(
     exhibit = replace(draft.read(), original=dataset, trace=release.trace)
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
-    certificate = _certificate(exhibit, chosen, release)
-    if not certificate.holds:
-        wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in certificate.violations)
+    broken = [finding for finding in exhibit.once(certify) if not finding.holds]
+    if broken:
+        wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in broken)
         hint = "nothing was published; this is a defect of the method, please report it"
         raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
+    certificate = _certificate(exhibit, chosen, release)
     exhibit = exhibit.certified(certificate)
     draft.seal(certificate)
     return Publication(policy, chosen, release, exhibit, certificate, draft, book, seed)
@@ -154,11 +167,12 @@ def _records(exhibit: Exhibit, suppressed: int) -> Records:
 
 
 def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificate:
+    """What may stand in the folder."""
     assert exhibit.records is not None
     return Certificate(
-        certify(exhibit),
+        disclosed(exhibit, exhibit.once(certify)),
         exhibit.records,
-        utility=figures(exhibit),
+        utility=figures(exhibit.as_published()),
         assumptions=(*assumptions(exhibit.policy), *release.notes),
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
