@@ -181,12 +181,14 @@ def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificat
 
 
 def assumptions(policy: Policy) -> tuple[str, ...]:
-    """What must be true outside the data for the findings to mean what they say."""
+    """What must be true outside the data for the findings to mean what they say, and what the data holder took upon themselves."""
+    accepted = tuple(f"the data holder accepts a warning: {identifier}" for identifier in policy.accept)
     if not policy.quasi_identifiers:
-        return ()
+        return accepted
     return (
         "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns",
         "one row is one person, and no person is in the table twice",
+        *accepted,
     )
 
 
