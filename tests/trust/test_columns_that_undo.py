@@ -17,7 +17,7 @@ from sfumato.data.table import Table
 from sfumato.errors import PolicyError
 from sfumato.spine.foresight import foresee
 from tests.command_line import run
-from tests.trust.twins import SEED
+from tests.secret import SEED
 
 SCHOOLS = ["none", "primary", "secondary", "bachelor", "master"]
 

@@ -14,7 +14,8 @@ from sfumato.metrics.base import Metric
 from sfumato.metrics.declared import declared_domains
 from sfumato.registry import catalogue
 from sfumato.release.folder import read_folder
-from tests.trust.twins import FORMS, SEED, certified_for, files
+from tests.secret import SEED
+from tests.trust.twins import FORMS, certified_for, files
 
 NEED_THE_ORIGINAL = {"entropy_loss", "query_error", "range_query_error", "distortion", "clustering_error", "kl_divergence",
                      "bit_error_rate", "added_edges", "optimality_gap", "lower_bound", "graph_change"}  # fmt: skip

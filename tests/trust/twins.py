@@ -1,7 +1,4 @@
-"""For every form two originals that fit the same published rows, and the release of one of them certified for the other.
-
-`SEED` has enough bits to be nobody's guess, so that a release made from it is like one made from chance.
-"""
+"""For every form two originals that fit the same published rows, and the release of one of them certified for the other."""
 
 from __future__ import annotations
 
@@ -23,8 +20,8 @@ from sfumato.data.published_baskets import from_table
 from sfumato.data.sets import Sets
 from sfumato.data.table import Table
 from sfumato.spine.publish import Publication, recertified
+from tests.secret import SEED
 
-SEED = int.from_bytes(b"sfumato: sixteen bytes and more")
 Twins = tuple[Publication, Any]
 """A publication, and another original that fits its rows."""
 

@@ -49,6 +49,9 @@ class Reading(ABC):
 class Check(Onlooker):
     """Something that must be true of a release besides its claims."""
 
+    forbids: ClassVar[bool] = True
+    """Whether a release that breaks it is not even made; else it is made, and its certificate says that it does not hold."""
+
     @abstractmethod
     def examine(self, exhibit: Exhibit) -> Finding:
         """The verdict."""

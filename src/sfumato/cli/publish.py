@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._seed import SEED, SEED_RULE
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("policy", type=click.Path())
 @click.option("--data", help="Take the data from here instead of the policy's source.")
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")
-@click.option("--seed", type=int, help="Repeat a run in tests; whoever knows the seed can undo the release.")
+@click.option("--seed", type=SEED, help=f"Repeat a run; whoever knows the seed can undo the release. {SEED_RULE}")
 @click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
@@ -40,8 +41,10 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         publication = publish(read, options.pop("data"), progress=progress, format=format_, **options)
     target = publication.write(out, report=not no_report)
     if as_json:
+        _say_mark(publication.release.form.mark)
         _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()})
         return
+    _say_mark(publication.release.form.mark)
     records = publication.certificate.records
     if publication.ledger is not None and publication.history is not None:
         click.echo(f"entered as release {len(publication.history)} in {publication.ledger.path}")
@@ -50,6 +53,12 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
     _load(read, out, replace, as_json, {})
+
+
+def _say_mark(mark: str) -> None:
+    """Loud, and beside the answer, so that scripts that read it are not disturbed."""
+    if mark:
+        click.secho(f"warning: {mark}; leave --seed out, or give one of at least 128 bits", fg="red", err=True)
 
 
 def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any]) -> None:

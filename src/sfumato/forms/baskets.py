@@ -30,6 +30,10 @@ class Basket(Form):
     degree: int = Field(default=1, ge=1, description="records that each published row may stand for")
     separator: str = Field(default=" ", min_length=1, max_length=1, description="what stands between items")
 
+    @property
+    def rests_on_chance(self) -> bool:
+        return True
+
     def trace_type(self) -> type[Trace]:
         return BasketTrace
 

@@ -72,6 +72,10 @@ class DatabaseForm(Form):
         public = super().to_public()
         return public | ({"schema": public.pop("declared")} if "declared" in public else {})
 
+    @property
+    def rests_on_chance(self) -> bool:
+        return True
+
     def read_part(self, file: Path) -> pa.Table:
         """A null is not the empty text here, and a table may be empty."""
         return read_exact(file)

@@ -59,6 +59,10 @@ class Edges(Form):
         """Whether ties were added and none taken away."""
         return self.only_added or self.added_edges is not None
 
+    @property
+    def rests_on_chance(self) -> bool:
+        return self.flip is not None
+
     def trace_type(self) -> type[Trace]:
         return GraphTrace
 

@@ -64,6 +64,10 @@ class Replaced(Form):
     walked: bool = Field(default=False, description="whether values were walked to and not drawn")
     walk: Walk | None = Field(default=None, description="only in folders of earlier versions: how far the walk went")
 
+    @property
+    def rests_on_chance(self) -> bool:
+        return True
+
     def trace_type(self) -> type[Trace]:
         return WalkTrace
 

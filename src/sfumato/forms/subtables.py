@@ -17,6 +17,11 @@ class SubTables(Form):
     made: ClassVar[frozenset[str]] = frozenset({"bucket", "value", "count", "column"})
     shows_columns: ClassVar[bool] = True
 
+    @property
+    def rests_on_chance(self) -> bool:
+        """Whoever can repeat the order of every table joins them row by row."""
+        return True
+
     def records(self, exhibit: Exhibit) -> int:
         tables = exhibit.once(sub_tables)
         return tables.people - max((table.withheld for table in tables.tables), default=0)

@@ -24,14 +24,14 @@ AS_ASKED = "bound (at least what was asked)"
 
 
 def disclosed(exhibit: Exhibit, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings for the folder, from those of the data holder's side, which all hold."""
+    """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees it."""
     outside = certify(replace(exhibit.as_published(), folder=None))  # the floor has recounted the same files already
     seen = {_claim(finding): finding for finding in outside}
     series = {claim.model.name for claim in exhibit.policy.claims if claim.model.joint} if _several(exhibit) else set()
     shown = []
     for finding in found:
         public = None if finding.model in series else seen.get(_claim(finding))  # I2
-        if public is not None and public.holds and public.judged:
+        if public is not None and public.judged and (public.holds or not finding.holds):
             shown.append(public)
         elif finding.required or public is not None:
             shown.append(_verdict(finding))  # what asks for nothing and needs the original is the data holder's alone

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import __version__
+from sfumato.audit.base import Check
 from sfumato.audit.certify import certify
 from sfumato.audit.source import source_audit
 from sfumato.errors import AuditRefused, PolicyError
@@ -24,10 +25,12 @@ from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import figures
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
+from sfumato.randomness import Randomness, guessable
+from sfumato.registry import catalogue
 from sfumato.release.certificate import LIMITS_PAGE, Certificate, Finding, Records
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import Format
+from sfumato.release.form import GIVEN_SEED
 from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
 from sfumato.spine.disclose import disclosed
@@ -40,7 +43,7 @@ Data = Any
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A release with a certificate that holds."""
+    """A release with a certificate that holds; of one that rests on a seed that can be guessed, a certificate that says so."""
 
     policy: Policy
     plan: Plan
@@ -98,7 +101,8 @@ def publish(
     data
         Takes the place of the policy's own source: a path, or a polars, pandas or pyarrow frame.
     seed
-        Repeats a run in tests; whoever knows the seed can undo the release.
+        Repeats a run in tests; whoever knows the seed can undo the release. Below 2¹²⁷ (128 bits) it can be tried out: then the
+        release is marked as not for publication, and where its promises rest on chance its certificate does not hold.
     jobs
         How many processes may work.
     progress
@@ -123,6 +127,8 @@ def publish(
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
     earlier = None if book is None else book.history()
     release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs, progress, earlier))
+    if guessable(seed):
+        release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
     progress(1.0, "certifying")
     return _certified(policy, chosen, release, dataset, earlier, book, seed, format)
 
@@ -150,7 +156,7 @@ def _certified(
     exhibit = replace(draft.read(), original=dataset, trace=release.trace)
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
-    broken = [finding for finding in exhibit.once(certify) if not finding.holds]
+    broken = [finding for finding in exhibit.once(certify) if not finding.holds and _forbidden(finding)]
     if broken:
         wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in broken)
         hint = "nothing was published; this is a defect of the method, please report it"
@@ -159,6 +165,12 @@ def _certified(
     exhibit = exhibit.certified(certificate)
     draft.seal(certificate)
     return Publication(policy, chosen, release, exhibit, certificate, draft, book, seed)
+
+
+def _forbidden(finding: Finding) -> bool:
+    """Whether a release with this finding must not be made at all."""
+    check = catalogue("audit.checks", Check).get(finding.model)
+    return check is None or check.forbids
 
 
 def _records(exhibit: Exhibit, suppressed: int) -> Records:
@@ -173,7 +185,7 @@ def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificat
         disclosed(exhibit, exhibit.once(certify)),
         exhibit.records,
         utility=figures(exhibit.as_published()),
-        assumptions=(*assumptions(exhibit.policy), *release.notes),
+        assumptions=(*filter(None, [exhibit.form.mark]), *assumptions(exhibit.policy), *release.notes),
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
