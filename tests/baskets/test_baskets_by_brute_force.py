@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.compatible import Compatibility, edge_fits
@@ -105,7 +106,7 @@ def test_everybody_has_k_candidates_whatever_the_order_and_walk(order: str, walk
     rng = np.random.default_rng(count_ * k)
     sets = random_sets(rng, count_, 6)
     people = Baskets(sets, tuple("abcdef"), {"label": np.array([f"l{i % 5}" for i in range(count_)], dtype=object)})
-    release = sf.publish(policy(k, order=order, walk=walk), data=people, seed=count_).release
+    release = sf.publish(policy(k, order=order, walk=walk), data=people, seed=secret(count_)).release
     worlds = from_table(Table(release.parts["data"].table))
     for person in range(count_):
         fitting = [j for j in range(count_) if people.set_of(person) in set(worlds.possible(j))]
@@ -176,7 +177,7 @@ def test_the_known_limit_of_withholding() -> None:
 def test_true_counts_lie_within_the_bounds() -> None:
     rng = np.random.default_rng(3)
     people = Baskets(random_sets(rng, 60, 6), tuple("abcdef"), {"label": np.array(["x"] * 60, dtype=object)})
-    release = sf.publish(policy(4), data=people, seed=1).release
+    release = sf.publish(policy(4), data=people, seed=secret(1)).release
     worlds = from_table(Table(release.parts["data"].table))
     for size in (1, 2, 3):
         for items in combinations("abcdef", size):

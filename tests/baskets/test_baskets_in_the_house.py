@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from random_baskets import random_sets
 from tests.command_line import run
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.attacks.basket_linkage import BasketLinkage
@@ -110,7 +111,7 @@ CLAIMS = [
 @pytest.mark.parametrize("protect", CLAIMS, ids=str)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_promised_holds_by_the_certificate_and_by_verify(protect: list[object], seed: int, tmp_path: Path) -> None:
-    publication = sf.publish(policy(*protect), data=people(seed=seed), seed=seed)
+    publication = sf.publish(policy(*protect), data=people(seed=seed), seed=secret(seed))
     assert publication.certificate.holds
     folder = publication.write(tmp_path / "out", report=False)
     assert sf.verify(folder, original=people(seed=seed)).holds
@@ -120,21 +121,21 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(protect: list[o
 
 
 def test_shift_mode_withholds_nothing(tmp_path: Path) -> None:
-    publication = sf.publish(policy({"l-diversity": {"l": 3}}, labels="shift"), data=people(labels=12), seed=3)
+    publication = sf.publish(policy({"l-diversity": {"l": 3}}, labels="shift"), data=people(labels=12), seed=secret(3))
     assert publication.certificate.holds
     assert all(publication.release.parts["data"]["label"].to_pylist())
 
 
 def test_rows_are_shuffled() -> None:
     baskets = people(300)
-    release = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=5).release
+    release = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=secret(5)).release
     behind = release.trace.rows["data"]
     assert abs(np.corrcoef(behind, np.arange(300))[0, 1]) < 0.25
 
 
 def test_breaking_a_release_is_noticed(tmp_path: Path) -> None:
     baskets = people()
-    folder = sf.publish(policy({"k-anonymity": {"k": 5}}), data=baskets, seed=1).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 5}}), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
     rows = (folder / "data.csv").read_text().splitlines()
     for name, broken in {
         "tight": [rows[0], *(",".join([*row.split(",")[:-2], "0", row.split(",")[-1]]) for row in rows[1:])],
@@ -151,7 +152,7 @@ def test_breaking_a_release_is_noticed(tmp_path: Path) -> None:
 
 def test_a_label_on_the_wrong_row_is_noticed(tmp_path: Path) -> None:
     baskets = people(60, labels=20)
-    folder = sf.publish(policy({"k-anonymity": {"k": 2}}), data=baskets, seed=1).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 2}}), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
     lines = (folder / "data.csv").read_text().splitlines()
     lines[1] = lines[1].rpartition(",")[0] + ',"unheard of"'
     (folder / "data.csv").write_text("\n".join(lines) + "\n")
@@ -161,7 +162,7 @@ def test_a_label_on_the_wrong_row_is_noticed(tmp_path: Path) -> None:
 
 def test_a_graph_that_is_not_regular_is_noticed() -> None:
     baskets = people(50)
-    publication = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=1)
+    publication = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=secret(1))
     release = publication.release
     graph = release.trace.assignments
     bare = Exhibit(release.form, release.parts, publication.policy, original=baskets)
@@ -182,7 +183,7 @@ def test_a_graph_that_is_not_regular_is_noticed() -> None:
 
 def test_the_compact_form_says_the_same(tmp_path: Path) -> None:
     baskets = people(200)
-    publication = sf.publish(policy({"l-diversity": {"l": 3, "kind": "frequency"}}), data=baskets, seed=1)
+    publication = sf.publish(policy({"l-diversity": {"l": 3, "kind": "frequency"}}), data=baskets, seed=secret(1))
     readable = publication.write(tmp_path / "csv", report=False)
     compact = publication.write(tmp_path / "parquet", format="parquet", report=False)
     assert sf.verify(compact, original=baskets).holds
@@ -191,7 +192,7 @@ def test_the_compact_form_says_the_same(tmp_path: Path) -> None:
 
 
 def test_without_the_original_nothing_is_claimed_about_people(tmp_path: Path) -> None:
-    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=people(40), seed=1).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=people(40), seed=secret(1)).write(tmp_path / "out", report=False)
     finding = next(f for f in sf.verify(folder).findings if f.model == "k-anonymity")
     assert finding.grade == "not judged"
     assert not finding.achieved
@@ -220,7 +221,7 @@ def test_infeasible_has_a_reason() -> None:
 def test_items_with_blanks_get_another_separator(tmp_path: Path) -> None:
     rows = [["green tea"], ["green tea", "soap"], ["soap"], ["soap", "salt"]] * 3
     baskets = Baskets.of(rows, {"label": list("abcdefghijkl")})
-    folder = sf.publish(policy({"k-anonymity": {"k": 2}}), data=baskets, seed=1).write(tmp_path / "out")
+    folder = sf.publish(policy({"k-anonymity": {"k": 2}}), data=baskets, seed=secret(1)).write(tmp_path / "out")
     assert json.loads((folder / "manifest.json").read_text())["public"]["separator"] == ","
     assert sf.verify(folder, original=baskets).holds
 
@@ -239,7 +240,7 @@ def test_adversaries_get_what_the_promise_allows(tmp_path: Path) -> None:
         "columns": {"label": "sensitive"},
         "protect": [{"k-anonymity": {"k": 6}}, {"l-diversity": {"l": 3, "kind": "frequency"}}],
     }
-    folder = sf.publish(sf.Policy.parse(tree), seed=2).write(tmp_path / "out", report=False)
+    folder = sf.publish(sf.Policy.parse(tree), seed=secret(2)).write(tmp_path / "out", report=False)
     linkage = BasketLinkage(target=str(folder), original=str(data)).run()
     assert linkage["fewest_candidates"] >= 6
     again = ReExecution(target=str(folder), original=str(data)).run()

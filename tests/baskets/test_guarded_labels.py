@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from random_baskets import random_sets
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.data.baskets import Baskets
@@ -98,11 +99,11 @@ def test_a_guarded_release() -> None:
     rng = np.random.default_rng(4)
     labels = np.array([f"l{i:02}" for i in rng.integers(0, 40, 300)], dtype=object)
     people = Baskets(random_sets(rng, 300, 10), tuple("abcdefghij"), {"label": labels})
-    publication = sf.publish(policy(4), data=people, seed=3)
+    publication = sf.publish(policy(4), data=people, seed=secret(3))
     assert publication.release.form.to_public()["degree"] == 8
     shown = publication.release.parts["data"].table.column("label").to_pylist()
     assert 0 < shown.count("") < 150
     assert any("no label is guessed" in note for note in publication.certificate.assumptions)
     same = Baskets(people.sets, people.names, {"label": np.array(["x"] * 90 + labels[90:].tolist(), dtype=object)})
     with pytest.raises(Infeasible, match="more frequent than"):
-        sf.publish(policy(4), data=same, seed=3)
+        sf.publish(policy(4), data=same, seed=secret(3))

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
@@ -64,7 +65,7 @@ def test_overlap_by_listing_worlds(bases: list[set[str]], doubts: list[set[str]]
 def test_overlap_never_loses_a_candidate() -> None:
     """The rows compatible with a person are among those that overlap the person's own row."""
     baskets = people(60)
-    release = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=2).release
+    release = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=secret(2)).release
     worlds = from_table(Table(release.parts["data"].table))
     near = overlaps(worlds, np.arange(60)).toarray()
     for row, person in enumerate(release.trace.rows["data"]):
@@ -102,7 +103,7 @@ def test_what_cannot_be_refuted_is_left_open(claim: dict[str, object]) -> None:
 def test_the_first_line_and_the_document_name_what_is_open(tmp_path: Path) -> None:
     claims = ({"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 3, "kind": "frequency"}})
     baskets = people(60)
-    folder = sf.publish(policy(*claims), data=baskets, seed=1).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy(*claims), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
     shown = CliRunner().invoke(command, [str(folder)])
     assert shown.exit_code == 0
     assert "the release holds" not in shown.output
@@ -137,7 +138,7 @@ def test_many_people_are_sampled_and_the_grade_says_so(tmp_path: Path, monkeypat
     from sfumato.audit.readings import baskets as reading
 
     baskets = people(900)
-    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=1).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
     monkeypatch.setattr(reading, "EXACT_UP_TO", 600)
     monkeypatch.setattr(one_to_one, "EXACT_UP_TO", 600)
     found = {finding.model: finding for finding in sf.verify(folder, original=baskets).findings}

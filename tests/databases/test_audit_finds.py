@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from small_shop import POLICY, make_shop, sfumato, write_policy
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -25,7 +26,7 @@ Change = Callable[[list[Any]], list[Any]]
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> Exhibit:
     folder = tmp_path_factory.mktemp("shop")
     text = POLICY.replace("columns:", "  consistent: [[customer.email, newsletter.email]]\ncolumns:")
-    publication = sf.publish(write_policy(folder, make_shop(folder / "shop.db"), "''", text), seed=3)
+    publication = sf.publish(write_policy(folder, make_shop(folder / "shop.db"), "''", text), seed=secret(3))
     return publication.exhibit
 
 
@@ -113,7 +114,7 @@ def test_an_edited_target_is_found(tmp_path: Path) -> None:
 
     target = f"sqlite:///{tmp_path / 'target.db'}"
     policy = write_policy(tmp_path, make_shop(tmp_path / "shop.db"), target)
-    out = sf.publish(policy, seed=1).write(tmp_path / "release", report=False)
+    out = sf.publish(policy, seed=secret(1)).write(tmp_path / "release", report=False)
     load_release(policy, out)
     for statement, check in (
         ("UPDATE orders SET total = total + 1 WHERE id = 5", "target: rows"),

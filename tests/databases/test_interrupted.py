@@ -13,6 +13,7 @@ import pytest
 from postgres_server import fresh, postgres  # noqa: F401
 from shops import asked
 from small_shop import make_shop, sfumato, write_policy
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.errors import DataError
@@ -38,7 +39,7 @@ def progress(done, what):
     if next(steps) == step:
         os.kill(os.getpid(), signal.SIGKILL)
 
-sf.publish(policy, seed=1).write(out, report=False)
+sf.publish(policy, seed=2**127 + 1).write(out, report=False)
 load_release(policy, out, progress=progress)
 """
 
@@ -101,10 +102,10 @@ def test_another_policy_does_not_resume_this_load(tmp_path: Path, target: str) -
 def test_a_target_with_other_tables_is_left_alone_unless_replaced(tmp_path: Path, target: str) -> None:
     source = make_shop(tmp_path / "shop.db")
     policy = write_policy(tmp_path, source, target)
-    sf.publish(policy, seed=1).write(tmp_path / "one", report=False)
+    sf.publish(policy, seed=secret(1)).write(tmp_path / "one", report=False)
     load_release(policy, tmp_path / "one")
     before = sorted(asked(target, "SELECT * FROM customer")[1])
-    sf.publish(policy, seed=2).write(tmp_path / "two", report=False)
+    sf.publish(policy, seed=secret(2)).write(tmp_path / "two", report=False)
     with pytest.raises(DataError, match="already"):
         load_release(policy, tmp_path / "two")
     assert sorted(asked(target, "SELECT * FROM customer")[1]) == before
@@ -115,7 +116,7 @@ def test_a_target_with_other_tables_is_left_alone_unless_replaced(tmp_path: Path
 def test_a_changed_folder_is_not_loaded(tmp_path: Path, target: str) -> None:
     source = make_shop(tmp_path / "shop.db")
     policy = write_policy(tmp_path, source, target)
-    out = sf.publish(policy, seed=1).write(tmp_path / "release", report=False)
+    out = sf.publish(policy, seed=secret(1)).write(tmp_path / "release", report=False)
     (out / "orders.csv").write_text((out / "orders.csv").read_text().replace("2021", "2022"), encoding="utf-8")
     assert sfumato("publish", str(policy), "--out", str(out)).returncode == 1
     assert rows(target) == {}

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from postgres_server import Server, postgres  # noqa: F401
 from shops import POLICIES, QUERIES, SHOPS, asked, column, copy, session, unpack
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.spine.load import load_release
@@ -50,7 +51,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         patch.setenv("SFUMATO_SOURCE", reader or source)
         patch.setenv("SFUMATO_TARGET", target)
         policy = sf.Policy.read(POLICIES / f"{shop}.yaml")
-        out = sf.publish(policy, seed=9).write(folder / "release", report=False)
+        out = sf.publish(policy, seed=secret(9)).write(folder / "release", report=False)
         load_release(policy, out)
     yield Done(shop, kind, source, target, out, digest)
 

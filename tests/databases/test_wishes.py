@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from shops import asked
 from small_shop import POLICY, make_shop, sfumato, write_policy
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.errors import Infeasible
@@ -23,7 +24,7 @@ SECRET = "a secret of more than sixteen signs"
 def published(tmp_path: Path, text: str, seed: int | None = 1, name: str = "release") -> sf.Publication:
     source = f"sqlite:///{tmp_path / 'shop.db'}" if (tmp_path / "shop.db").exists() else make_shop(tmp_path / "shop.db")
     policy = write_policy(tmp_path, source, f"sqlite:///{tmp_path / name}.db", text)
-    publication = sf.publish(policy, seed=seed)
+    publication = sf.publish(policy, seed=secret(seed))
     publication.write(tmp_path / name, report=False)
     load_release(policy, tmp_path / name)
     return publication

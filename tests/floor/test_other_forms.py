@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.audit import floor
 from sfumato.demos.base import Scenario
 from sfumato.registry import find
+from tests.secret import secret
 
 
 def counts(folder: Path) -> list[str]:
@@ -37,5 +38,5 @@ def test_a_story(scenario: str, expected: list[list[str]], tmp_path: Path) -> No
 
 def test_a_graph_of_equal_degrees(tmp_path: Path) -> None:
     tree = {"version": 1, "data": {"kind": "graph"}, "protect": [{"k-degree-anonymity": {"k": 3}}]}
-    publication = sf.publish(sf.Policy.parse(tree), data=nx.path_graph(12), seed=3)
+    publication = sf.publish(sf.Policy.parse(tree), data=nx.path_graph(12), seed=secret(3))
     assert counts(publication.write(tmp_path / "out", report=False)) == ["counted"]

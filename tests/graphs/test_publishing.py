@@ -8,6 +8,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -41,7 +42,7 @@ ATTACK = [{"structural-attack": {"planted": 12, "success_at_most": 0.2}}]
 
 @pytest.fixture(scope="module")
 def publication():
-    return sf.publish(policy({}, ATTACK), data=CLUB, seed=5)
+    return sf.publish(policy({}, ATTACK), data=CLUB, seed=secret(5))
 
 
 def evidence(publication, **changes):
@@ -87,7 +88,9 @@ def test_the_folder_verifies_and_holds_nothing_of_the_original(publication, tmp_
 
 
 def test_mu_depends_on_the_number_of_people_alone():
-    sparse, dense = (sf.publish(policy({}, ATTACK), data=g, seed=1) for g in (nx.path_graph(200), nx.gnp_random_graph(200, 0.4)))
+    sparse, dense = (
+        sf.publish(policy({}, ATTACK), data=g, seed=secret(1)) for g in (nx.path_graph(200), nx.gnp_random_graph(200, 0.4))
+    )
     assert sparse.release.form.to_public() == dense.release.form.to_public()
 
 
@@ -99,7 +102,7 @@ def test_an_unflipped_graph_under_a_declared_flip_is_refused(publication):
 
 
 def test_a_smaller_flip_than_declared_is_refused_by_the_data_holder(publication):
-    less = sf.publish(policy({"mu": 0.05}), data=CLUB, seed=3)
+    less = sf.publish(policy({"mu": 0.05}), data=CLUB, seed=secret(3))
     lied = evidence(publication, parts=less.release.parts, original=GRAPH, trace=less.release.trace)
     assert not {finding.model: finding for finding in certify(lied)}["perturbation"].holds
 
@@ -157,7 +160,7 @@ def test_keeping_edges_keeps_edges_and_says_what_it_cannot_do():
     with pytest.raises(PolicyError, match="against: paths"):
         plan(policy({"keep_edges": True}, ATTACK))
     paths = [{"structural-attack": {"planted": 12, "success_at_most": 0.2, "against": "paths"}}]
-    made = sf.publish(policy({"keep_edges": True}, paths), data=CLUB, seed=2)
+    made = sf.publish(policy({"keep_edges": True}, paths), data=CLUB, seed=secret(2))
     assert len(made.release.parts["edges"]) == pytest.approx(GRAPH.size, rel=0.1)
     assert made.release.form.to_public()["edge_epsilon"] > 4
     assert "mu" not in made.release.form.to_public()
@@ -172,7 +175,7 @@ def test_neither_mu_nor_a_claim_is_refused():
 
 def test_predictions_are_what_happens():
     flip = EdgeChannel.symmetric(0.02)
-    runs = [sf.publish(policy({"mu": 0.02}), data=CLUB, seed=s).certificate.utility["recovered"] for s in range(25)]
+    runs = [sf.publish(policy({"mu": 0.02}), data=CLUB, seed=secret(s)).certificate.utility["recovered"] for s in range(25)]
     for name in ("edges", "triangles", "transitivity"):
         spread = np.std([run[name]["estimate"] for run in runs], ddof=1)
         assert predicted(GRAPH, flip)[name].standard_error == pytest.approx(spread, rel=0.5)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.cli import main
@@ -85,7 +86,7 @@ def test_the_shared_students_policy_works_verbatim(shared, tmp_path):
 
 def test_linkage_confidence_of_the_students_by_listing_all_worlds():
     """Four students with mean 90: the audit's exact l against brute force over all 221^4 tables, counted by final grades."""
-    publication = sf.publish(policy(), data=people(4), seed=3)
+    publication = sf.publish(policy(), data=people(4), seed=secret(3))
     weight = {f: sum(1 for c, t in itertools.product(range(80, 101), repeat=2) if c + t == 2 * f) for f in range(80, 101)}
     link = dict.fromkeys(weight, 0)
     for finals in itertools.product(weight, repeat=4):
@@ -99,7 +100,7 @@ def test_linkage_confidence_of_the_students_by_listing_all_worlds():
 
 def test_kept_columns_stay_and_rows_are_shuffled():
     data = people(300)
-    table = sf.publish(policy(), data=data, seed=3).release.parts["data"]
+    table = sf.publish(policy(), data=data, seed=secret(3)).release.parts["data"]
     ages = table["age"].to_pylist()
     assert sorted(ages) == sorted(data["age"])
     assert ages != data["age"]
@@ -107,7 +108,7 @@ def test_kept_columns_stay_and_rows_are_shuffled():
 
 def test_a_seed_repeats_and_no_seed_does_not():
     data = people(50)
-    one, two = (sf.publish(policy(), data=data, seed=3).release.parts["data"] for _ in range(2))
+    one, two = (sf.publish(policy(), data=data, seed=secret(3)).release.parts["data"] for _ in range(2))
     assert one == two
     assert one != sf.publish(policy(), data=data).release.parts["data"]
 
@@ -116,13 +117,13 @@ def test_what_is_published_does_not_depend_on_the_replaced_values():
     """Zero knowledge: other originals, same output."""
     data = people(40)
     other = {**data, **dict.fromkeys(("final", "courses", "thesis"), ["90"] * 40), "phone": [f"05{i:08d}" for i in range(40)]}
-    one = sf.publish(policy(), data=data, seed=3).release.parts["data"]
-    two = sf.publish(policy(), data=other, seed=3).release.parts["data"]
+    one = sf.publish(policy(), data=data, seed=secret(3)).release.parts["data"]
+    two = sf.publish(policy(), data=other, seed=secret(3)).release.parts["data"]
     assert one == two
 
 
 def test_the_manifest_says_how_each_part_was_made_and_nothing_private(tmp_path):
-    publication = sf.publish(policy(), data=people(40), seed=987654321)
+    publication = sf.publish(policy(), data=people(40), seed=secret(987654321))
     publication.write(tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert [part["engine"] for part in manifest["public"]["parts"]] == ["permuted ranks", "fixed totals"]
@@ -143,7 +144,7 @@ CHANGES = {
 def test_verify_catches_changes(tmp_path, what):
     change, wrong = CHANGES[what]
     data = people(60)
-    sf.publish(policy(), data=data, seed=3).write(tmp_path / "out")
+    sf.publish(policy(), data=data, seed=secret(3)).write(tmp_path / "out")
     folder = tmp_path / "forged"
     shutil.copytree(tmp_path / "out", folder)
     with (folder / "data.csv").open(newline="") as file:
@@ -167,7 +168,7 @@ def test_a_repeated_key_is_caught(tmp_path):
     from sfumato.release.exhibit import Exhibit
     from sfumato.release.release import Part
 
-    publication = sf.publish(policy(), data=people(60), seed=3)
+    publication = sf.publish(policy(), data=people(60), seed=secret(3))
     table = publication.release.parts["data"].table
     phones = table["phone"].to_pylist()
     forged = table.set_column(0, "phone", [[phones[1], *phones[1:]]])
@@ -186,9 +187,11 @@ def test_lm_estimates_and_lm_with_tiny_blocks_is_caught():
     with pytest.raises(PolicyError, match="blocks of one record"):
         sf.publish(policy(method={"obfuscation": {"heuristic": "LM", "block": 1}}), data=data)
     with pytest.raises(AuditRefused, match="fall below"):
-        sf.publish(policy(**keep, method={"obfuscation": {"heuristic": "LM", "block": 2, "engine": "blocks"}}), data=data, seed=1)
+        sf.publish(
+            policy(**keep, method={"obfuscation": {"heuristic": "LM", "block": 2, "engine": "blocks"}}), data=data, seed=secret(1)
+        )
     made = {"obfuscation": {"heuristic": "LM*", "block": 100, "engine": "blocks"}}
-    found = finding(sf.publish(policy(**keep, method=made), data=data, seed=1).certificate, "l-diversity")
+    found = finding(sf.publish(policy(**keep, method=made), data=data, seed=secret(1)).certificate, "l-diversity")
     assert found.grade == "estimate ± 0.05 at 0.95"
     assert found.achieved["l"] > 5
 
@@ -267,11 +270,11 @@ def test_rules_against_the_original_are_judged_with_the_trace():
         "keep": ["pay >= 0.8 * original.pay", "pay <= 1.2 * original.pay"],
         "method": {"obfuscation": {}},
     }
-    certificate = sf.publish(sf.Policy.parse(tree), data=data, seed=1).certificate
+    certificate = sf.publish(sf.Policy.parse(tree), data=data, seed=secret(1)).certificate
     assert finding(certificate, "rules").achieved == {"rules": 2, "broken": 0}
     hidden = {**tree, "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}]}
     with pytest.raises(AuditRefused, match="bind new values to the original"):
-        sf.publish(sf.Policy.parse(hidden), data=data, seed=1)
+        sf.publish(sf.Policy.parse(hidden), data=data, seed=secret(1))
 
 
 def test_totals_per_group_leave_a_person_alone_in_a_group_exposed():
@@ -284,7 +287,7 @@ def test_totals_per_group_leave_a_person_alone_in_a_group_exposed():
         "method": {"obfuscation": {}},
     }
     with pytest.raises(AuditRefused, match="1 people fall below"):
-        sf.publish(sf.Policy.parse(tree), data=data, seed=1)
+        sf.publish(sf.Policy.parse(tree), data=data, seed=secret(1))
 
 
 def test_values_like_a_column_and_lists():
@@ -297,7 +300,7 @@ def test_values_like_a_column_and_lists():
         },
         "keep": ["city != 'Oslo'", "if city = 'Rome' then size in {'s', 'm'}"],
     }
-    table = sf.publish(sf.Policy.parse(tree), data=data, seed=1).release.parts["data"]
+    table = sf.publish(sf.Policy.parse(tree), data=data, seed=secret(1)).release.parts["data"]
     assert set(table["city"].to_pylist()) <= {"Rome", "Bonn"}
 
 
@@ -313,7 +316,7 @@ def test_learned_weights_keep_frequencies_and_say_so():
         "keep": ["mean(mark) = 90", "mark != 100"],
         "protect": [{"given": [], "hide": "mark", "by": {"l-diversity": {"l": 1.2, "kind": "frequency"}}}],
     }
-    publication = sf.publish(sf.Policy.parse(tree), data={"mark": [str(m) for m in marks]}, seed=1)
+    publication = sf.publish(sf.Policy.parse(tree), data={"mark": [str(m) for m in marks]}, seed=secret(1))
     new = np.array([int(value) for value in publication.release.parts["data"]["mark"].to_pylist()])
     assert new.sum() == 90 * 2000
     assert set(new) <= {80, 85, 90, 95}

@@ -27,9 +27,9 @@ def judged(seed: int, **kind: bool) -> tuple[float, float, float, bool] | None:
         assert best is None, f"seed {seed}"
         return None
     assert best is not None, f"seed {seed}"
-    said = publication.release.form.to_public()["optimality"]
-    loss = publication.certificate.utility[policy["utility"]["minimize"]]
-    return said["lower_bound"], best, loss, said["proven_optimal"]
+    said = publication.release.trace.optimality
+    loss = publication.utility[policy["utility"]["minimize"]]
+    return said.lower_bound, best, loss, said.proven_optimal
 
 
 @pytest.mark.parametrize("portion", range(5))

@@ -11,6 +11,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.demos.hospital import discharges
+from sfumato.metrics.base import figures
+from sfumato.release.form import Form
+from sfumato.release.release import Trace
 from sfumato.spine.foresight import foresee
 
 NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
@@ -38,21 +41,35 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_the_certificate_carries_bound_and_gap(folder: Path) -> None:
-    utility = json.loads((folder / "certificate.json").read_text())["utility"]
+def test_the_data_holder_measures_bound_and_gap(folder: Path) -> None:
+    utility = sf.measure(folder, original=table())
     assert utility["optimality_gap"] < 1e-4
     assert utility["lower_bound"] == pytest.approx(utility["loss"], rel=1e-4)
     assert utility["loss"] > 0
 
 
-def test_the_report_says_what_no_release_can_lose_less_than(folder: Path) -> None:
-    page = (folder / "report.html").read_text()
+def test_the_private_report_says_what_no_release_can_lose_less_than(folder: Path) -> None:
+    page = folder.with_name("out.private.html").read_text()
     assert "No release of this kind can lose less than" in page
     assert "nodes of the hierarchies within its boundary" in page
 
 
-def test_measure_gives_the_gap_again(folder: Path) -> None:
-    assert sf.measure(folder, original=table())["optimality_gap"] < 1e-4
+def test_the_folder_does_not_say_it(folder: Path) -> None:
+    """A bound is a figure of the original."""
+    certificate = json.loads((folder / "certificate.json").read_text())
+    assert not {"lower_bound", "optimality_gap"} & set(certificate["utility"])
+    assert "optimality" not in {finding["model"] for finding in certificate["findings"]}
+    assert json.loads((folder / "manifest.json").read_text())["public"] == {}
+    assert "lose less than" not in (folder / "report.html").read_text()
+
+
+def test_a_folder_of_an_earlier_version_still_says_its_bound(folder: Path) -> None:
+    from sfumato.release.folder import open_release
+
+    now = open_release(folder, original=table())
+    old = replace(now, form=Form.read("recoded table", {"optimality": now.trace.optimality.model_dump()}), trace=Trace())
+    assert "lower_bound" in figures(old)
+    assert "lower_bound" not in figures(old.as_published())
 
 
 @pytest.mark.parametrize("change", [{"lower_bound": 0.9}, {"lower_bound": 0.0}])
@@ -62,8 +79,8 @@ def test_a_false_bound_is_refuted(folder: Path, tmp_path: Path, change: dict[str
     from sfumato.release.folder import open_release
 
     honest = open_release(folder, original=table())
-    said = honest.form.optimality.model_copy(update=change)
-    forged = replace(honest, form=honest.form.model_copy(update={"optimality": said}))
+    said = honest.trace.optimality.model_copy(update=change)
+    forged = replace(honest, trace=replace(honest.trace, optimality=said))
     assert not OptimalityHonest().examine(forged).holds
     assert OptimalityHonest().examine(honest).holds
 
@@ -85,4 +102,4 @@ def test_suppression_stays_within_the_limit() -> None:
     records = made.certificate.records
     assert records.suppressed <= 0.03 * records.input
     plain = sf.publish(policy(), data=table())
-    assert made.certificate.utility["loss"] <= plain.certificate.utility["loss"] + 1e-9
+    assert made.utility["loss"] <= plain.utility["loss"] + 1e-9

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -111,7 +112,7 @@ def policy_of(rule, **method):
 
 @pytest.fixture(scope="module")
 def publication():
-    return sf.publish(policy_of(RULE, steps=4000), data=frame(), seed=3)
+    return sf.publish(policy_of(RULE, steps=4000), data=frame(), seed=secret(3))
 
 
 def judged(publication, *, values=None, triples=None):
@@ -179,4 +180,4 @@ def test_audit_sees_missing_repeated_and_foreign_localities_across(publication):
 
 def test_data_without_enough_crossings_is_refused():
     with pytest.raises(DataError, match="no 9 localities across partitions of 'v'"):
-        sf.publish(policy_of("localities(v) partition 20 across 9"), data=frame(40), seed=1)
+        sf.publish(policy_of("localities(v) partition 20 across 9"), data=frame(40), seed=secret(1))

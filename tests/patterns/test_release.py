@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -46,7 +47,7 @@ def finding(evidence, name):
 
 @pytest.fixture(scope="module")
 def publication():
-    return sf.publish(policy_of(["localities(v) sample 0.3 partition 20"]), data=frame(), seed=3)
+    return sf.publish(policy_of(["localities(v) sample 0.3 partition 20"]), data=frame(), seed=secret(3))
 
 
 def test_release_keeps_columns_rows_and_sensitive_values(publication):
@@ -64,10 +65,10 @@ def test_certificate_says_that_privacy_is_measured(publication):
     said = " ".join(publication.certificate.assumptions)
     assert "not guaranteed" in said
     assert "pin" in said
-    found = {entry.model: entry for entry in publication.certificate.findings}
+    found = {entry.model: entry for entry in publication.findings}
     assert found["neighbours"].achieved["best_guess"] >= found["neighbours"].achieved["blind"]
     assert found["pinned"].achieved["values"] == 80
-    assert {"distortion", "clustering_error", "query_error"} <= set(publication.certificate.utility)
+    assert {"distortion", "clustering_error", "query_error"} <= set(publication.utility)
 
 
 def test_audit_sees_one_changed_value(publication):
@@ -99,7 +100,7 @@ def test_audit_sees_missing_and_foreign_localities(publication):
 def test_audit_counts_localities_like_the_method():
     for share, size in ((0.25, 7), (1, 9), (0.08, 20), (1, None)):
         rule = f"localities(v) sample {share}" + (f" partition {size}" if size else "")
-        made = sf.publish(policy_of([rule], method={"steps": 500}), data=frame(50), seed=2)
+        made = sf.publish(policy_of([rule], method={"steps": 500}), data=frame(50), seed=secret(2))
         assert finding(evidence_of(made), "localities").achieved["missing"] == 0
 
 
@@ -120,7 +121,7 @@ def test_verify_and_measure_with_and_without_the_trace(publication, tmp_path):
     verdict = sf.verify(out, original=frame())
     assert verdict.holds
     assert {"localities", "neighbours", "pinned"} <= {found.model for found in verdict.findings}
-    assert sf.measure(out, original=frame())["distortion"] == pytest.approx(publication.certificate.utility["distortion"])
+    assert sf.measure(out, original=frame())["distortion"] == pytest.approx(publication.utility["distortion"])
     trace_path(out).unlink()
     alone = sf.verify(out, original=frame())
     assert not alone.violated and [found.model for found in alone.open] == ["rules left open"]
@@ -139,7 +140,7 @@ def test_tampered_folder_is_refused(publication, tmp_path):
 
 def test_the_same_seed_gives_the_same_release_and_another_another():
     policy = policy_of(["localities(v) sample 0.3 partition 20"], method={"steps": 2000})
-    one, two, other = (sf.publish(policy, data=frame(), seed=seed).release.parts["data"] for seed in (5, 5, 6))
+    one, two, other = (sf.publish(policy, data=frame(), seed=secret(seed)).release.parts["data"] for seed in (5, 5, 6))
     assert one == two
     assert one != other
 
@@ -181,7 +182,7 @@ def test_decimals_and_days_are_published_as_they_are_written():
                "d": {"role": "replaced", "domain": {"dates": ["2020-01-01", "2020-12-31"]}}}  # fmt: skip
     days = ["2020-02-01", "2020-03-01", "2020-04-01"]
     data = {"v": ["3", "9", "20"], "s": ["a", "b", "a"], "w": ["1.50", "2.25", "0.10"], "d": days}
-    made = sf.publish(policy_of(["d[1] < d[2]", "w <= original.w + 0.5"], **columns), data=data, seed=1)
+    made = sf.publish(policy_of(["d[1] < d[2]", "w <= original.w + 0.5"], **columns), data=data, seed=secret(1))
     table = made.release.parts["data"].to_polars()
     assert all(len(w.split(".")[1]) == 2 for w in table["w"])
     assert all(d.startswith("2020-") for d in table["d"])
@@ -189,7 +190,7 @@ def test_decimals_and_days_are_published_as_they_are_written():
 
 def test_range_partition_keeps_values_between_the_ends_of_their_partition():
     policy = policy_of(["localities(v) sample 0.2 partition 10"], method={"range": "partition", "steps": 3000})
-    made = sf.publish(policy, data=frame(), seed=4)
+    made = sf.publish(policy, data=frame(), seed=secret(4))
     after = np.empty(80, int)
     after[made.release.trace.rows["data"]] = made.release.parts["data"].to_polars()["v"].cast(int)
     before = frame()["v"].to_numpy().reshape(8, 10)
@@ -206,7 +207,7 @@ def test_pinned_values_against_enumeration():
         bounds = factors @ data - rng.integers(0, 2, 4) * rng.integers(0, 3, 4)
         left = [" + ".join(f"{f} * v[{i + 1}]" for i, f in enumerate(row)) for row in factors]
         rules = [f"{sum_} >= {bound}" for sum_, row, bound in zip(left, factors, bounds, strict=True) if row.any()]
-        made = sf.publish(policy_of([rule.replace("+ -", "- ") for rule in rules], high=5), seed=1,
+        made = sf.publish(policy_of([rule.replace("+ -", "- ") for rule in rules], high=5), seed=secret(1),
                           data={"v": [str(v) for v in data], "s": ["a", "b", "c"]})  # fmt: skip
         space = KeptSpace(evidence_of(made))
         legal = np.array([p for p in product(range(6), repeat=3) if (factors @ np.array(p) >= bounds).all()])
@@ -221,7 +222,9 @@ def test_pinned_values_against_enumeration():
 
 
 def test_a_value_fixed_by_a_rule_is_reported_as_pinned():
-    made = sf.publish(policy_of(["v[2] = 5", "v[1] + v[2] <= 9"]), data={"v": ["3", "5", "11"], "s": ["a", "b", "c"]}, seed=1)
+    made = sf.publish(
+        policy_of(["v[2] = 5", "v[1] + v[2] <= 9"]), data={"v": ["3", "5", "11"], "s": ["a", "b", "c"]}, seed=secret(1)
+    )
     assert finding(evidence_of(made), "pinned").achieved["pinned"] == 1
 
 
@@ -246,7 +249,7 @@ def test_neighbours_against_plain_loops():
 def test_an_unchanged_table_gives_everybody_away():
     made = sf.publish(policy_of([f"v[{i}] = {10 * i}" for i in range(1, 7)]), data={"v": [str(10 * i) for i in range(1, 7)],
                       "s": list("abcdef")}, seed=1)  # fmt: skip
-    found = {entry.model: entry.achieved for entry in made.certificate.findings}
+    found = {entry.model: entry.achieved for entry in made.findings}
     assert found["neighbours"]["best_guess"] == 1.0
     assert found["pinned"]["pinned"] == 6
 
@@ -264,7 +267,7 @@ def test_reports_show_the_pattern_and_the_private_one_the_neighbours(publication
 def test_the_adult_policy_works_as_written():
     policy = Policy.read(SHARED / "policies" / "adult-patterns.yaml")
     some = Table(policy.data.read(None).frame.slice(0, 400))
-    made = sf.publish(policy, data=some.frame, seed=1)
+    made = sf.publish(policy, data=some.frame, seed=secret(1))
     assert made.certificate.holds
     assert json.dumps(made.certificate.to_json())
     assert made.release.parts["data"].table.column_names == ["age", "fnlwgt", "education-num", "occupation"]

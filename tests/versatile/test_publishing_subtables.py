@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_worlds import problems
+from tests.secret import secret
 from versatile_paper import NAMES, TABLE_1
 from versatile_worlds import largest_posterior
 
@@ -68,7 +69,7 @@ def test_the_example_policy_works_verbatim(tmp_path, capsys):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_certified_and_verifies_from_its_folder(method, tmp_path):
     asked = policy("a, b -> c : 3-diversity", "c -> b : 2-diversity", "d -> a : 2-diversity", method={method: {}})
-    publication = sf.publish(asked, data=table(), seed=3)
+    publication = sf.publish(asked, data=table(), seed=secret(3))
     assert publication.certificate.holds
     assert sf.verify(publication.write(tmp_path / "out"), original=table()).holds
     assert sf.measure(tmp_path / "out", original=table())["kl_divergence"] >= 0
@@ -78,7 +79,7 @@ def test_multi_sensitive_hides_every_right_side_from_everything(tmp_path):
     rng = np.random.default_rng(4)
     data = {name: [str(v) for v in rng.integers(0, 4, 400)] for name in "abcd"}
     asked = policy("a -> c : 2-diversity", "b -> d : 2-diversity", method={"multi-sensitive": {}})
-    publication = sf.publish(asked, data=data, seed=1)
+    publication = sf.publish(asked, data=data, seed=secret(1))
     assert set(publication.release.parts) == {"table-1", "table-1-sensitive"}
     buckets = publication.release.parts["table-1"]["bucket"].to_pylist()
     assert publication.certificate.records.suppressed == buckets.count("*")
@@ -94,7 +95,7 @@ def test_generalization_may_take_the_place_of_buckets(tmp_path):
     columns = {"a": {"role": "other", "hierarchy": "flat"}, "b": "other", "c": "other", "d": "other"}
     asked = policy("a, b -> c : 2-diversity", method={"utility-aware": {"inner": "mondrian"}})
     asked = sf.Policy.parse({**asked.document.tree, "columns": columns})
-    publication = sf.publish(asked, data=table(), seed=1)
+    publication = sf.publish(asked, data=table(), seed=secret(1))
     assert set(publication.release.parts) == {"table-1"}
     assert sf.verify(publication.write(tmp_path / "out"), original=table()).holds
     assert run("publish", "nowhere.yaml", "--out", tmp_path / "no") != 0
@@ -107,7 +108,7 @@ def test_rules_may_have_different_models():
         {"given": ["d"], "hide": "b", "by": {"l-diversity": {"l": 2, "kind": "entropy"}}},
     )
     for method in METHODS:
-        publication = sf.publish(replace(asked, method=Choice(method)), data=table(), seed=2)
+        publication = sf.publish(replace(asked, method=Choice(method)), data=table(), seed=secret(2))
         assert publication.certificate.holds
 
 
@@ -115,11 +116,11 @@ def test_a_composite_right_side_needs_only_one_column_hidden():
     """d alone is hidden, although the rule hides the pair."""
     data = table()
     data["c"] = ["same"] * 240
-    publication = sf.publish(policy("a -> c, d : 2-diversity"), data=data, seed=1)
+    publication = sf.publish(policy("a -> c, d : 2-diversity"), data=data, seed=secret(1))
     assert publication.certificate.holds
     assert publication.certificate.findings[0].grade.startswith("bound")
     with pytest.raises(sf.Infeasible, match="'c' breaks"):
-        sf.publish(policy("a -> c : 2-diversity"), data=data, seed=1)
+        sf.publish(policy("a -> c : 2-diversity"), data=data, seed=secret(1))
 
 
 def test_ineligible_columns_are_infeasible_with_the_largest_level(tmp_path, capsys):
@@ -140,7 +141,7 @@ def test_what_outsiders_know_keeps_tied_columns_together(method):
     data = table()
     data["d"] = [f"county of {value[1:]}" for value in data["b"]]
     asked = policy("a -> d : 2-diversity", "c -> b : 2-diversity", knows=["b -> d"], method={method: {}})
-    publication = sf.publish(asked, data=data, seed=1)
+    publication = sf.publish(asked, data=data, seed=secret(1))
     assert publication.certificate.holds
     for part in publication.release.parts.values():
         names = set(part.table.column_names)
@@ -234,7 +235,7 @@ def test_the_audit_derives_guardians_and_names_the_failing_condition():
 
 
 def test_a_bucket_that_is_made_uniform_is_refused(tmp_path):
-    publication = sf.publish(policy("a, b -> c : 3-diversity"), data=table(), seed=3)
+    publication = sf.publish(policy("a, b -> c : 3-diversity"), data=table(), seed=secret(3))
     name = next(name for name in publication.release.parts if name.endswith("-sensitive"))
     frame = publication.release.parts[name].to_polars()
     first = frame["value"][0]
@@ -247,7 +248,7 @@ def test_a_bucket_that_is_made_uniform_is_refused(tmp_path):
 
 
 def test_tables_in_the_same_order_are_refused():
-    publication = sf.publish(policy("a -> c : 2-diversity", "c -> a : 2-diversity"), data=table(), seed=3)
+    publication = sf.publish(policy("a -> c : 2-diversity", "c -> a : 2-diversity"), data=table(), seed=secret(3))
     rows = publication.release.trace.rows
     assert len(rows) > 1
     same = dict.fromkeys(rows, next(iter(rows.values())))
@@ -271,7 +272,7 @@ def test_the_audits_figure_is_the_posterior_over_all_worlds(problem, seed, metho
     columns, rules = problem
     data = {name: [str(code) for code in codes] for name, codes in columns.items()}
     claims = [f"{', '.join(sorted(each.given))} -> {each.hidden} : 2-diversity" for each in rules]
-    publication = sf.publish(policy(*claims, method={method: {}}), data=data, seed=seed)
+    publication = sf.publish(policy(*claims, method={method: {}}), data=data, seed=secret(seed))
     tables = [worlds_table(publication.release.parts, name) for name in publication.release.parts if name[-1].isdigit()]
     for each, finding in zip(rules, publication.certificate.findings, strict=False):
         believed = largest_posterior(tables, sorted(each.given), each.hidden)
@@ -295,7 +296,7 @@ def test_an_outsider_who_knows_a_dependency_gains_nothing():
         assume(rules)
         claims = [f"{', '.join(sorted(each.given))} -> {each.hidden} : 2-diversity" for each in rules]
         try:
-            publication = sf.publish(policy(*claims, knows=["b -> d"], method={method: {}}), data=data, seed=seed)
+            publication = sf.publish(policy(*claims, knows=["b -> d"], method={method: {}}), data=data, seed=secret(seed))
         except (sf.Infeasible, sf.PolicyError):  # or the rule asks to hide what the dependency ties to what is given
             return
         published += 1
@@ -318,12 +319,12 @@ def test_columns_that_are_not_published_may_tie_others_together():
     data["secret"] = ["same"] * 240
     tree = {"version": 1, "columns": columns, "knows": ["b -> region", "region -> d"]}
     asked = sf.Policy.parse({**tree, "protect": ["region -> c : 2-diversity", "a -> d : 2-diversity", "c -> secret : 9-diversity"]})
-    publication = sf.publish(asked, data=data, seed=1)
+    publication = sf.publish(asked, data=data, seed=secret(1))
     assert publication.certificate.holds
     assert "region" not in {name for part in publication.release.parts.values() for name in part.table.column_names}
     data["d"] = [f"s{int(value[1:]) // 2}" for value in data["region"]]
     with pytest.raises(sf.Infeasible, match="'d' breaks"):
-        sf.publish(asked, data=data, seed=1)
+        sf.publish(asked, data=data, seed=secret(1))
 
 
 def worlds_table(parts, name):
@@ -340,7 +341,7 @@ def worlds_table(parts, name):
 
 
 def test_estimates_answer_questions_by_mapping_and_by_words():
-    publication = sf.publish(policy("a -> c : 2-diversity"), data=table(), seed=3)
+    publication = sf.publish(policy("a -> c : 2-diversity"), data=table(), seed=secret(3))
     answering = sf.estimate(publication)
     truth = sum(a == "a1" and d in ("d2", "d3") for a, d in zip(table()["a"], table()["d"], strict=True))
     assert answering.count({"a": "a1", "d": ["d2", "d3"]}) == pytest.approx(truth)
@@ -357,7 +358,7 @@ def test_other_forms_answer_questions_too(tmp_path):
     for method, exact in (("anatomy", True), ("mondrian", False)):
         asked = sf.Policy.parse({"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "method": {method: {}}})
         data = {"a": table()["a"], "c": table()["c"]}
-        answering = sf.estimate(sf.publish(asked, data=data, seed=1).write(tmp_path / method))
+        answering = sf.estimate(sf.publish(asked, data=data, seed=secret(1)).write(tmp_path / method))
         assert answering.people == 240
         assert answering.count("count where c = c1") == pytest.approx(data["c"].count("c1"))
         if exact:

@@ -54,6 +54,9 @@ class Check(Onlooker):
     steady: ClassVar[bool] = True
     """Whether its figures are the same whatever is at hand, so that a certificate can be compared with them."""
 
+    forbids: ClassVar[bool] = True
+    """Whether a release that breaks it is not even made; else it is made, and its certificate says that it does not hold."""
+
     @abstractmethod
     def examine(self, exhibit: Exhibit) -> Finding:
         """The verdict."""

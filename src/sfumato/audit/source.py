@@ -5,6 +5,7 @@ What can be said differs by the kind of data; a kind that has something to say i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from sfumato.errors import DataError
 from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding
+from sfumato.release.form import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,32 @@ class SourceAudit:
         """Whether `examine` has something to look at; only then the source is read for a foresight."""
         return False
 
-    def examine(self, policy: Policy, dataset: Any, since: str | None = None) -> SourceReport:
-        """Findings and warnings about the original; `since` is an earlier release folder to compare with."""
+    def glance(self, policy: Policy) -> SourceReport:
+        """What can be said when the source is not read."""
+        return SourceReport()
+
+    def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
+        """Findings and warnings about the original.
+
+        `since` is an earlier release folder to compare with, `form` what would be published, when that is known.
+        """
         return SourceReport()
 
 
 def source_audit(policy: Policy) -> SourceAudit:
     """The audit of this policy's kind of source."""
     return catalogue("audit.sources", SourceAudit).get(policy.data.name, SourceAudit)()
+
+
+def accepting(
+    accept: Iterable[str], warnings: Sequence[Warning], findings: tuple[Finding, ...] = (), notes: tuple[str, ...] = ()
+) -> SourceReport:
+    """A report without the warnings that the policy accepts by name; what was accepted becomes a note."""
+    accepted, met = set(accept), {warning.identifier for warning in warnings}
+    told = [f"accepted: {warning}" for warning in warnings if warning.identifier in accepted]
+    told += [f"accepted but no longer there: {identifier}" for identifier in sorted(accepted - met)]
+    kept = tuple(warning for warning in warnings if warning.identifier not in accepted)
+    return SourceReport(findings, kept, (*notes, *told))
 
 
 def require(findings: tuple[Finding, ...], where: str, hint: str) -> None:

@@ -1,4 +1,4 @@
-"""``sfumato check``: read and plan, and say what would happen; rows are read only to judge rules or a database."""
+"""``sfumato check``: read and plan, and say what would happen; rows are read to judge rules and to find what undoes a release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from sfumato.cli import SETTINGS
 def command(ctx: click.Context, policy: str, ledger: str | None, since: str | None, strict: bool, as_json: bool) -> None:
     """Read POLICY and plan it: say what would run and why, or what is wrong with file:line.
 
-    Rows are read only where the policy has rules under 'keep' or the data is a database; then it says so.
+    Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look for
+    columns that would undo the release; then it says so. Nothing is written.
     """
     from sfumato.cli._show import print_json
     from sfumato.spine.foresight import foresee
@@ -31,5 +32,5 @@ def command(ctx: click.Context, policy: str, ledger: str | None, since: str | No
         for warning in foresight.warnings:
             click.echo(f"warning: {warning}")
         if foresight.reads_rows:
-            click.echo("the source was read to judge its rules; nothing was written")
+            click.echo("the source was read to say this; nothing was written")
     ctx.exit(2 if strict and foresight.warnings else 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._seed import SEED
 
 
 @click.command("preview", context_settings=SETTINGS)
@@ -12,7 +13,7 @@ from sfumato.cli import SETTINGS
 @click.option("--data", help="Take the data from here instead of the policy's source.")
 @click.option("--rows", type=click.IntRange(1), default=5, show_default=True, help="How many rows of each table.")
 @click.option("--table", help="Only this table of a database.")
-@click.option("--seed", type=int, help="Repeat a run in tests.")
+@click.option("--seed", type=SEED, help="Repeat a run in tests.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(policy: str, data: str | None, rows: int, table: str | None, seed: int | None, as_json: bool) -> None:
     """Show what a few rows would become under POLICY, replaced columns only; a dry run that writes nothing."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._seed import SEED, SEED_RULE
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("policy", type=click.Path())
 @click.option("--data", help="Take the data from here instead of the policy's source.")
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")
-@click.option("--seed", type=int, help="Repeat a run in tests; whoever knows the seed can undo the release.")
+@click.option("--seed", type=SEED, help=f"Repeat a run; whoever knows the seed can undo the release. {SEED_RULE}")
 @click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
 @click.option("--new-ledger", is_flag=True, help="Begin this ledger; one that is not there is an error otherwise.")
 @click.option("--sign", type=click.Path(), help="Sign the release with this Ed25519 private key (PEM; readable by you alone).")
@@ -51,18 +52,26 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         publication = publish(read, options.pop("data"), progress=progress, format=format_, **options)
     target = publication.write(out, report=not no_report, sign=key)
     if as_json:
+        _say_mark(publication.release.form.mark)
         _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()})
         return
+    _say_mark(publication.release.form.mark)
     records = publication.certificate.records
     if publication.ledger is not None and publication.history is not None:
         click.echo(f"entered as release {len(publication.history)} in {publication.ledger.path}")
     click.echo(f"published {records.published:,} of {records.input:,} records with {publication.certificate.method} to {target}")
-    print_findings(publication.certificate.findings)
+    print_findings(publication.findings)
     if key is not None:
         click.echo(f"signed with {key.public.identifier[:16]}")
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
     _load(read, out, replace, as_json, {})
+
+
+def _say_mark(mark: str) -> None:
+    """Loud, and beside the answer, so that scripts that read it are not disturbed."""
+    if mark:
+        click.secho(f"warning: {mark}; leave --seed out, or give one of at least 128 bits", fg="red", err=True)
 
 
 def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any]) -> None:

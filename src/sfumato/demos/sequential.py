@@ -65,7 +65,7 @@ class Registry(Scenario):
             publication = publish(folder / f"policy-{number}.yaml", progress=progress, new_ledger=number == 1)
             release = publication.write(folder / f"release-{number}")
             say(f"release {number}: {purpose}")
-            say(describe(publication.certificate.findings[0]))
+            say(describe(publication.findings[0]))
         _refused(folder, data, say)
         verdict = verify(release, original=data, ledger=ledger)
         say("verified  " + ("all releases together hold" if verdict.holds else "VIOLATED"))

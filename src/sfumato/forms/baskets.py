@@ -36,6 +36,10 @@ class Basket(Form):
         yield from differing_parts(exhibit, ["data"])
         yield from differing_columns(exhibit, "data", [*OWN, *exhibit.policy.published])
 
+    @property
+    def rests_on_chance(self) -> bool:
+        return True
+
     def trace_type(self) -> type[Trace]:
         return BasketTrace
 

@@ -22,10 +22,12 @@ MOST_ALONE = 20_000_000
 
 @dataclass(frozen=True)
 class GraphTrace(Trace):
-    """Also the new name of every person, and how the original numbers people."""
+    """Also the new name of every person, how the original numbers people, and what is known about the fewest ties to add."""
 
     names: IntArray | None = None
     numbering: str = ""
+    fewest_added_edges: int | None = None
+    proof: str = ""
 
 
 class Edges(Form):
@@ -39,9 +41,10 @@ class Edges(Form):
     delete: float | None = Field(default=None, ge=0, le=1, description="the chance that a tie is taken away")
     add: float | None = Field(default=None, ge=0, le=1, description="the chance that a tie is invented")
     edge_epsilon: float | None = Field(default=None, description="what randomized response promises for one tie alone")
-    added_edges: int | None = Field(default=None, ge=0, description="ties that were added")
-    fewest_added_edges: int | None = Field(default=None, ge=0, description="ties that any such graph must add")
-    proof: str = Field(default="", description="how the fewest ties are known")
+    only_added: bool = Field(default=False, description="whether ties were added and none taken away")
+    added_edges: int | None = Field(default=None, ge=0, description="only in folders of earlier versions: ties that were added")
+    fewest_added_edges: int | None = Field(default=None, ge=0, description="only in folders of earlier versions: ties to be added")
+    proof: str = Field(default="", description="only in folders of earlier versions: how the fewest ties are known")
 
     @model_validator(mode="after")
     def _whole(self) -> Edges:
@@ -59,7 +62,11 @@ class Edges(Form):
     @property
     def grown(self) -> bool:
         """Whether ties were added and none taken away."""
-        return self.added_edges is not None
+        return self.only_added or self.added_edges is not None
+
+    @property
+    def rests_on_chance(self) -> bool:
+        return self.flip is not None
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, ["edges"])
@@ -74,6 +81,14 @@ class Edges(Form):
 
     def records(self, exhibit: Exhibit) -> int:
         return self.nodes
+
+
+def fewest_added(exhibit: Exhibit) -> tuple[int | None, str]:
+    """How many ties any such graph must add and how that is known: figures of the original, from the private trace."""
+    trace, form = exhibit.traced(GraphTrace), exhibit.of(Edges)
+    if trace.fewest_added_edges is not None:
+        return int(trace.fewest_added_edges), trace.proof
+    return form.fewest_added_edges, form.proof
 
 
 def flipped(flip: EdgeChannel, nodes: int) -> Edges:

@@ -32,10 +32,19 @@ class Optimality(BaseModel):
 
 @dataclass(frozen=True)
 class RecodedTrace(Trace):
-    """Also who the counterfeit rows stand in for."""
+    """Also who the counterfeit rows stand in for, and what the method proved about the best release: a figure of the original."""
 
     stand_ins: tuple[list[str], pa.Table] | None = None
     """Keys and last known values of records that vanished, in the order of the rows with nobody behind them."""
+    optimality: Optimality | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.optimality, Mapping):  # as it is read from a file
+            object.__setattr__(self, "optimality", Optimality.model_validate(dict(self.optimality)))
+
+    def kept(self) -> Trace:
+        """The statement alone: who stands in which row can be matched again from the original, in whatever order it comes."""
+        return RecodedTrace(optimality=self.optimality, lasting=self.lasting)
 
 
 class Recoded(Form):
@@ -47,7 +56,7 @@ class Recoded(Form):
     remembered: ClassVar[bool] = True
 
     counterfeits: int = Field(default=0, ge=0, description="rows that stand in for records that vanished")
-    optimality: Optimality | None = Field(default=None, description="a bound on what any such release must lose")
+    optimality: Optimality | None = Field(default=None, description="only in folders of earlier versions: a bound on the loss")
 
     def trace_type(self) -> type[Trace]:
         return RecodedTrace

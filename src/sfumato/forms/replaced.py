@@ -43,10 +43,15 @@ class WalkProgress(BaseModel):
 
 @dataclass(frozen=True)
 class WalkTrace(Trace):
-    """Also which localities were kept, and within which range values could move."""
+    """Also which localities were kept, within which range values could move, and how far the walk went."""
 
     localities: Mapping[str, IntArray] = field(default_factory=dict)
     range: Literal["", "domain", "partition"] = ""
+    walk: WalkProgress | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.walk, Mapping):  # as it is read from a file
+            object.__setattr__(self, "walk", WalkProgress.model_validate(dict(self.walk)))
 
 
 class Replaced(Form):
@@ -57,7 +62,12 @@ class Replaced(Form):
     replaces: ClassVar[bool] = True
 
     parts: tuple[MadePart, ...] = Field(default=(), description="columns that were drawn together, and how")
-    walk: WalkProgress | None = Field(default=None, description="how far the walk went, when values were walked and not drawn")
+    walked: bool = Field(default=False, description="whether values were walked to and not drawn")
+    walk: WalkProgress | None = Field(default=None, description="only in folders of earlier versions: how far the walk went")
+
+    @property
+    def rests_on_chance(self) -> bool:
+        return True
 
     def trace_type(self) -> type[Trace]:
         return WalkTrace

@@ -53,6 +53,11 @@ class SubTables(Form):
         shown = set(exhibit.parts[part].table.column_names) if part in exhibit.parts else set()
         yield from differing_columns(exhibit, part, (shown & may) | must)
 
+    @property
+    def rests_on_chance(self) -> bool:
+        """Whoever can repeat the order of every table joins them row by row."""
+        return True
+
     def records(self, exhibit: Exhibit) -> int:
         tables = exhibit.once(sub_tables)
         return tables.people - max((table.withheld for table in tables.tables), default=0)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import Field
 
+from sfumato.data.formulas import escaped
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.base import LINE_BREAKS, LineBreaks, Source
@@ -32,6 +33,10 @@ class TableSource(Source):
     missing: tuple[str, ...] = Field(default=(), description="texts that mean a missing value, like NA; an empty cell always does")
     decimal_comma: tuple[str, ...] = Field(
         default=(), description="columns whose numbers have a decimal comma; published with a point"
+    )
+
+    escape: Literal["none", "formulas"] = Field(
+        default="none", description="formulas: texts that begin like one (=, +, -, @) are published with an apostrophe before them"
     )
 
     def read(self, data: Any = None) -> Table:
@@ -62,6 +67,9 @@ class TableSource(Source):
             texts = pa.array(self.missing, pa.string())
             for name in table.column_names:
                 table = _changed(table, name, lambda column: pc.if_else(pc.is_in(column, texts), None, column))
+        if self.escape == "formulas":
+            for name in table.column_names:
+                table = _changed(table, name, _escaped)
         return table
 
     def size(self) -> int | None:
@@ -79,6 +87,15 @@ def _changed(table: pa.Table, name: str, change: Callable[[pa.ChunkedArray], pa.
         raise DataError(f"the data has no column '{name}'", hint=nearest(name, table.column_names))
     column = table.column(name)
     return table.set_column(table.column_names.index(name), name, change(column)) if pa.types.is_string(column.type) else table
+
+
+def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Every text that a spreadsheet would run, marked as a text."""
+    if not len(column):
+        return column
+    coded = pc.dictionary_encode(column).combine_chunks()
+    texts = [text and escaped(text) for text in coded.dictionary.to_pylist()]
+    return pa.chunked_array([pa.array(texts, pa.string()).take(coded.indices)])
 
 
 def _count_rows(path: Path) -> int | None:

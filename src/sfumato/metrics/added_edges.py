@@ -4,7 +4,7 @@
 >>> from sfumato.policy.policy import Policy
 >>> from sfumato.release.release import Part
 >>> edges = Part({"source": [0, 1, 2], "target": [1, 2, 3]})
->>> form = Edges(nodes=4, added_edges=1, fewest_added_edges=1)
+>>> form = Edges(nodes=4, only_added=True)
 >>> policy = Policy.parse({"version": 1, "data": {"kind": "graph"}})
 >>> AddedEdges().measure(Exhibit(form, {"edges": edges}, policy, original=Graph.from_pairs([0, 1], [1, 2], 4)))
 1

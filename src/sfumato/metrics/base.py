@@ -1,21 +1,24 @@
 """A metric: what a release is still good for, measured on what was published.
 
-A new metric is one file in this folder with one class.
+A new metric is one file in this folder with one class. A figure that needs the original is the data holder's: it stands in the
+private report and in `measure`. Into a release folder go only the figures that anybody can compute from the folder.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from sfumato.forms.recoded import Recoded
+from sfumato.registry import catalogue
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.onlooker import Onlooker
 
 
 class Metric(Onlooker):
-    """One measure of utility, on an exhibit with its original."""
+    """One measure of utility."""
 
     figure: ClassVar[str] = ""
     """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the name."""
@@ -23,7 +26,27 @@ class Metric(Onlooker):
     range: ClassVar[str]
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
     paper: ClassVar[str] = ""
+    needs_original: ClassVar[bool] = True
+    """Whether only the data holder can measure it; what says nothing about this never stands in a release folder."""
+
+    def applies(self, exhibit: Exhibit) -> bool:
+        return (exhibit.private or not self.needs_original) and super().applies(exhibit)
 
     @abstractmethod
     def measure(self, exhibit: Exhibit) -> Any:
         """The figure (a number, or a mapping of figures)."""
+
+
+def figures(exhibit: Exhibit) -> dict[str, Any]:
+    """Every metric that applies to an exhibit, under its name: on an outsider's exhibit what the folder itself says."""
+    found = {}
+    for metric in (cls() for cls in catalogue("metrics", Metric).values()):
+        if metric.applies(exhibit):
+            found[metric.figure or metric.name] = _rounded(metric.measure(exhibit))
+    return found
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -16,6 +16,7 @@ class Discernibility(Metric):
 
     name: ClassVar[str] = "discernibility"
     range: ClassVar[str] = "records … records²"
+    needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: Exhibit) -> int:
         sizes = exhibit.classes.counts
@@ -27,6 +28,7 @@ class AverageClassSize(Metric):
 
     name: ClassVar[str] = "average_class_size"
     range: ClassVar[str] = "1 … records"
+    needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: Exhibit) -> float:
         return exhibit.data.rows / max(len(exhibit.classes), 1)

@@ -1,8 +1,8 @@
 """Graph change: how a graph that gained edges differs from its original as a whole.
 
 `added_share` is added edges per original edge, `degrees` the share of people who would have to change their degree to turn one
-degree distribution into the other (total variation), `transitivity` the published minus the original one. Two digits each: a
-certificate need not tell the original more exactly.
+degree distribution into the other (total variation), `transitivity` the published minus the original one. Two digits each: more
+would say nothing more about the release.
 """
 
 from __future__ import annotations

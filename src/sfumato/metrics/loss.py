@@ -1,6 +1,9 @@
 """Loss: the average share of its domain that a published quasi-identifier cell gives up.
 
-A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column.
+A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column. The data
+holder's leaves are the original's values where a rule grows the hierarchy from them; an outsider's are the declared ones (see
+`metrics.declared`), so the figure of a certificate may differ a little from that of `measure`.
+
 Paper: the LM measure of Iyengar (2002), used in [sequential §7], [obfuscation §6.2].
 """
 
@@ -8,7 +11,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from sfumato.metrics.base import Metric
+from sfumato.metrics.declared import declared_domains
 from sfumato.release.exhibit import Exhibit
 
 
@@ -17,6 +23,7 @@ class Loss(Metric):
 
     name: ClassVar[str] = "loss"
     range: ClassVar[str] = "0 … 1"
+    needs_original: ClassVar[bool] = False
     paper: ClassVar[str] = "sequential §7"
 
     def measure(self, exhibit: Exhibit) -> float:
@@ -29,6 +36,7 @@ class LossByColumn(Metric):
 
     name: ClassVar[str] = "loss_by_column"
     range: ClassVar[str] = "0 … 1 each"
+    needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: Exhibit) -> dict[str, float]:
         return per_column(exhibit)
@@ -36,9 +44,13 @@ class LossByColumn(Metric):
 
 def per_column(exhibit: Exhibit) -> dict[str, float]:
     """The loss of each quasi-identifier."""
-    losses = {}
-    for name, domain in exhibit.recoded.items():
-        text = exhibit.data.text(name)
-        lost = float(domain.width(*exhibit.intervals(name)) @ text.counts()) if text.labels else 0.0
-        losses[name] = (lost + exhibit.suppressed) / exhibit.inputs
-    return losses
+    return {name: _of_column(exhibit, name) for name in exhibit.policy.quasi_identifiers}
+
+
+def _of_column(exhibit: Exhibit, name: str) -> float:
+    text = exhibit.data.text(name)
+    if not exhibit.private:
+        widths = exhibit.once(declared_domains)[name].widths(text.labels)
+    else:
+        widths = exhibit.recoded[name].width(*exhibit.intervals(name)) if text.labels else np.zeros(0)
+    return (float(widths @ text.counts()) + exhibit.suppressed) / max(exhibit.inputs, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.metrics.base import Metric
+from sfumato.metrics.declared import declared_domains
 from sfumato.release.exhibit import Exhibit
 
 
@@ -16,13 +17,17 @@ class NormalizedTotalInformationLoss(Metric):
 
     name: ClassVar[str] = "ntil"
     range: ClassVar[str] = "0 … 1"
+    needs_original: ClassVar[bool] = False
     paper: ClassVar[str] = "boundaries Def. 11"
 
     def measure(self, exhibit: Exhibit) -> float:
-        lost = 0.0
-        for name, domain in exhibit.recoded.items():
-            text = exhibit.data.text(name)
-            if text.labels:
-                lost += float(domain.height(*exhibit.intervals(name)) @ text.counts())
-        columns = max(len(exhibit.recoded), 1)
-        return (lost + exhibit.suppressed * columns) / (exhibit.inputs * columns)
+        columns = exhibit.policy.quasi_identifiers
+        lost = sum(_of_column(exhibit, name) for name in columns) + exhibit.suppressed * max(len(columns), 1)
+        return lost / max(exhibit.inputs * len(columns), exhibit.inputs, 1)
+
+
+def _of_column(exhibit: Exhibit, name: str) -> float:
+    text = exhibit.data.text(name)
+    if not exhibit.private:
+        return float(exhibit.once(declared_domains)[name].heights(text.labels) @ text.counts())
+    return float(exhibit.recoded[name].height(*exhibit.intervals(name)) @ text.counts()) if text.labels else 0.0

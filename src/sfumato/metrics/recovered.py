@@ -21,6 +21,7 @@ class Recovered(Metric):
     range: ClassVar[str] = "estimates with standard errors"
     forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
     paper: ClassVar[str] = "multitype §4.3"
+    needs_original: ClassVar[bool] = False
 
     def ready(self, exhibit: Exhibit) -> bool:
         return exhibit.of(Edges).flip is not None

@@ -28,7 +28,7 @@ from sfumato.registry import find, nearest
 
 T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
-_KEYS = ("version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key")
+_KEYS = ("version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "accept")
 
 
 class Column(BaseModel):
@@ -93,6 +93,8 @@ class Policy:
     knows: tuple[str, ...] = ()
     ledger: Book | None = None
     key: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+    """Warnings about columns of a table that the data holder has looked at and accepts, by their identifiers."""
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -127,12 +129,14 @@ class Policy:
             knows=_texts(document, "knows"),
             ledger=_book(document),
             key=_texts(document, "key"),
+            accept=_texts(document, "accept"),
             document=document,
         )
         secret = tuple(name for name, column in columns.items() if column.role == "sensitive")
         claims = read_claims(tree.get("protect"), document, policy.quasi_identifiers, policy.sensitive, secret)
         policy = replace(policy, claims=claims)
         policy._check_claims()
+        policy._check_accepted()
         return policy
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -154,6 +158,11 @@ class Policy:
             if self.data.name == "table" and claim.model.needs_sensitive and not claim.hide:
                 hint = "give one column the role 'sensitive', or write {given: …, hide: …, by: …}"
                 raise PolicyError(f"{claim.model.name} needs a column to hide", where=claim.where, hint=hint)
+
+    def _check_accepted(self) -> None:
+        if self.accept and self.data.name != "table":
+            hint = "a database accepts warnings under 'data:'" if self.data.name == "database" else "remove it"
+            raise PolicyError("'accept' is about columns of a table", where=self.document.where("accept"), hint=hint)
 
     def with_role(self, role: Role) -> tuple[str, ...]:
         """The published columns with this role, in the order of the policy."""

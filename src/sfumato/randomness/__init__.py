@@ -2,7 +2,8 @@
 
 Everything that decides what is published (row order, new labels, noise, random choices) draws from here. Without a seed the
 bytes come from the operating system. With a seed they come from SHAKE-256 over the seed and a stream name, so a test can
-repeat a run; the seed then opens the release and belongs to the private trace, never to the release folder.
+repeat a run; the seed then opens the release and belongs to the private trace, never to the release folder. A seed that somebody
+could try out (below 2¹²⁷, that is with fewer than 128 bits) makes a release that says so: not for publication.
 
 Invariants
     I1  `reduced` is exactly uniform: a word above the last whole round of the bound is drawn again, and no other. All draws
@@ -28,6 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 
 _BLOCK = 1 << 16
 
+SECRET_BITS = 128
+"""Bits of a seed that nobody can try out."""
+
 Again = Callable[[NDArray[np.bool_], int], NDArray[Any]]
 """New words for the marked places; the second argument counts the turns from 1."""
 
@@ -49,6 +53,28 @@ def reduced(words: NDArray[Any], bounds: ArrayLike, again: Again) -> NDArray[np.
         kept[late] = again(late, turn)
         turn += 1
     return np.asarray(kept % below, dtype=np.int64)
+
+
+def guessable(seed: int | None) -> bool:
+    """Whether all seeds up to this one could be tried out; no seed at all means that chance comes from the operating system.
+
+    >>> guessable(42), guessable(2**127), guessable(None)
+    (True, False, False)
+    """
+    return seed is not None and abs(seed).bit_length() < SECRET_BITS
+
+
+def read_seed(text: str) -> int:
+    """A seed as people write it: a whole number, or at least 32 hexadecimal digits, each of which counts, leading zeros too.
+
+    >>> read_seed("42"), guessable(read_seed("0x" + "00" * 16)), guessable(read_seed("0xff"))
+    (42, False, True)
+    """
+    plain = text.strip().lower()
+    digits = plain.removeprefix("0x")
+    if len(digits) * 4 >= SECRET_BITS and set(digits) <= set("0123456789abcdef") and (plain != digits or not plain.isdecimal()):
+        return int("1" + digits, 16)
+    return int(plain, 16 if plain != digits else 10)
 
 
 class Randomness:

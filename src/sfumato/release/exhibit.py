@@ -102,7 +102,9 @@ class Exhibit:
             return exhibit
         past = self.history.releases[-1]
         last = replace(past, exhibit=replace(past.exhibit, certificate=certificate, folder=None))
-        return replace(exhibit, history=History((*self.history.releases[:-1], last)))
+        remembered = replace(exhibit, history=History((*self.history.releases[:-1], last)))
+        remembered._kept.update(self._kept)
+        return remembered
 
     @property
     def private(self) -> bool:
@@ -130,13 +132,15 @@ class Exhibit:
 
     @property
     def inputs(self) -> int:
-        """Records of the original."""
-        return int(self.original.rows)
+        """Records of the original: counted by the data holder, for others as the certificate says."""
+        if self.private:
+            return int(self.original.rows)
+        return self.form.records(self) if self.records is None else self.records.input
 
     @property
     def suppressed(self) -> int:
         """Records of the original that are not published."""
-        return self.inputs - self.data.rows
+        return self.inputs - self.form.records(self)
 
     def generalization(self, name: str) -> Generalization | None:
         """How a column may be generalized, as far as this side may know it."""

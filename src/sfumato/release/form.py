@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.io.files import read_file
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from sfumato.release.exhibit import Exhibit
     from sfumato.release.past import Memory
     from sfumato.release.release import Part, Trace
+
+
+GIVEN_SEED = "made from a given seed: not for publication"
 
 
 class Form(BaseModel):
@@ -44,6 +47,13 @@ class Form(BaseModel):
     """The kind of data that it is made from."""
     remembered: ClassVar[bool] = False
     """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
+
+    mark: str = Field(default="", description="why this release is not for publication")
+
+    @property
+    def rests_on_chance(self) -> bool:
+        """Whether whoever can repeat the draws behind it undoes what it promises; groups stay groups, whoever made them."""
+        return False
 
     @classmethod
     def read(cls, name: str, public: Mapping[str, Any]) -> Form:

@@ -73,6 +73,10 @@ class Trace:
     lasting: bool = field(default=False, kw_only=True)
     """Whether later audits need it: then it is kept beside the release folder, for the data holder only."""
 
+    def kept(self) -> Trace:
+        """What of it is kept when it lasts; all of it unless a form needs less."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Release:

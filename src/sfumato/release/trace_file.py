@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from sfumato.errors import ReleaseError
 from sfumato.release.form import Form
@@ -42,7 +43,8 @@ def save_trace(trace: Trace, path: Path) -> Path:
 def _extra(trace: Trace) -> dict[str, Any]:
     """What the trace of a form has beyond rows; what is not known is left out."""
     own = {field.name: getattr(trace, field.name) for field in fields(trace) if field.name not in _COMMON}
-    return {name: value for name, value in own.items() if value is not None}
+    plain = {name: value.model_dump() if isinstance(value, BaseModel) else value for name, value in own.items()}
+    return {name: value for name, value in plain.items() if value is not None}
 
 
 def read_trace(path: Path, form: Form) -> Trace:

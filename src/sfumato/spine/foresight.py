@@ -1,7 +1,8 @@
 """Foresight: everything that can be said before a release is made, as data first and as sentences for people.
 
 Nothing decides by looking for words in a sentence: findings are findings, warnings have identifiers, and `sentences` is only how
-they are shown. Rows are read only where rules or a database give a reason to, and then `reads_rows` says so.
+they are shown. Rows are read where the source is a table in a file or a database: to judge rules and to look for columns that would
+undo the release. Then `reads_rows` says so.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Foresight:
 
 
 def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, since: str | None = None) -> Foresight:
-    """Read and plan; touch rows only where rules under ``keep`` or a database are to be judged.
+    """Read and plan; read the rows of a table or a database to judge rules and to look for columns that would undo the release.
 
     Parameters
     ----------
@@ -104,14 +105,14 @@ def _promises(policy: Policy) -> Iterator[str]:
 
 
 def _with_data(planned: Plan, since: str | None) -> tuple[SourceReport, tuple[str, ...], bool]:
-    """Rules are about data, so a policy that has some (and a database always has) is the one case in which the source is read."""
+    """What the source says: rules that hold in it, columns that undo the release, what the work will cost."""
     policy, source = planned.policy, source_audit(planned.policy)
     if not source.reads_rows(policy):
-        return SourceReport(), (), False
+        return source.glance(policy), (), False
     data = source.read(policy)
     try:
         said = set(planned.method.describe(policy))
         costs = tuple(sentence for sentence in planned.method.describe(policy, data) if sentence not in said)
-        return source.examine(policy, data, since), costs, True
+        return source.examine(policy, data, since, planned.form), costs, True
     except Infeasible as error:
         raise PolicyError(error.what, where=error.where, hint=error.hint) from None

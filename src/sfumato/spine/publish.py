@@ -19,21 +19,25 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import __version__
+from sfumato.audit.base import Check
 from sfumato.audit.certify import certify
 from sfumato.audit.source import source_audit
 from sfumato.errors import AuditRefused, PolicyError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
+from sfumato.metrics.base import figures
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
-from sfumato.release.certificate import LIMITS_PAGE, Certificate, Records
+from sfumato.randomness import Randomness, guessable
+from sfumato.registry import catalogue
+from sfumato.release.certificate import LIMITS_PAGE, Certificate, Finding, Records
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import Format
+from sfumato.release.form import GIVEN_SEED
 from sfumato.release.head import Place
 from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
 from sfumato.release.signature import SigningKey
-from sfumato.spine.measure import figures
+from sfumato.spine.disclose import disclosed
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.write import DraftFolder, write_out
 
@@ -43,7 +47,7 @@ Data = Any
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A release with a certificate that holds."""
+    """A release with a certificate that holds; of one that rests on a seed that can be guessed, a certificate that says so."""
 
     policy: Policy
     plan: Plan
@@ -51,11 +55,22 @@ class Publication:
     exhibit: Exhibit = field(repr=False)
     """The release as the audit saw it, on the data holder's side."""
     certificate: Certificate
+    """What stands in the folder: nothing in it that the published files do not say."""
     draft: DraftFolder = field(repr=False)
     ledger: Ledger | None = None
     place: Place | None = field(repr=False, default=None)
     """Where it will stand in the ledger."""
     seed: int | None = field(repr=False, default=None)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything that was judged with the original at hand, with its figures; for the data holder."""
+        return self.exhibit.once(certify)
+
+    @property
+    def utility(self) -> dict[str, Any]:
+        """Every figure of utility, those that need the original included; for the data holder."""
+        return self.exhibit.once(figures)
 
     @property
     def original(self) -> Any:
@@ -109,7 +124,8 @@ def publish(
     data
         Takes the place of the policy's own source: a path, or a polars, pandas or pyarrow frame.
     seed
-        Repeats a run in tests; whoever knows the seed can undo the release.
+        Repeats a run in tests; whoever knows the seed can undo the release. Below 2¹²⁷ (128 bits) it can be tried out: then the
+        release is marked as not for publication, and where its promises rest on chance its certificate does not hold.
     jobs
         How many processes may work.
     progress
@@ -136,6 +152,8 @@ def publish(
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
     earlier, place = (None, None) if book is None else book.place()
     release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs, progress, earlier))
+    if guessable(seed):
+        release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
     progress(1.0, "certifying")
     return _certified(policy, chosen, release, dataset, earlier, book, place, seed, format)
 
@@ -164,16 +182,22 @@ def _certified(
     exhibit = replace(draft.read(), original=dataset, trace=release.trace)
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
-    certificate = _certificate(exhibit, chosen, release)
-    certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
-    if not certificate.holds:  # what was promised and could not be judged is refused like what is broken
-        failed = (*certificate.violations, *certificate.open)
+    failed = [finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)]
+    if failed:  # what was promised and could not be judged is refused like what is broken
         wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
         hint = "nothing was published; this is a defect of the method, please report it"
         raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
+    certificate = _certificate(exhibit, chosen, release)
+    certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
     exhibit = exhibit.certified(certificate)
     draft.seal(certificate)
     return Publication(policy, chosen, release, exhibit, certificate, draft, book, place, seed)
+
+
+def _forbidden(finding: Finding) -> bool:
+    """Whether a release with this finding must not be made at all."""
+    check = catalogue("audit.checks", Check).get(finding.model)
+    return check is None or check.forbids
 
 
 def _records(exhibit: Exhibit, suppressed: int) -> Records:
@@ -182,12 +206,13 @@ def _records(exhibit: Exhibit, suppressed: int) -> Records:
 
 
 def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificate:
+    """What may stand in the folder."""
     assert exhibit.records is not None
     return Certificate(
-        certify(exhibit),
+        disclosed(exhibit, exhibit.once(certify)),
         exhibit.records,
-        utility=figures(exhibit),
-        assumptions=(*assumptions(exhibit.policy), *release.notes),
+        utility=figures(exhibit.as_published()),
+        assumptions=(*filter(None, [exhibit.form.mark]), *assumptions(exhibit.policy), *release.notes),
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
@@ -195,12 +220,14 @@ def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificat
 
 
 def assumptions(policy: Policy) -> tuple[str, ...]:
-    """What must be true outside the data for the findings to mean what they say."""
+    """What must be true outside the data for the findings to mean what they say, and what the data holder took upon themselves."""
+    accepted = tuple(f"the data holder accepts a warning: {identifier}" for identifier in policy.accept)
     if not policy.quasi_identifiers:
-        return ()
+        return accepted
     return (
         "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns",
         "one row is one person, and no person is in the table twice",
+        *accepted,
     )
 
 

@@ -101,7 +101,7 @@ def write_out(
     if report:
         save_private(exhibit, private_path(target))
     if exhibit.trace.lasting:
-        save_trace(exhibit.trace, trace_path(target))
+        save_trace(exhibit.trace.kept(), trace_path(target))
     return target
 
 

@@ -18,8 +18,7 @@ from sfumato.audit.base import Check
 from sfumato.audit.checks.perturbation import grade_of
 from sfumato.audit.fewest_edges import fewest_new_edges
 from sfumato.data.graph import Dropped, Graph
-from sfumato.errors import ReleaseError
-from sfumato.forms.graph import Edges, GraphTrace, original_graph, published_graph
+from sfumato.forms.graph import Edges, GraphTrace, fewest_added, original_graph, published_graph
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -37,7 +36,8 @@ class KeptEdges(Check):
         return exhibit.of(Edges).grown
 
     def examine(self, exhibit: Exhibit) -> Finding:
-        graph, (added, least) = exhibit.once(published_graph), declared(exhibit)
+        graph, (least, _) = exhibit.once(published_graph), fewest_added(exhibit)
+        added = exhibit.of(Edges).added_edges
         wrong = [*_alone(exhibit, graph, added, least), *_with_original(exhibit, graph, added, least)]
         reason = "; ".join(wrong) or ("" if _same_people(exhibit) else OTHER_ORDER)
         return Finding(
@@ -51,41 +51,34 @@ def _same_people(exhibit: Exhibit) -> bool:
     return not known or not exhibit.private or known == exhibit.once(original_graph).numbering
 
 
-def declared(exhibit: Exhibit) -> tuple[int, int]:
-    """How many edges the manifest says were added, and how many were needed."""
-    form = exhibit.of(Edges)
-    if form.added_edges is None or form.fewest_added_edges is None:
-        raise ReleaseError("the manifest does not say how many edges were added and needed")
-    return form.added_edges, form.fewest_added_edges
-
-
-def _alone(exhibit: Exhibit, graph: Graph, added: int, least: int) -> Iterator[str]:
+def _alone(exhibit: Exhibit, graph: Graph, added: int | None, least: int | None) -> Iterator[str]:
     table = exhibit.parts["edges"].table
     source, target = (table.column(name).cast("int64").to_numpy() for name in ("source", "target"))
     codes = source * graph.nodes + target
     if graph.dropped != Dropped() or bool((source >= target).any()) or bool((codes[1:] <= codes[:-1]).any()):
         yield "the published edges are not a simple graph in ascending order"
-    if not 0 <= least <= added <= graph.size:
+    if added is not None and least is not None and not 0 <= least <= added <= graph.size:
         yield "the declared numbers of added and needed edges contradict each other or the published edges"
     if exhibit.of(Edges).flip is not None:
         yield "the manifest says that edges were flipped as well as kept"
 
 
-def _with_original(exhibit: Exhibit, graph: Graph, added: int, least: int) -> Iterator[str]:
+def _with_original(exhibit: Exhibit, graph: Graph, added: int | None, least: int | None) -> Iterator[str]:
     if not exhibit.private:
         return
     original = exhibit.once(original_graph)
     if original.nodes != graph.nodes:
         yield f"{graph.nodes} people are published, the original has {original.nodes}"
         return
-    if graph.size - original.size != added:
+    if added is not None and graph.size - original.size != added:
         yield f"{added} edges were declared as added, {graph.size - original.size} are more than in the original"
     if bool((np.sort(graph.degrees) < np.sort(original.degrees)).any()):
         yield "degrees fell: the original cannot be a part of what is published"
     names = exhibit.traced(GraphTrace).names
     if names is not None and _same_people(exhibit):
         yield from _pair_by_pair(original, graph, np.asarray(names))
-    yield from _counted(exhibit, original, least)
+    if least is not None:
+        yield from _counted(exhibit, original, graph, least)
 
 
 def _pair_by_pair(original: Graph, graph: Graph, names: NDArray[np.int64]) -> Iterator[str]:
@@ -98,10 +91,12 @@ def _pair_by_pair(original: Graph, graph: Graph, names: NDArray[np.int64]) -> It
         yield f"{lost} original edges are not published"
 
 
-def _counted(exhibit: Exhibit, original: Graph, least: int) -> Iterator[str]:
+def _counted(exhibit: Exhibit, original: Graph, graph: Graph, least: int) -> Iterator[str]:
+    if least > graph.size - original.size:
+        yield f"{least} edges were said to be needed, {graph.size - original.size} were added"
     demands = [claim.model.demand() for claim in exhibit.policy.claims]
     levels = [demand.candidates for demand in demands if demand.sufficient]
-    if exhibit.of(Edges).proof == "solver" or not levels or max(levels) > original.nodes:
+    if fewest_added(exhibit)[1] == "solver" or not levels or max(levels) > original.nodes:
         return
     counted = fewest_new_edges(original, max(levels))
     if least > counted:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from sfumato.audit.base import Check
 from sfumato.forms.recoded import Recoded
-from sfumato.metrics.optimality import measured, statement
+from sfumato.metrics.optimality import measured, said_of, statement
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -25,7 +25,7 @@ class OptimalityHonest(Check):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return exhibit.private and exhibit.of(Recoded).optimality is not None
+        return exhibit.private and said_of(exhibit) is not None
 
     def examine(self, exhibit: Exhibit) -> Finding:
         said = statement(exhibit)

@@ -14,7 +14,6 @@ A warning has an identifier that stays the same as long as policy and schema do,
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,7 +23,8 @@ import numpy as np
 from sfumato.audit.checks.database import breaks
 from sfumato.audit.checks.database_values import bound_by_rules
 from sfumato.audit.databases import DatabaseExhibit
-from sfumato.audit.source import SourceAudit, SourceReport, Warning
+from sfumato.audit.source import SourceAudit, SourceReport, Warning, accepting
+from sfumato.audit.suspects import looks_personal
 from sfumato.data.database import Database, Schema
 from sfumato.data.schema_json import schema_from
 from sfumato.errors import DataError
@@ -37,15 +37,8 @@ from sfumato.policy.rules.tree import ColumnValue, Localities
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import read_folder
+from sfumato.release.form import Form
 from sfumato.release.release import Part, Trace
-
-_PERSONAL = re.compile(
-    r"(^|_|\b)(e?mail|phone|fax|mobile|(first|last|sur|middle|maiden|user|nick|full|contact|display)_?name|login|password|passwd|address\d?|"
-    r"street|postal|zip|postcode|birth\w*|dob|ssn|iban|passport|licen[cs]e|salary|ip(_?address)?|latitude|longitude|photo|picture|"
-    r"notes?|comments?)($|_|\b)",
-    re.IGNORECASE,
-)
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class DatabaseAudit(SourceAudit):
@@ -73,18 +66,13 @@ class DatabaseAudit(SourceAudit):
     def reads_rows(self, policy: Policy) -> bool:
         return True
 
-    def examine(self, policy: Policy, dataset: Any, since: str | None = None) -> SourceReport:
+    def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
         seen = source_seen(policy, dataset)
         found = [*_constraints(seen), *_rules(seen)]
         warnings = [warning for _, warning in found if warning is not None]
         warnings += [*_plain_columns(seen.bound), *_unread(seen.bound), *_tied(seen.bound), *_left_out(dataset.schema)]
         warnings += list(_drift(dataset.schema, _schema_of(since))) if since is not None else []
-        accepted = set(seen.bound.source.accept)
-        notes = [f"accepted: {warning}" for warning in warnings if warning.identifier in accepted]
-        idle = accepted - {warning.identifier for warning in warnings}
-        notes += [f"accepted but no longer there: {identifier}" for identifier in sorted(idle)]
-        kept = tuple(warning for warning in warnings if warning.identifier not in accepted)
-        return SourceReport(tuple(finding for finding, _ in found), kept, tuple(notes))
+        return accepting(seen.bound.source.accept, warnings, tuple(finding for finding, _ in found))
 
 
 def _schema_of(folder: str) -> Schema:
@@ -160,16 +148,6 @@ def _rules(seen: DatabaseExhibit) -> Iterator[tuple[Finding, Warning | None]]:
             )
         else:
             yield _sound(f'rule "{rule}"', f'rule "{rule}" holds in the original'), None
-
-
-def looks_personal(name: str) -> bool:
-    """By its name alone.
-
-    >>> looks_personal("BillingAddress"), looks_personal("first_name"), looks_personal("quantity"), looks_personal("address_id")
-    (True, True, False, False)
-    """
-    plain = _HUMP.sub("_", name)
-    return bool(_PERSONAL.search(plain)) and not re.search(r"_?(id|count|type|flag)$", plain, re.IGNORECASE)
 
 
 def _plain_columns(bound: BoundPolicy) -> Iterator[Warning]:

@@ -1,13 +1,18 @@
-"""A table before anything is made: its columns are there, and which rules of the policy hold in it already."""
+"""A table before anything is made: its columns are there, and which rules of the policy hold in it already.
+
+Columns that would undo the release become warnings (see `audit.suspects`), which the policy may accept by name.
+"""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 from sfumato.audit.rules import Judge
-from sfumato.audit.source import SourceAudit, SourceReport, require
+from sfumato.audit.source import SourceAudit, SourceReport, accepting, require
+from sfumato.audit.suspects import by_name, by_values
 from sfumato.data.table import Table
 from sfumato.errors import DataError
+from sfumato.forms.recoded import Recoded
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like
@@ -15,6 +20,7 @@ from sfumato.policy.rules import IntegrityRule
 from sfumato.policy.rules.tree import Localities, References
 from sfumato.registry import nearest
 from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.form import Form
 
 
 class TableAudit(SourceAudit):
@@ -29,10 +35,17 @@ class TableAudit(SourceAudit):
             require(rules_in_original(policy, dataset), policy.document.where("keep"), hint)
 
     def reads_rows(self, policy: Policy) -> bool:
-        return bool(policy.keep) and policy.data.size() is not None
+        return policy.data.size() is not None
 
-    def examine(self, policy: Policy, dataset: Any, since: str | None = None) -> SourceReport:
-        return SourceReport(rules_in_original(policy, dataset), notes=tuple(_outside(policy, dataset)))
+    def glance(self, policy: Policy) -> SourceReport:
+        return SourceReport(warnings=tuple(warning for warning in by_name(policy) if warning.identifier not in policy.accept))
+
+    def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
+        require_columns(policy, dataset)
+        recoded = form is None or issubclass(form, Recoded)
+        warnings = [*by_name(policy), *by_values(policy, dataset, recoded=recoded)]
+        findings = rules_in_original(policy, dataset) if policy.keep else ()
+        return accepting(policy.accept, warnings, findings, tuple(_outside(policy, dataset)))
 
 
 def require_columns(policy: Policy, table: Table) -> None:

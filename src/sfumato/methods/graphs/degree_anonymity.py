@@ -34,7 +34,7 @@ from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.graph import Edges, GraphTrace
 from sfumato.methods.base import Method, Task
-from sfumato.methods.graphs.degrees.additions import Additions, additions
+from sfumato.methods.graphs.degrees.additions import additions
 from sfumato.methods.graphs.degrees.bound import fewest_edges
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -102,10 +102,12 @@ class DegreeAnonymity(Method):
         published = graph.joined(0, added.low, added.high).relabelled(names)
         part = Part({name: np.asarray(column, dtype=np.int64) for name, column in published.to_columns().items()})
         return Release(
-            Edges(nodes=graph.nodes, added_edges=added.size, fewest_added_edges=added.least, proof=added.proof),  # I2
+            Edges(nodes=graph.nodes, only_added=True),  # I2
             {"edges": part},
-            trace=GraphTrace(names=names, numbering=graph.numbering, lasting=True),
-            notes=(*UNCOVERED, *_proof(added)),
+            trace=GraphTrace(
+                names=names, numbering=graph.numbering, fewest_added_edges=added.least, proof=added.proof, lasting=True
+            ),
+            notes=UNCOVERED,
         )
 
 
@@ -122,9 +124,3 @@ def _feasible(policy: Policy, graph: Graph) -> int:
         what = f"no degree can be shared by {k} people in a graph of {graph.nodes}"
         raise Infeasible(what, where=policy.document.where("protect"), hint=f"ask for k of at most {graph.nodes}, or add people")
     return k
-
-
-def _proof(added: Additions) -> tuple[str, ...]:
-    if added.proof == "counting":
-        return ()
-    return ("that fewer added edges are impossible is the constraint solver's word; the audit checks what counting alone proves",)

@@ -3,7 +3,7 @@
 The starts are those of `refined`, so the release is never worse than `mondrian`, `clustering` or `refined` on the same policy. The
 integer program, the price bound and the neighbourhoods stand in `bound`.
 
-Guarantee: the published bound is at most the loss of every release of the *space*: each record is published, in every
+Guarantee: the bound is at most the loss of every release of the *space*: each record is published, in every
 quasi-identifier, as a node of its hierarchy within its boundary (in a column of ranges: as any interval between two values of
 the column), records with equal values may be published differently, and exactly those records are suppressed whose region
 breaks a claim as a whole; where the policy names a limit on suppression, any others too, up to that limit. All recoding methods
@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.forms.recoded import Optimality, Recoded
+from sfumato.forms.recoded import Optimality, RecodedTrace
 from sfumato.methods.base import Task
 from sfumato.methods.recoding.base import RecodingMethod, columns_spoken_of, recoded
 from sfumato.methods.recoding.bound.program import states
@@ -50,7 +50,7 @@ _RELAXED = 0.2
 
 
 class Optimal(RecodingMethod):
-    """A recoding with a proven bound: no release of the policy can lose less than the certificate says; the optimum when small."""
+    """A recoding with a proven bound: no release of the policy loses less than the private report says; the optimum when small."""
 
     name: ClassVar[str] = "optimal"
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"
@@ -64,7 +64,7 @@ class Optimal(RecodingMethod):
         return [
             *super().describe(policy, data),
             f"space: {space_of(policy)}",
-            f"bound: the certificate will say what no such release can lose less than, where that can be proven; this may take "
+            f"bound: the private report will say what no such release can lose less than, where that can be proven; this may take "
             f"{self.seconds:g} s",
         ]
 
@@ -79,7 +79,7 @@ class Optimal(RecodingMethod):
         spare = spare_of(policy, problem)  # I2
         proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]
         made = recoded(task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)])
-        return replace(made, form=Recoded(optimality=_statement(policy, problem, proofs)))
+        return replace(made, trace=RecodedTrace(made.trace.rows, optimality=_statement(policy, problem, proofs), lasting=True))
 
     def _proven(self, problem: RecodingProblem, task: Task, seconds: float, budget: int) -> ProvenArrangement:
         objective = task.policy.utility.minimize
@@ -131,7 +131,7 @@ def space_of(policy: Policy) -> str:
 
 
 def _statement(policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement]) -> Optimality:
-    """What is disclosed: the bound, rounded down, with what it is about and how it is known."""
+    """What the data holder is told: the bound, rounded down, with what it is about and how it is known."""
     bound = max(_figure(policy, problem, proofs, [proof.bound for proof in proofs]), 0.0)
     loss = _figure(policy, problem, proofs, [proof.total for proof in proofs])
     if any(proof.solved for proof in proofs):

@@ -60,7 +60,8 @@ NOTES = (
     "the properties are kept exactly; privacy is measured on this release, not guaranteed",
     "the kept properties are public: an outsider who knows other people's values may reason with them",
     "records of a partition that shared a value share one still, and sensitive columns are published as they are",
-    "a person whose value the properties pin is published with it; the audit counts such values",
+    "a person whose value the properties pin is published with it; the private report counts such values",
+    "how far the walk mixed is told to the data holder; parts that have not lie closer to the data than a uniform choice would",
 )
 
 
@@ -110,9 +111,8 @@ class PatternWalk(Method):
         rows = task.randomness.child("row order").permutation(table.rows)  # I2
         part = Part(pa.table(_columns(policy, table, levels, rows)))
         kept = {name: _triples(own) for name, own in patterns.items()}
-        trace = WalkTrace({"data": rows}, localities=kept, range=self.range, lasting=True)
-        form = Replaced(walk=_progress(walked, effort))
-        return Release(form, {"data": part}, trace=trace, notes=(*NOTES, _mixing(walked, effort)))
+        trace = WalkTrace({"data": rows}, localities=kept, range=self.range, walk=_progress(walked, effort), lasting=True)
+        return Release(Replaced(walked=True), {"data": part}, trace=trace, notes=NOTES)
 
 
 def _rule_refusal(rule: IntegrityRule, policy: Policy) -> str:
@@ -187,10 +187,3 @@ def _triples(pattern: KeptPattern) -> IntArray:
 def _progress(walked: Walked, effort: WalkEffort) -> WalkProgress:
     done = walked.mixed(effort)
     return WalkProgress(parts=int(done.size), mixed=int(done.sum()), implied_equalities=walked.implied)
-
-
-def _mixing(walked: Walked, effort: WalkEffort) -> str:
-    done = walked.mixed(effort)
-    level = f"R̂ ≤ {effort.ratio}, sample size ≥ {effort.sample_size:g}"
-    sentence = f"{int(done.sum())} of {done.size} independent parts mixed ({level})"
-    return sentence if done.all() else sentence + "; the others lie closer to the data than a uniform choice would"

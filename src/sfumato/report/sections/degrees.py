@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.graph import Graph
-from sfumato.forms.graph import Edges, published_graph
+from sfumato.forms.graph import Edges, fewest_added, published_graph
 from sfumato.metrics.graph_change import transitivity
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -31,28 +31,38 @@ class CommonDegrees(Section):
 
     def render(self, exhibit: Exhibit) -> Markup:
         graph = exhibit.once(published_graph)
-        parts = [paragraph(_added(exhibit, graph)), paragraph(_least(exhibit)), _groups(exhibit, graph)]
+        parts = [paragraph(_added(exhibit, graph)), *_least(exhibit, graph), _groups(exhibit, graph)]
         parts.append(Markup("<h3>People by number of ties</h3>"))
         parts.append(_compared(exhibit.original, graph) if exhibit.private else bars(_shares(graph), title="Degree distribution"))
         return Markup("").join(parts)
 
 
 def _added(exhibit: Exhibit, graph: Graph) -> str:
-    added = exhibit.of(Edges).added_edges or 0
+    added = graph.size - exhibit.original.size if exhibit.private else None
+    count = "others were added and are not marked."
+    if added is not None:
+        count = f"{added:,} were added ({added / max(graph.size, 1):.1%} of what is published) and are not marked."
     return (
-        f"{graph.size:,} edges among {graph.nodes:,} people are published. Every original edge is among them; "
-        f"{added:,} were added ({added / max(graph.size, 1):.1%} of what is published) and are not marked. "
+        f"{graph.size:,} edges among {graph.nodes:,} people are published. Every original edge is among them; {count} "
         "Nothing was flipped, so there is nothing to undo: counts of ties can only be too high."
     )
 
 
-def _least(exhibit: Exhibit) -> str:
-    added, least = exhibit.of(Edges).added_edges or 0, exhibit.of(Edges).fewest_added_edges or 0
-    how = "a constraint solver proved it" if exhibit.of(Edges).proof == "solver" else "counting degrees proves it"
-    said = f"No graph of this kind can add fewer than {least:,} edges ({how})."
+def _least(exhibit: Exhibit, graph: Graph) -> list[Markup]:
+    """For the data holder: how near this is to the fewest edges that would do."""
+    least, proof = fewest_added(exhibit)
+    if not exhibit.private or least is None:
+        return []
+    added = graph.size - exhibit.original.size
+    how = "a constraint solver proved it, and the audit checks what counting alone proves"
+    said = (
+        f"No graph of this kind can add fewer than {least:,} edges ({how if proof == 'solver' else 'counting degrees proves it'})."
+    )
     if added == least:
-        return f"{said} This release adds no more than that: it is the best possible."
-    return f"{said} At most {added - least:,} of the added edges, {(added - least) / added:.1%}, might have been saved."
+        return [paragraph(f"{said} This release adds no more than that: it is the best possible.")]
+    return [
+        paragraph(f"{said} At most {added - least:,} of the added edges, {(added - least) / added:.1%}, might have been saved.")
+    ]
 
 
 def _groups(exhibit: Exhibit, graph: Graph) -> Markup:

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.audit.checks.neighbours import Measured, measure, numeric_columns
-from sfumato.forms.replaced import Replaced
+from sfumato.forms.replaced import Replaced, WalkTrace
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.report.charts import columns, paired_bars
@@ -28,15 +28,16 @@ class PatternSection(Section):
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return exhibit.of(Replaced).walk is not None
+        return exhibit.of(Replaced).walked or exhibit.of(Replaced).walk is not None
 
     def render(self, exhibit: Exhibit) -> Markup:
-        walk = exhibit.of(Replaced).walk
-        assert walk is not None
-        words = (
-            "Values moved at random inside the space of all tables that keep the properties below. It falls into "
-            f"{walk.parts:,} independent parts; in {walk.mixed:,} of them several walks agreed that the start was forgotten."
-        )
+        walk = exhibit.traced(WalkTrace).walk or exhibit.of(Replaced).walk
+        words = "Values moved at random inside the space of all tables that keep the properties below."
+        if walk is not None:
+            words += (
+                f" It falls into {walk.parts:,} independent parts; in {walk.mixed:,} of them several walks agreed that the start "
+                f"was forgotten. The properties leave {walk.implied_equalities:,} values no room to move."
+            )
         unsaid = "Privacy of this kind of release is measured afterwards; nothing is guaranteed."
         shown = [paragraph(words), bullets(exhibit.policy.keep), paragraph(unsaid)]
         if exhibit.private and numeric_columns(exhibit.original, exhibit.data, exhibit.policy):

@@ -7,6 +7,7 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from sfumato.audit.base import Check
+from sfumato.audit.certify import certify
 from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit, certified
@@ -30,8 +31,9 @@ class Promises(Section):
 
     def render(self, exhibit: Exhibit) -> Markup:
         meaning = _checks()
-        claims = [finding for finding in certified(exhibit).findings if finding.model not in meaning]
-        checks = [finding for finding in certified(exhibit).findings if finding.model in meaning]
+        found = exhibit.once(certify) if exhibit.private else certified(exhibit).findings
+        claims = [finding for finding in found if finding.model not in meaning]
+        checks = [finding for finding in found if finding.model in meaning]
         header = ("", "claim", "known to outsiders", "hidden", "asked", "found", "grade")
         parts = [table(header, map(_claim, claims))] if claims else []
         if checks:

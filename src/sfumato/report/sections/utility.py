@@ -1,13 +1,16 @@
-"""What was given up, column by column, and what the certificate says the release is still good for."""
+"""What was given up, column by column, and what the release is still good for.
+
+The data holder sees every figure, others those of the certificate.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from sfumato.metrics.base import Metric
+from sfumato.metrics.base import Metric, figures
 from sfumato.metrics.optimality import OptimalityGap, statement
 from sfumato.registry import catalogue
 from sfumato.release.exhibit import Exhibit, certified
@@ -23,17 +26,21 @@ class UtilitySection(Section):
     order: ClassVar[int] = 30
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return any(not _nested(value) for value in certified(exhibit).utility.values())
+        return any(not _nested(value) for value in _shown(exhibit).values())
 
     def render(self, exhibit: Exhibit) -> Markup:
-        figures = dict(certified(exhibit).utility)
-        columns = figures.pop("loss_by_column", {})
+        told = dict(_shown(exhibit))
+        columns = told.pop("loss_by_column", {})
         rows = [(name, float(share), _percent(float(share))) for name, share in columns.items()]
         words = "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says nothing."
         chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
         meaning = _meanings(exhibit)
-        listed = [(name, _written(value), meaning.get(name, "")) for name, value in figures.items() if not _nested(value)]
+        listed = [(name, _written(value), meaning.get(name, "")) for name, value in told.items() if not _nested(value)]
         return Markup("").join([*chart, table(("figure", "value", "meaning"), listed), *_best_possible(exhibit)])
+
+
+def _shown(exhibit: Exhibit) -> Mapping[str, Any]:
+    return exhibit.once(figures) if exhibit.private else certified(exhibit).utility
 
 
 def _percent(share: float) -> str:
@@ -43,11 +50,11 @@ def _percent(share: float) -> str:
 
 def _best_possible(exhibit: Exhibit) -> list[Markup]:
     """What no release of this kind can be below, when the method proved something."""
-    figures = certified(exhibit).utility
-    if not OptimalityGap().applies(exhibit) or not {"lower_bound", "optimality_gap"} <= set(figures):
+    told = _shown(exhibit)
+    if not exhibit.private or not OptimalityGap().applies(exhibit) or not {"lower_bound", "optimality_gap"} <= set(told):
         return []
     said = statement(exhibit)
-    loss, bound, gap = (float(figures[name]) for name in (said.objective, "lower_bound", "optimality_gap"))
+    loss, bound, gap = (float(told[name]) for name in (said.objective, "lower_bound", "optimality_gap"))
     if said.proven_optimal:
         words = f"No release of this kind can lose less than {bound:.4g} ({said.objective}), and this one does not lose more."
     else:

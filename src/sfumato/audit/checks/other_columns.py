@@ -1,0 +1,37 @@
+"""Other columns: how many rows look alike for an outsider who knows the columns that are published as they are, too.
+
+The claims speak of outsiders who know the quasi-identifiers. A column with the role `other` is said to be known to nobody; what
+would be left if it were known is measured here on the published rows and promised by nobody.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sfumato.audit.base import Check
+from sfumato.data.classes import group
+from sfumato.forms.recoded import Recoded
+from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+
+
+class OtherColumns(Check):
+    """k when the other columns are known too: measured on the published rows, not promised."""
+
+    name: ClassVar[str] = "other columns"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        return bool(exhibit.policy.quasi_identifiers and _others(exhibit)) and exhibit.data.rows > 0
+
+    def examine(self, exhibit: Exhibit) -> Finding:
+        known = tuple(name for name in (*exhibit.policy.quasi_identifiers, *_others(exhibit)) if name in exhibit.data.names)
+        sizes = group([exhibit.data.text(name).codes for name in known], rows=exhibit.data.rows).counts
+        achieved = {"k": int(sizes.min()), "alone": int((sizes == 1).sum())}
+        reason = "k when the other columns are known too; measured, not promised"
+        return Finding(self.name, True, {}, achieved, known, reason=reason)
+
+
+def _others(exhibit: Exhibit) -> tuple[str, ...]:
+    return tuple(name for name in exhibit.policy.with_role("other") if name in exhibit.data.names)

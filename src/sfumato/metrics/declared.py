@@ -1,0 +1,222 @@
+"""What a published label gives up, as far as the policy and the published labels say: nothing here looks at an original.
+
+A hierarchy file or a nested tree declares its leaves. Where a rule grows the hierarchy from the values of the data, the domain is
+what the published labels themselves span:
+
+    intervals, ranges, dates   from the lowest to the highest end of all labels; a label costs the share that its own ends enclose
+    prefix                     codes as long as the longest label over the characters that are shown; j masked ones cost
+                               (aʲ − 1)/(aⁿ − 1) with a different characters and n places
+    flat                       a value costs nothing, ``*`` everything
+
+Heights are levels of the declared rule over their number. So two originals with the same published rows have the same figures.
+
+>>> numeric = Spanned(["0-9", "10-19", "35", "*"], (10,))
+>>> [round(float(width), 3) for width in numeric.widths(["0-9", "35", "*"])], numeric.heights(["0-9", "35", "*"]).tolist()
+([0.257, 0.0, 1.0], [0.5, 0.0, 1.0])
+>>> Masked(["7100*", "71***"], 5).heights(["7100*", "71***", "*"]).tolist()
+[0.2, 0.6, 1.0]
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.arrays import FloatArray
+from sfumato.data.generalization import MISSING, Generalization, Ranges
+from sfumato.data.hierarchy import ROOT
+from sfumato.data.moments import moment
+from sfumato.data.numbers import number, span
+from sfumato.release.exhibit import Exhibit
+
+_MONTHS = {"quarter": 3, "year": 12, "decade": 120}
+
+
+class DeclaredDomain(ABC):
+    """How much of a column's declared domain its labels leave open."""
+
+    @abstractmethod
+    def width(self, label: str) -> float:
+        """Share of the domain that the label stands for; 0 for one value, 1 for everything."""
+
+    @abstractmethod
+    def height(self, label: str) -> float:
+        """How far up the hierarchy the label stands, from 0 to 1."""
+
+    def widths(self, labels: Sequence[str]) -> FloatArray:
+        return np.array([_known(label, self.width) for label in labels], dtype=np.float64)
+
+    def heights(self, labels: Sequence[str]) -> FloatArray:
+        return np.array([_known(label, self.height) for label in labels], dtype=np.float64)
+
+
+def _known(label: str, share: Any) -> float:
+    """Everything and nothing mean the same in every domain."""
+    if label in (ROOT, MISSING):
+        return float(label == ROOT)
+    return min(max(float(share(label)), 0.0), 1.0)
+
+
+class Standing(DeclaredDomain):
+    """A tree whose leaves the policy itself declares."""
+
+    def __init__(self, domain: Generalization) -> None:
+        self.domain = domain
+
+    def _interval(self, label: str) -> tuple[Any, Any]:
+        lo, hi = self.domain.interval(label) or (0, self.domain.size)
+        return np.array([lo]), np.array([hi])
+
+    def width(self, label: str) -> float:
+        return float(self.domain.width(*self._interval(label))[0])
+
+    def height(self, label: str) -> float:
+        return float(self.domain.height(*self._interval(label))[0])
+
+
+class Flat(DeclaredDomain):
+    """Values that are kept or suppressed."""
+
+    def width(self, label: str) -> float:
+        return 0.0
+
+    def height(self, label: str) -> float:
+        return 0.0
+
+
+class Spanned(DeclaredDomain):
+    """Numbers in intervals of declared widths, or in any interval when no width is declared."""
+
+    def __init__(self, labels: Sequence[str], steps: Sequence[Any] = ()) -> None:
+        self.steps = [step for step in (number(str(entry)) for entry in steps) if step is not None]
+        ends = [found for found in map(self.ends, labels) if found is not None]
+        self.length = float(max(high for _, high in ends) - min(low for low, _ in ends)) if ends else 0.0
+
+    def ends(self, label: str) -> tuple[Decimal, Decimal] | None:
+        """The lowest and the highest number that the label may stand for."""
+        value = number(label)
+        if value is not None:
+            return value, value
+        found = span(label)
+        return None if found is None else (found[0], found[1])
+
+    def width(self, label: str) -> float:
+        found = self.ends(label)
+        if found is None:
+            return 1.0
+        return float(found[1] - found[0]) / self.length if self.length else 0.0
+
+    def height(self, label: str) -> float:
+        found = span(label)
+        if not self.steps or found is None:
+            return self.width(label)
+        low, high, closed = found
+        return sum(step <= high - low + closed for step in self.steps) / (len(self.steps) + 1)
+
+
+class Dated(DeclaredDomain):
+    """Days in ever longer spans."""
+
+    def __init__(self, labels: Sequence[str], units: Sequence[Any]) -> None:
+        self.units = [str(unit) for unit in units]
+        ends = [found for found in map(days, labels) if found is not None]
+        self.length = max(high for _, high, _ in ends) - min(low for low, _, _ in ends) if ends else 0
+
+    def width(self, label: str) -> float:
+        found = days(label)
+        if found is None:
+            return 1.0
+        return (found[1] - found[0]) / self.length if self.length else 0.0
+
+    def height(self, label: str) -> float:
+        found = days(label)
+        if found is None or not found[2]:
+            return float(found is None)
+        level = self.units.index(found[2]) + 1 if found[2] in self.units else len(self.units)
+        return level / (len(self.units) + 1)
+
+
+def days(label: str) -> tuple[int, int, str] | None:
+    """The first and the last day of a label and the unit it is written in; no unit for a day itself.
+
+    >>> [days(label)[1] - days(label)[0] for label in ("2024-02", "2024-Q1", "2024", "2020s", "2024-W09", "2024-02-29")]
+    [28, 90, 365, 3652, 6, 0]
+    """
+    if moment(label) is not None:
+        day = dt.date.fromisoformat(label[:10]).toordinal()
+        return day, day, ""
+    try:
+        if found := re.fullmatch(r"(\d{4})-W(\d\d)", label):
+            first = dt.date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal()
+            return first, first + 6, "week"
+        return _months(label)
+    except ValueError:
+        return None
+
+
+def _months(label: str) -> tuple[int, int, str] | None:
+    for pattern, unit in (
+        (r"(\d{4})-(\d\d)", "month"),
+        (r"(\d{4})-Q([1-4])", "quarter"),
+        (r"(\d{4})", "year"),
+        (r"(\d{3}0)s", "decade"),
+    ):
+        found = re.fullmatch(pattern, label)
+        if found is None:
+            continue
+        count = _MONTHS.get(unit, 1)
+        start = int(found[1]) * 12 + ((int(found[2]) - 1) * count if found.lastindex == 2 else 0)
+        return _first_day(start), _first_day(start + count) - 1, unit
+    return None
+
+
+def _first_day(month: int) -> int:
+    """Months are counted from the year 0; the day after the last one that there is has a number, too."""
+    return dt.date.max.toordinal() + 1 if month // 12 > dt.MAXYEAR else dt.date(month // 12, month % 12 + 1, 1).toordinal()
+
+
+class Masked(DeclaredDomain):
+    """Codes that lose their last characters."""
+
+    def __init__(self, labels: Sequence[str], length: int) -> None:
+        shown = [label for label in labels if label != ROOT]
+        self.levels = length
+        self.letters = max(len(set("".join(shown)) - {ROOT}), 2)
+        self.longest = max(map(len, shown), default=1)
+
+    def width(self, label: str) -> float:
+        return float((Decimal(self.letters) ** _masked(label) - 1) / (Decimal(self.letters) ** self.longest - 1))
+
+    def height(self, label: str) -> float:
+        whole = min(self.levels, len(label))
+        return max(whole - (len(label) - _masked(label)), 0) / whole if _masked(label) else 0.0
+
+
+def _masked(label: str) -> int:
+    return len(label) - len(label.rstrip(ROOT))
+
+
+def declared_domains(exhibit: Exhibit) -> dict[str, DeclaredDomain]:
+    """The domain of every quasi-identifier as an outsider knows it; ask for it with ``exhibit.once``."""
+    return {name: _declared(exhibit, name) for name in exhibit.policy.quasi_identifiers}
+
+
+def _declared(exhibit: Exhibit, name: str) -> DeclaredDomain:
+    spec, labels = exhibit.policy.columns[name].hierarchy, exhibit.data.text(name).labels
+    standing = exhibit.generalization(name)
+    if standing is not None:
+        return Standing(standing)
+    if isinstance(spec, Ranges) or spec == "ranges":
+        return Spanned(labels)
+    if not isinstance(spec, Mapping):
+        return Flat()
+    ((rule, argument),) = spec.items()
+    if rule == "prefix":
+        return Masked(labels, int(str(argument)))
+    return Spanned(labels, argument) if rule == "intervals" else Dated(labels, argument)
