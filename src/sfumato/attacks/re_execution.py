@@ -41,6 +41,15 @@ class ReExecution(ReleaseAttack):
 
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
+    @classmethod
+    def concerns(cls, exhibit: Exhibit) -> str:
+        if not isinstance(exhibit.form, cls.forms):
+            return ""
+        return (
+            "whoever knows everybody's items can run the method again; rows stay hidden among their candidates, but labels that "
+            "were withheld or arranged leave hints"
+        )
+
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
         choice = exhibit.policy.method
         if choice is None or choice.name != Nonreciprocal.name:

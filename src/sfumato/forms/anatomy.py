@@ -16,6 +16,7 @@ class AnatomyForm(Form):
     made: ClassVar[frozenset[str]] = frozenset({"bucket", "value", "count"})
     shows_columns: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
+    buckets: ClassVar[bool] = True
 
     def uncountable(self, exhibit: Exhibit) -> str:
         one = len(exhibit.policy.sensitive) == 1

@@ -16,6 +16,7 @@ class SubTables(Form):
     name: ClassVar[str] = "sub-tables"
     made: ClassVar[frozenset[str]] = frozenset({"bucket", "value", "count", "column"})
     shows_columns: ClassVar[bool] = True
+    buckets: ClassVar[bool] = True
 
     def records(self, exhibit: Exhibit) -> int:
         tables = exhibit.once(sub_tables)

@@ -68,6 +68,15 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownAttack:
+    """An attack that the findings do not speak about and that applies to this release, with why."""
+
+    name: str
+    applies: str
+    """One sentence, made from the form, the policy and the method; never from the original."""
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """The findings of the audit with what a reader needs to judge them."""
 
@@ -78,6 +87,7 @@ class Certificate:
     limits: tuple[str, ...] = ()
     method: str = ""
     version: str = ""
+    attacks: tuple[KnownAttack, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -91,6 +101,7 @@ class Certificate:
         return {
             "holds": self.holds,
             "findings": [finding.to_json() for finding in self.findings],
+            "attacks": [asdict(attack) for attack in self.attacks],
             "records": asdict(self.records),
             "utility": dict(self.utility),
             "assumptions": list(self.assumptions),
@@ -111,6 +122,7 @@ class Certificate:
             tuple(tree.get("limits", ())),
             str(tree.get("method", "")),
             str(tree.get("version", "")),
+            tuple(KnownAttack(str(entry["name"]), str(entry["applies"])) for entry in tree.get("attacks", ())),
         )
 
 

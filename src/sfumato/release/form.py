@@ -40,6 +40,8 @@ class Form(BaseModel):
     """Whether quasi-identifiers stand in its main part, exactly or more coarsely, beside an original with the same columns."""
     replaces: ClassVar[bool] = False
     """Whether it shows new values instead of original ones, so that rows before and after can be laid side by side."""
+    buckets: ClassVar[bool] = False
+    """Whether it hides values among those of a bucket, so that rows and values are linked by buckets only."""
     remembered: ClassVar[bool] = False
     """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import __version__
+from sfumato.attacks.base import known_attacks
 from sfumato.audit.certify import certify
 from sfumato.audit.source import source_audit
 from sfumato.errors import AuditRefused, PolicyError
@@ -163,6 +164,7 @@ def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificat
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
+        attacks=known_attacks(exhibit),
     )
 
 
@@ -171,7 +173,8 @@ def assumptions(policy: Policy) -> tuple[str, ...]:
     if not policy.quasi_identifiers:
         return ()
     return (
-        "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns",
+        "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: "
+        "they have no opinion beforehand which values go with whom",
         "one row is one person, and no person is in the table twice",
     )
 
