@@ -10,17 +10,20 @@ What a certificate names
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.methods.base import Method
+from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue
 from sfumato.release.certificate import KnownAttack
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.folder import open_release
+from sfumato.release.folder import MANIFEST, POLICY, open_release
 from sfumato.release.form import Form
 
 
@@ -54,6 +57,9 @@ class ReleaseAttack(Attack):
     headline: ClassVar[str] = ""
     """The figure that a report shows first, and compares with the figure ``promised`` when there is one."""
 
+    quick: ClassVar[bool] = True
+    """Whether a few tens of thousands of records take seconds, so that a report may play it."""
+
     target: str = Field(description="the release folder")
     original: str = Field(description="the original data, which plays the outsider's knowledge and scores the guesses")
 
@@ -78,6 +84,16 @@ def known_attacks(exhibit: Exhibit) -> tuple[KnownAttack, ...]:
     seen = exhibit.as_published()
     told = {name: threat.concerns(seen) for name, threat in catalogue("attacks", Threat).items()}
     return tuple(KnownAttack(name, sentence) for name, sentence in told.items() if sentence)
+
+
+def outlined(folder: Path) -> tuple[KnownAttack, ...]:
+    """The attacks that concern a release folder, from its manifest and policy; never from the certificate, which may be edited."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        form = Form.read(str(manifest["form"]), dict(manifest["public"]))
+        return known_attacks(Exhibit(form, {}, Policy.read(folder / POLICY)))
+    except (SfumatoError, OSError, KeyError, TypeError, ValueError, AttributeError):  # a damaged folder is the audit's business
+        return ()
 
 
 def method_of(exhibit: Exhibit) -> Method | None:

@@ -46,7 +46,7 @@ class Downcoding(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or method is None or not method.minimal:
             return ""
         return (
-            f"{method.name} makes every class as narrow as it may be: whoever knows the quasi-identifiers of the people in the table "
+            f"{method.name} makes every class as narrow as it may be: whoever knows the quasi-identifiers of people in the table "
             "can tell many of those behind a generalized row from others whom it covers, and so undo part of the generalization"
         )
 

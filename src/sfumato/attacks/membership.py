@@ -94,7 +94,7 @@ def _mixed(members: IntArray, wanted: int, draw: np.random.Generator) -> IntArra
     column = draw.integers(0, members.shape[1], 4 * wanted)
     people = members[one].copy()
     people[np.arange(len(people)), column] = members[other, column]
-    return people
+    return np.asarray(people)
 
 
 def _outside(people: IntArray, members: IntArray) -> IntArray:

@@ -40,6 +40,7 @@ class ReExecution(ReleaseAttack):
     paper: ClassVar[str] = "multitype 3.4"
 
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
+    quick: ClassVar[bool] = False
 
     @classmethod
     def concerns(cls, exhibit: Exhibit) -> str:

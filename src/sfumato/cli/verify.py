@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,15 +25,18 @@ def command(ctx: click.Context, folder: str, original: str | None, ledger: str |
 
     A claim that cannot be judged from what was given is marked with a question mark and named in the first line.
     """
-    from sfumato.cli._show import print_findings, print_json
+    from sfumato.attacks.base import outlined
+    from sfumato.cli._show import print_attacks, print_findings, print_json
     from sfumato.spine.verify import verify
 
     verdict = verify(folder, original=original, ledger=ledger, target=target)
+    attacks = outlined(Path(folder))
     if as_json:
-        print_json(verdict.to_json())
+        print_json(verdict.to_json() | {"attacks": [{"name": each.name, "applies": each.applies} for each in attacks]})
     else:
         click.echo(headline(verdict))
         print_findings(verdict.findings)
+        print_attacks(attacks)
     ctx.exit(0 if verdict.holds else 1)
 
 
