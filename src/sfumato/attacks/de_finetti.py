@@ -142,12 +142,12 @@ def _likelihood(codes: IntArray, belief: FloatArray) -> FloatArray:
 
 def _scaled(weight: FloatArray, known: KnownBuckets) -> FloatArray:
     """Beliefs in proportion to the weights within rows whose sums over a bucket are its counts."""
-    buckets, belief = len(known.counts), weight
+    buckets, belief = len(known.counts), weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
     for _ in range(_SCALINGS):
         total = np.stack([np.bincount(known.bucket, weights=column, minlength=buckets) for column in belief.T], axis=1)
         belief = belief * (known.counts / np.maximum(total, 1e-300))[known.bucket]
         belief = belief / np.maximum(belief.sum(axis=1, keepdims=True), 1e-300)
-    return belief
+    return np.asarray(belief)
 
 
 def _some_buckets(known: KnownBuckets, rows: int, draw: np.random.Generator) -> IntArray:

@@ -37,7 +37,7 @@ from sfumato.release.form import Form
 _CHUNK = 8_000_000
 
 
-class Membership(ReleaseAttack):
+class MembershipAttack(ReleaseAttack):
     """Tell people who are in the table from people who are not, by whether a published row covers them."""
 
     name: ClassVar[str] = "membership"

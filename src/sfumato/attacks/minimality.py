@@ -83,7 +83,7 @@ class Minimality(ReleaseAttack):
             raise PolicyError("no claim speaks of sensitive values, so no class says anything about them", where=self.target)
         draw, found = np.random.default_rng(self.seed), exhibit.once(compatible)
         groups = list(_groups(exhibit, found, self.people, draw))
-        tried = [played for group in groups if (played := self._attack(group, claims, draw))]
+        tried = [played for group in groups if (played := self.believed(group, claims, draw))]
         if not tried:
             return {"people": 0, "remark": "no class could be filled with known people and attacked: nothing was ruled out"}
         result: dict[str, Any] = {
@@ -105,7 +105,7 @@ class Minimality(ReleaseAttack):
             figures |= {"promised": promised, "believed_above_promise": above}
         return figures
 
-    def _attack(self, group: KnownGroup, claims: list[Claim], draw: np.random.Generator) -> Played | None:
+    def believed(self, group: KnownGroup, claims: list[Claim], draw: np.random.Generator) -> Played | None:
         """What is believed of the people of one class; None when hardly any sample agrees with the assumption."""
         cuts, places = list(group.cuts()), np.arange(group.size)
         agrees = not _cut_made(group, places[None, :], cuts, claims)[0]
@@ -185,7 +185,7 @@ def _groups(exhibit: Exhibit, found: Compatible, people: int, draw: np.random.Ge
         members = order[start[number] : start[number + 1]]
         kind = found.people.of[members]
         values = {name: text.codes[members].astype(np.int64) for name, text in columns.items()}
-        rest = {name: everywhere[name] - np.bincount(codes, minlength=len(everywhere[name])) for name, codes in values.items()}
+        rest = {name: _rest(everywhere[name], codes) for name, codes in values.items()}
         yield KnownGroup(
             tuple(exhibit.recoded[name] for name in names), tuple(leaf[kind] for leaf in found.leaves), values, kind, rest
         )
@@ -194,33 +194,38 @@ def _groups(exhibit: Exhibit, found: Compatible, people: int, draw: np.random.Ge
             return
 
 
+def _rest(everywhere: IntArray, own: IntArray) -> IntArray:
+    """The values of everybody else; of a class that is the whole release its own, which are spread alike."""
+    mine = np.bincount(own, minlength=len(everywhere))
+    return everywhere - mine if (everywhere > mine).any() else mine
+
+
 def _cut_made(group: KnownGroup, worlds: IntArray, cuts: list[IntArray], claims: list[Claim]) -> BoolArray:
     """Per world: would some cut have been safe? Parts that are not safe may stay together when they are so together."""
-    made = np.zeros(len(worlds), dtype=np.bool_)
+    count = len(worlds)
+    made, world = np.zeros(count, dtype=np.bool_), np.arange(count)[:, None]
     for part in cuts:
         parts = int(part.max()) + 1
-        of = np.arange(len(worlds))[:, None] * parts + part
-        safe = _hold(group, worlds, of, len(worlds) * parts, claims).reshape(len(worlds), parts)
-        needy = ~safe[:, part]
-        left = _hold(group, worlds, np.where(needy, np.arange(len(worlds))[:, None], -1), len(worlds), claims)
+        safe = _hold(group, worlds, world * parts + part, count * parts, claims).reshape(count, parts)
+        together = np.where(safe[:, part], count + world, world)
+        left = _hold(group, worlds, together, 2 * count, claims)[:count]
         made |= safe.all(axis=1) | (safe.any(axis=1) & left)
     return made
 
 
 def _hold(group: KnownGroup, worlds: IntArray, of: IntArray, groups: int, claims: list[Claim]) -> BoolArray:
-    """Per group of people (`of` per world and person, −1: nobody's): do all claims hold there? Empty ones do not."""
-    inside = of >= 0
-    present, number = np.unique(of[inside], return_inverse=True)
-    size = np.bincount(number, minlength=len(present))
-    verdict = np.zeros(groups, dtype=np.bool_)
-    if not len(present):
-        return verdict
-    spread = {name: _spread(codes[worlds][inside], number, group.rest[name], len(worlds)) for name, codes in group.values.items()}
+    """Per group of people (`of` per world and person): do all claims hold there? Empty ones do not.
+
+    Everybody of every world is in some group, so that models which compare with the whole release see the whole release.
+    """
+    present, number = np.unique(of.ravel(), return_inverse=True)
+    size = np.append(np.bincount(number), len(worlds))
+    spread = {name: _spread(codes[worlds].ravel(), number, group.rest[name], len(worlds)) for name, codes in group.values.items()}
     fine = np.ones(len(present), dtype=np.bool_)
     for claim in claims:
         seen = {name: spread[name] for name in claim.hide if name in spread}
-        everybody = np.append(size, max(sum(int(one.weight[one.start[-2] :].sum()) for one in list(seen.values())[:1]), 1))
-        fine &= claim.model.satisfied(Linkage(everybody, everybody, seen))[:-1]
+        fine &= claim.model.satisfied(Linkage(size, size, seen))[:-1]
+    verdict = np.zeros(groups, dtype=np.bool_)
     verdict[present] = fine
     return verdict
 
@@ -229,10 +234,8 @@ def _spread(values: IntArray, number: IntArray, rest: IntArray, copies: int) -> 
     """The values of some groups, and as a last group the rest of the release, as often as there are worlds."""
     groups, width = int(number.max()) + 1, len(rest)
     others = np.flatnonzero(rest)
-    if not len(others):
-        others = np.zeros(1, dtype=np.int64)
     kind = np.concatenate([number, np.full(len(others), groups)])
-    weight = np.concatenate([np.ones(len(number), dtype=np.int64), np.maximum(rest[others], 1) * copies])
+    weight = np.concatenate([np.ones(len(number), dtype=np.int64), rest[others] * copies])
     labels = tuple(map(str, range(width)))
     return Spread.count(kind, np.concatenate([values, others]), groups + 1, labels, weight)
 
