@@ -130,6 +130,7 @@ class KnownGroup:
     kind: IntArray
     rest: dict[str, IntArray]
     """How often each value occurs in the rest of the release, for models that compare with it."""
+    labels: dict[str, tuple[str, ...]]
 
     @property
     def size(self) -> int:
@@ -179,6 +180,7 @@ def _groups(exhibit: Exhibit, found: Compatible, people: int, draw: np.random.Ge
     start = np.searchsorted(stands[order], np.arange(len(found.rows) + 1))
     hidden = [name for name in exhibit.policy.sensitive if any(name in claim.hide for claim in exhibit.policy.claims)]
     columns = {name: original.text(name) for name in hidden}
+    labels = {name: text.labels for name, text in columns.items()}
     everywhere = {name: np.bincount(text.codes[stands >= 0], minlength=len(text.labels)) for name, text in columns.items()}
     seen = 0
     for number in draw.permutation(np.flatnonzero(filled & (found.rows.counts <= _LARGEST))):
@@ -187,7 +189,7 @@ def _groups(exhibit: Exhibit, found: Compatible, people: int, draw: np.random.Ge
         values = {name: text.codes[members].astype(np.int64) for name, text in columns.items()}
         rest = {name: _rest(everywhere[name], codes) for name, codes in values.items()}
         yield KnownGroup(
-            tuple(exhibit.recoded[name] for name in names), tuple(leaf[kind] for leaf in found.leaves), values, kind, rest
+            tuple(exhibit.recoded[name] for name in names), tuple(leaf[kind] for leaf in found.leaves), values, kind, rest, labels
         )
         seen += len(members)
         if seen >= people:
@@ -220,7 +222,7 @@ def _hold(group: KnownGroup, worlds: IntArray, of: IntArray, groups: int, claims
     """
     present, number = np.unique(of.ravel(), return_inverse=True)
     size = np.append(np.bincount(number), len(worlds))
-    spread = {name: _spread(codes[worlds].ravel(), number, group.rest[name], len(worlds)) for name, codes in group.values.items()}
+    spread = {name: _spread(group, name, worlds, number) for name in group.values}
     fine = np.ones(len(present), dtype=np.bool_)
     for claim in claims:
         seen = {name: spread[name] for name in claim.hide if name in spread}
@@ -230,14 +232,14 @@ def _hold(group: KnownGroup, worlds: IntArray, of: IntArray, groups: int, claims
     return verdict
 
 
-def _spread(values: IntArray, number: IntArray, rest: IntArray, copies: int) -> Spread:
+def _spread(group: KnownGroup, name: str, worlds: IntArray, number: IntArray) -> Spread:
     """The values of some groups, and as a last group the rest of the release, as often as there are worlds."""
-    groups, width = int(number.max()) + 1, len(rest)
+    groups, rest = int(number.max()) + 1, group.rest[name]
     others = np.flatnonzero(rest)
     kind = np.concatenate([number, np.full(len(others), groups)])
-    weight = np.concatenate([np.ones(len(number), dtype=np.int64), rest[others] * copies])
-    labels = tuple(map(str, range(width)))
-    return Spread.count(kind, np.concatenate([values, others]), groups + 1, labels, weight)
+    value = np.concatenate([group.values[name][worlds].ravel(), others])
+    weight = np.concatenate([np.ones(len(number), dtype=np.int64), rest[others] * len(worlds)])
+    return Spread.count(kind, value, groups + 1, group.labels[name], weight)
 
 
 def _beliefs(values: IntArray, worlds: IntArray) -> Beliefs:
