@@ -172,6 +172,16 @@ def test_a_figure_above_the_promise_is_red_and_named() -> None:
     assert "Above what was promised: de-finetti." in page
 
 
+def test_people_believed_above_the_promise_are_red_too() -> None:
+    """Six people under 2-diversity, two of them certain for who knows the method."""
+    from sfumato.report.page import render
+
+    columns = {"q": "quasi-identifier", "s": "sensitive"}
+    chosen = Policy.parse({"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}, L], "method": "mondrian"})
+    page = render(sf.publish(chosen, data={"q": list("aabbbb"), "s": list("hhwxyz")}).exhibit)
+    assert "Above what was promised: minimality." in page
+
+
 def test_the_assumption_says_that_outsiders_have_no_opinion() -> None:
     said = sf.publish(policy([K]), data={name: PEOPLE[name] for name in policy([K]).columns}).certificate.assumptions
     assert any("no opinion beforehand" in each for each in said)

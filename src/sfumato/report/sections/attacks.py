@@ -63,18 +63,21 @@ def _by_column(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 
 def _row(label: str, key: str, figures: Mapping[str, Any], headline: str) -> tuple[object, ...]:
-    got, promised = figures[key], figures.get("promised")
+    """One figure; in red when it is beyond the promise, or counts the people for whom something is."""
+    got, promised = figures[key], figures.get("promised") if key == headline else None
     shown = f"{got:.4g}" if isinstance(got, float) else f"{got:,}" if isinstance(got, int) else str(got)
-    if key != headline or promised is None:
-        return label, key.replace("_", " "), shown, "—"
-    if got > promised:
+    above = got > promised if promised is not None else key.endswith("_above_promise") and got > 0
+    if above:
         shown = Markup('<span class="above">{} — above the promise</span>').format(shown)
-    return label, key.replace("_", " "), shown, f"{promised:.4g}"
+    return label, key.replace("_", " "), shown, "—" if promised is None else f"{promised:.4g}"
 
 
 def _explained(rows: list[tuple[object, ...]]) -> str:
     above = sorted({str(row[0]) for row in rows if isinstance(row[2], Markup)})
     words = "These adversaries know more than the claims assume; each has a paragraph in docs/limits.md."
     if above:
-        words += f" Above what was promised: {', '.join(above)}. The claim holds for outsiders without an opinion beforehand only."
+        words += (
+            f" Above what was promised: {', '.join(above)}. The claims hold for outsiders who have no opinion beforehand and do not "
+            "reason about the method."
+        )
     return words
