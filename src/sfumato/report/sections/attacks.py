@@ -77,7 +77,7 @@ def _explained(rows: list[tuple[object, ...]]) -> str:
     words = "These adversaries know more than the claims assume; each has a paragraph in docs/limits.md."
     if above:
         words += (
-            f" Above what was promised: {', '.join(above)}. The claims hold for outsiders who have no opinion beforehand and do not "
-            "reason about the method."
+            f" Above what was promised: {', '.join(above)}. The claims hold for outsiders who have no opinion beforehand and do "
+            "not reason about the method."
         )
     return words
