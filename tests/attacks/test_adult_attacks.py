@@ -26,7 +26,7 @@ def released(shared: Path, protect: list[Any], method: dict[str, Any]) -> Public
 
 
 def test_de_finetti_on_anatomy(shared: Path) -> None:
-    """Known before: 0.42 against a certified 0.25, and 0.83 for the surest hundredth. Scaling to the buckets' counts gets more."""
+    """Known before: 0.42 against a certified 0.25, and 0.83 for the surest hundredth; this learner gets more."""
     publication = released(shared, [{"l-diversity": {"l": 4, "kind": "frequency"}}], {"anatomy": {}})
     played = DeFinetti(target="", original="").play(publication.exhibit)
     assert played["promised"] == 0.25
@@ -37,7 +37,7 @@ def test_de_finetti_on_anatomy(shared: Path) -> None:
 
 
 def test_downcoding_on_refined(shared: Path) -> None:
-    """Known before: 33 → 15, which is what rows that are published exactly rule out; a matching of all rows leaves fewer."""
+    """Known before: 33 → 15, by an attacker we do not have. Exact rows halve the number too; a matching leaves fewer still."""
     publication = released(shared, [{"k-anonymity": {"k": 5}}], {"refined": {"seconds": 2}})
     played = Downcoding(target="", original="").play(publication.exhibit)
     assert played["after_exact_rows"] < 0.6 * played["covered"]
