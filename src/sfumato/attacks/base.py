@@ -1,29 +1,48 @@
 """An attack: a named adversary that plays against a release or a dataset and reports what it gets.
 
 A new attack is one file in this folder with one class. Its declared fields are the options of ``sfumato attack NAME``; the field
-called `target`, when there is one, is the positional argument.
+called `target`, when there is one, is the positional argument. A weakness that needs no playing (`known_limits`) is a `Threat`.
+
+What a certificate names
+    `concerns` says by itself, in one sentence, why a release falls to it. It looks at the form, the public policy and the method
+    that the policy names, never at the original: everybody who holds the folder gets the same list.
 """
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
+from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.methods.base import Method
+from sfumato.policy.policy import Policy
+from sfumato.registry import catalogue
+from sfumato.release.certificate import KnownAttack
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.folder import open_release
+from sfumato.release.folder import MANIFEST, POLICY, open_release
 from sfumato.release.form import Form
 
 
-class Attack(BaseModel):
-    """An adversary with its parameters."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Threat:
+    """Something that a certificate does not protect against."""
 
     name: ClassVar[str]
     paper: ClassVar[str] = ""
+
+    @classmethod
+    def concerns(cls, exhibit: Exhibit) -> str:
+        """Why it applies to this release, in one sentence about the published side; empty when it does not."""
+        return ""
+
+
+class Attack(BaseModel, Threat):
+    """An adversary with its parameters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     @abstractmethod
     def run(self) -> dict[str, Any]:
@@ -35,6 +54,11 @@ class ReleaseAttack(Attack):
 
     forms: ClassVar[tuple[type[Form], ...]] = (Form,)
     """The forms it can read."""
+    headline: ClassVar[str] = ""
+    """The figure that a report shows first, and compares with the figure ``promised`` when there is one."""
+
+    quick: ClassVar[bool] = True
+    """Whether a few tens of thousands of records take seconds, so that a report may play it."""
 
     target: str = Field(description="the release folder")
     original: str = Field(description="the original data, which plays the outsider's knowledge and scores the guesses")
@@ -53,3 +77,35 @@ class ReleaseAttack(Attack):
     @abstractmethod
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
         """What the adversary gets from this exhibit."""
+
+
+def known_attacks(exhibit: Exhibit) -> tuple[KnownAttack, ...]:
+    """Every threat of the catalogue that says it concerns this release, as a certificate lists it."""
+    seen = exhibit.as_published()
+    told = {name: threat.concerns(seen) for name, threat in catalogue("attacks", Threat).items()}
+    return tuple(KnownAttack(name, sentence) for name, sentence in told.items() if sentence)
+
+
+def outlined(folder: Path) -> tuple[KnownAttack, ...]:
+    """The attacks that concern a release folder, from its manifest and policy; never from the certificate, which may be edited."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        form = Form.read(str(manifest["form"]), dict(manifest["public"]))
+        return known_attacks(Exhibit(form, {}, Policy.read(folder / POLICY)))
+    except (SfumatoError, OSError, KeyError, TypeError, ValueError, AttributeError):  # a damaged folder is the audit's business
+        return ()
+
+
+def method_of(exhibit: Exhibit) -> Method | None:
+    """The method that the public policy names, bound to its parameters; None when there is no such method."""
+    choice = exhibit.policy.method
+    cls = None if choice is None else catalogue("methods", Method).get(choice.name)
+    try:
+        return None if choice is None or cls is None else cls(**choice.parameters)
+    except ValidationError:
+        return None
+
+
+def promised_share(exhibit: Exhibit, column: str) -> float:
+    """The largest share of one value of a sensitive column that the claims allow; 1 when they do not bound it."""
+    return min((claim.model.demand().largest_share for claim in exhibit.policy.claims if column in claim.hide), default=1.0)

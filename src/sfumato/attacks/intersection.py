@@ -23,6 +23,7 @@ from sfumato.errors import PolicyError
 from sfumato.io.files import read_file
 from sfumato.policy.policy import Policy
 from sfumato.policy.privacy import rules_of_claim
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import MANIFEST, POLICY, read_folder
 
 
@@ -35,6 +36,13 @@ class IntersectionAttack(Attack):
     target: str = Field(description="a release folder, or a folder of tables")
     rule: str = Field(default="", description="attack this rule, like 'hospital, race -> zipcode', instead of the policy's")
     show: bool = Field(default=False, description="list the compromised tuples, which are people's values")
+
+    @classmethod
+    def concerns(cls, exhibit: Exhibit) -> str:
+        return (
+            "any other release about these people that was not judged together with this one, as releases of one ledger are, "
+            "can be intersected with it"
+        )
 
     def run(self) -> dict[str, Any]:
         folder = Path(self.target)

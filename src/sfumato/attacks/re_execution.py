@@ -40,6 +40,16 @@ class ReExecution(ReleaseAttack):
     paper: ClassVar[str] = "multitype 3.4"
 
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
+    quick: ClassVar[bool] = False
+
+    @classmethod
+    def concerns(cls, exhibit: Exhibit) -> str:
+        if not isinstance(exhibit.form, cls.forms):
+            return ""
+        return (
+            "whoever knows everybody's items can run the method again; rows stay hidden among their candidates, but labels that "
+            "were withheld or arranged leave hints"
+        )
 
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
         choice = exhibit.policy.method

@@ -32,7 +32,9 @@ from sfumato.attacks._walking import Found, victims_found
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern
+from sfumato.forms.graph import Edges
 from sfumato.metrics.pattern_counts import PatternCounts
+from sfumato.release.exhibit import Exhibit
 
 _TINY = 1e-12
 
@@ -44,6 +46,15 @@ class Structural(PlantedAttack):
     paper: ClassVar[str] = "multitype §4.5"
 
     beam: int = Field(default=20_000, ge=1, description="guesses kept at every step")
+
+    @classmethod
+    def concerns(cls, exhibit: Exhibit) -> str:
+        if not isinstance(exhibit.form, Edges):
+            return ""
+        return (
+            "whoever planted accounts before publication may find them again, above all by their numbers of ties, beyond what a "
+            "claim on structural attacks bounds"
+        )
 
     def search(self, planted: Planted) -> Found:
         return structural_attack(planted, beam=self.beam)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from sfumato.methods.base import Progress, silent
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import Finding, KnownAttack
 
 
 def print_json(tree: Any) -> None:
@@ -28,6 +28,14 @@ def print_findings(findings: Iterable[Finding]) -> None:
         detail = f"{level} (asked: {asked})" if asked else level
         hidden = f" hiding {', '.join(finding.hide)}" if finding.hide else ""
         click.echo(f"  {mark} {finding.model}{hidden}: {detail}" + (f" — {finding.reason}" if finding.reason else ""))
+
+
+def print_attacks(attacks: Iterable[KnownAttack]) -> None:
+    """What a release does not protect against, one line each; nothing when there is nothing to say."""
+    for number, attack in enumerate(attacks):
+        if not number:
+            click.echo("what this does not protect against:")
+        click.echo(f"  · {attack.name}: {attack.applies}")
 
 
 def _mark(finding: Finding) -> str:

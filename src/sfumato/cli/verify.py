@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,18 +27,21 @@ def command(ctx: click.Context, /, folder: str, as_json: bool, **options: str | 
     What was promised and cannot be judged from what was given does not hold: it is marked with a question mark, counted in the
     first line, and null in the JSON document. A figure that was only measured is marked with a dot.
     """
-    from sfumato.cli._show import print_findings, print_json
+    from sfumato.attacks.base import outlined
+    from sfumato.cli._show import print_attacks, print_findings, print_json
     from sfumato.release.statement import UNCHECKED
     from sfumato.spine.verify import verify
 
     verdict = verify(folder, **options)
+    attacks = outlined(Path(folder))
     if as_json:
-        print_json(verdict.to_json())
+        print_json(verdict.to_json() | {"attacks": [{"name": each.name, "applies": each.applies} for each in attacks]})
     else:
         click.echo(headline(verdict, with_original=options.get("original") is not None))
         if verdict.signature == UNCHECKED:
             click.echo(f"{UNCHECKED}: --signer PUBKEY tells whether the data holder made it")
         print_findings(verdict.findings)
+        print_attacks(attacks)
     ctx.exit(1 if verdict.violated else 0)
 
 

@@ -19,6 +19,7 @@ class AnatomyForm(Form):
     made: ClassVar[frozenset[str]] = frozenset({"bucket", "value", "count"})
     shows_columns: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
+    buckets: ClassVar[bool] = True
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         policy = exhibit.policy

@@ -30,6 +30,7 @@ class SubTables(Form):
     name: ClassVar[str] = "sub-tables"
     made: ClassVar[frozenset[str]] = frozenset({"bucket", "value", "count", "column"})
     shows_columns: ClassVar[bool] = True
+    buckets: ClassVar[bool] = True
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         names = [name for name in exhibit.parts if not name.endswith(SENSITIVE)]

@@ -57,6 +57,9 @@ class Method(BaseModel):
     remembers: ClassVar[bool] = False
     """Whether it takes earlier releases into account, as claims about all releases together need once there is a ledger."""
 
+    minimal: ClassVar[bool] = False
+    """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""
+
     @abstractmethod
     def refusal(self, policy: Policy) -> str:
         """Why this method cannot serve the policy, told before any data is read; empty when it can."""
@@ -75,4 +78,8 @@ class Method(BaseModel):
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         """Whether the method can make this claim true; the contract suite holds it to that."""
+        return False
+
+    def groups_by_sensitive(self, policy: Policy) -> bool:
+        """Whether it looks at sensitive values beside quasi-identifiers when it decides who stands with whom."""
         return False

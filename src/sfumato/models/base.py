@@ -109,6 +109,8 @@ class Model(BaseModel):
     """Whether the model speaks about sensitive values (else only about the number of candidates)."""
     bounds_candidates: ClassVar[bool] = False
     """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can give."""
+    compares: ClassVar[bool] = False
+    """Whether it compares everybody's candidates with the whole release."""
     joint: ClassVar[bool] = False
     """Whether the model speaks about all releases of a table together, when a ledger remembers earlier ones."""
     kinds: ClassVar[tuple[str, ...]] = ("table", "baskets")

@@ -57,6 +57,7 @@ class TCloseness(Model):  # I1
 
     name: ClassVar[str] = "t-closeness"
     paper: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
+    compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"t": "less"}
     short: ClassVar[Short | None] = Short("closeness", "t")
     examples: ClassVar[tuple[Example, ...]] = (

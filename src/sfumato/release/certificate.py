@@ -85,6 +85,15 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownAttack:
+    """An attack that the findings do not speak about and that applies to this release, with why."""
+
+    name: str
+    applies: str
+    """One sentence, made from the form, the policy and the method; never from the original."""
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """The findings of the audit with what a reader needs to judge them."""
 
@@ -97,6 +106,7 @@ class Certificate:
     version: str = ""
     ledger: Mapping[str, Any] | None = None
     """Number of the release and head of the ledger it was entered in (`release.head`)."""
+    attacks: tuple[KnownAttack, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -121,6 +131,7 @@ class Certificate:
             "holds": verdict_of(self.findings),
             "complete": self.complete,
             "findings": [finding.to_json() for finding in self.findings],
+            "attacks": [asdict(attack) for attack in self.attacks],
             "records": asdict(self.records),
             "utility": dict(self.utility),
             "assumptions": list(self.assumptions),
@@ -142,6 +153,7 @@ class Certificate:
             str(tree.get("method", "")),
             str(tree.get("version", "")),
             None if tree.get("ledger") is None else dict(tree["ledger"]),
+            tuple(KnownAttack(str(entry["name"]), str(entry["applies"])) for entry in tree.get("attacks", ())),
         )
 
 

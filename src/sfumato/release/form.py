@@ -45,6 +45,8 @@ class Form(BaseModel):
     """Whether it shows new values instead of original ones, so that rows before and after can be laid side by side."""
     kind: ClassVar[str] = "table"
     """The kind of data that it is made from."""
+    buckets: ClassVar[bool] = False
+    """Whether it hides values among those of a bucket, so that rows and values are linked by buckets only."""
     remembered: ClassVar[bool] = False
     """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
 

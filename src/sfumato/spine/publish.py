@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import __version__
+from sfumato.attacks.base import known_attacks
 from sfumato.audit.base import Check
 from sfumato.audit.certify import certify
 from sfumato.audit.source import source_audit
@@ -216,6 +217,7 @@ def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificat
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
+        attacks=known_attacks(exhibit),
     )
 
 
@@ -225,7 +227,8 @@ def assumptions(policy: Policy) -> tuple[str, ...]:
     if not policy.quasi_identifiers:
         return accepted
     return (
-        "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns",
+        "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: "
+        "they have no opinion beforehand which values go with whom",
         "one row is one person, and no person is in the table twice",
         *accepted,
     )

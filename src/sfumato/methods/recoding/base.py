@@ -47,6 +47,7 @@ class RecodingMethod(Method):
     """A method that writes quasi-identifiers of one table more coarsely."""
 
     form: ClassVar[type[Form]] = Recoded
+    minimal: ClassVar[bool] = True
     mixed: ClassVar[bool] = False
     """Whether `group` itself looks after claims that speak of some of the columns only, by asking `RecodingProblem.satisfied`."""
 
@@ -62,6 +63,9 @@ class RecodingMethod(Method):
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         return recodes(claim, policy)
+
+    def groups_by_sensitive(self, policy: Policy) -> bool:
+        return any(claim.model.needs_sensitive for claim in policy.claims)
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         exact = [name for name in policy.quasi_identifiers if name not in columns_spoken_of(policy)]

@@ -87,6 +87,18 @@ class Claims:
         return 1, False
 
 
+class Sizes(Claims):
+    """Nothing but a number of records, for groups that are formed without a look at anybody's values."""
+
+    def __init__(self, problem: RecodingProblem, fewest: int) -> None:
+        super().__init__(problem)
+        self.by_size = True
+        self.fewest = fewest
+
+    def hold(self, part: Grouping) -> BoolArray:
+        return np.bincount(part.group, weights=part.count, minlength=part.groups) >= self.fewest
+
+
 _MANY = 1000
 
 

@@ -36,9 +36,14 @@ from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 Progress = Callable[[float], None]
 
 
-def mondrian(problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
-    """Partition the points that need not be suppressed; regions are the first groups (I1)."""
-    play = _Play(problem, Claims(problem), Costs.of(problem, objective))
+def mondrian(
+    problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None, claims: Claims | None = None
+) -> Grouping:
+    """Partition the points that need not be suppressed; regions are the first groups (I1).
+
+    Cuts are judged by `claims`, those of the problem unless others are given.
+    """
+    play = _Play(problem, claims or Claims(problem), Costs.of(problem, objective))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     point = np.flatnonzero(~problem.out)
     of = np.unique(problem.regions.of[point], return_inverse=True)[1].astype(np.int64)

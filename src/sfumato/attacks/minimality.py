@@ -1,0 +1,258 @@
+"""`minimality`: who knows that classes are cut as long as every part is safe concludes what the values of a class cannot be.
+
+The outsider knows everybody's quasi-identifiers and that the method writes nothing more coarsely than it must. A class that could
+have been cut and was not must break a claim in some part of the cut. Arrangements of the class's values over its people in which
+a cut would have been safe are ruled out, and the rest changes what is believed of each person.
+
+The figure
+    `guesses_right` is how often the likeliest value is the true one, `guesses_right_blind` how often the most frequent value of the
+    class is: what the certificate's outsider gets. `believed_above_promise` is the share of people of whom the outsider believes
+    some value more than the claims allow (beyond three standard errors of the sample).
+
+Paper
+    Wong, Fu, Wang and Pei (2007).
+
+Notation
+    world    a way to hand out the values of a class to its people; all are equally likely beforehand
+    cut      of one column: the parts below the children of the class's node, or the two sides of the median of a range
+
+Invariants
+    I1  The cuts are those that `mondrian` tries first, so its classes never have a safe one; of other methods it is an assumption,
+        and the share of classes whose true values agree with it is reported.
+
+Departures
+    The paper enumerates worlds. Here they are sampled, and classes for which hardly any sample agrees with the assumption are left
+    out and counted. People are taken to stand in the class that costs least of those that cover them; classes that this does
+    not fill exactly are left out.
+
+Cost: people × `worlds` × cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.attacks._compatible import Compatible, compatible
+from sfumato.attacks.base import ReleaseAttack, method_of, promised_share
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.generalization import Generalization
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.errors import PolicyError
+from sfumato.forms.recoded import Recoded
+from sfumato.policy.claims import Claim
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+
+_LARGEST = 400
+"""People in the largest class that is attacked: worlds of larger ones hardly change anybody's chances."""
+_ENOUGH, _ROUNDS = 30, 20
+"""Worlds that must agree with the assumption, and how many rounds of samples are drawn until there are enough."""
+
+
+class Minimality(ReleaseAttack):
+    """Rule out the values under which a class would have been cut further; guess from what is left."""
+
+    name: ClassVar[str] = "minimality"
+    paper: ClassVar[str] = "Wong, Fu, Wang, Pei 2007"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+    headline: ClassVar[str] = "guesses_right"
+
+    people: int = Field(default=2_000, ge=1, description="how many people to attack, in classes chosen at random")
+    worlds: int = Field(default=1_000, ge=100, description="samples of each class")
+    seed: int = Field(default=1, description="repeat the same samples")
+
+    @classmethod
+    def concerns(cls, exhibit: Exhibit) -> str:
+        method = method_of(exhibit)
+        if not isinstance(exhibit.form, cls.forms) or method is None or not method.groups_by_sensitive(exhibit.policy):
+            return ""
+        return (
+            f"{method.name} looks at sensitive values when it decides how far to generalize, and generalizes no more than it must: "
+            "whoever knows that can rule out values of a class that would have allowed a finer one"
+        )
+
+    def play(self, exhibit: Exhibit) -> dict[str, Any]:
+        claims = [claim for claim in exhibit.policy.claims if set(claim.given) >= set(exhibit.policy.quasi_identifiers)]
+        hidden = tuple(dict.fromkeys(name for claim in claims for name in claim.hide if claim.model.needs_sensitive))
+        if not hidden:
+            raise PolicyError("no claim speaks of sensitive values, so no class says anything about them", where=self.target)
+        draw, found = np.random.default_rng(self.seed), exhibit.once(compatible)
+        groups = list(_groups(exhibit, found, self.people, draw))
+        tried = [played for group in groups if (played := self.believed(group, claims, draw))]
+        if not tried:
+            return {"people": 0, "remark": "no class could be filled with known people and attacked: nothing was ruled out"}
+        result: dict[str, Any] = {
+            "people": sum(one.size for one in tried),
+            "classes": len(tried),
+            "classes_left_out": len(groups) - len(tried),
+            "true_values_agree": float(np.mean([one.agrees for one in tried])),
+        }
+        columns = {name: self._figures([one.beliefs[name] for one in tried], exhibit, name) for name in hidden}
+        return result | (next(iter(columns.values())) if len(columns) == 1 else columns)
+
+    def _figures(self, beliefs: list[Beliefs], exhibit: Exhibit, name: str) -> dict[str, Any]:
+        right, blind = (np.concatenate([getattr(one, key) for one in beliefs]) for key in ("right", "blind"))
+        belief, error = (np.concatenate([getattr(one, key) for one in beliefs]) for key in ("belief", "error"))
+        promised = promised_share(exhibit, name)
+        figures: dict[str, Any] = {"guesses_right": float(right.mean()), "guesses_right_blind": float(blind.mean())}
+        if promised < 1:
+            above = float((belief > promised + 3 * error).mean())
+            figures |= {"promised": promised, "believed_above_promise": above}
+        return figures
+
+    def believed(self, group: KnownGroup, claims: list[Claim], draw: np.random.Generator) -> Played | None:
+        """What is believed of the people of one class; None when hardly any sample agrees with the assumption."""
+        cuts, places = list(group.cuts()), np.arange(group.size)
+        agrees = not _cut_made(group, places[None, :], cuts, claims)[0]
+        kept = np.zeros((0, group.size), dtype=np.int64)
+        for _ in range(_ROUNDS):
+            worlds = draw.permuted(np.tile(places, (self.worlds, 1)), axis=1)
+            kept = np.concatenate([kept, worlds[~_cut_made(group, worlds, cuts, claims)]])
+            if len(kept) >= self.worlds // 2:
+                break
+        if len(kept) < _ENOUGH:
+            return None
+        return Played(group.size, agrees, {name: _beliefs(values, kept) for name, values in group.values.items()})
+
+
+@dataclass(frozen=True)
+class KnownGroup:
+    """A class with the people that stand in it; values are in the true order of the people."""
+
+    domains: tuple[Generalization, ...]
+    leaves: tuple[IntArray, ...]
+    values: dict[str, IntArray]
+    kind: IntArray
+    rest: dict[str, IntArray]
+    """How often each value occurs in the rest of the release, for models that compare with it."""
+    labels: dict[str, tuple[str, ...]]
+
+    @property
+    def size(self) -> int:
+        return len(self.kind)
+
+    def cuts(self) -> Iterator[IntArray]:
+        """Per cut the part of each person (I1)."""
+        for domain, leaf in zip(self.domains, self.leaves, strict=True):
+            present, place = np.unique(leaf, return_inverse=True)
+            if len(present) < 2:
+                continue
+            lo, hi = domain.close(present[:-1], present[1:] + 1)
+            low, high = domain.close(present[:1], present[-1:] + 1)
+            apart = hi - lo == high - low
+            if apart.any():
+                yield np.concatenate([[0], np.cumsum(apart)])[place]
+            else:
+                median = int(np.sort(place)[(self.size - 1) // 2])
+                yield from (np.asarray(place >= at, dtype=np.int64) for at in (median, median + 1) if 0 < at < len(present))
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """Per person the chance that the likeliest value is right, the blind guess's chance, and the belief with its standard error."""
+
+    right: FloatArray
+    blind: FloatArray
+    belief: FloatArray
+    error: FloatArray
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one class gave."""
+
+    size: int
+    agrees: bool
+    beliefs: dict[str, Beliefs]
+
+
+def _groups(exhibit: Exhibit, found: Compatible, people: int, draw: np.random.Generator) -> Iterator[KnownGroup]:
+    """Classes in random order whose people are known, until enough people were seen."""
+    names, original = exhibit.policy.quasi_identifiers, exhibit.original
+    stands = found.cheapest[found.people.of]
+    filled = np.bincount(stands[stands >= 0], minlength=len(found.rows)) == found.rows.counts
+    order = np.argsort(stands, kind="stable")
+    start = np.searchsorted(stands[order], np.arange(len(found.rows) + 1))
+    hidden = [name for name in exhibit.policy.sensitive if any(name in claim.hide for claim in exhibit.policy.claims)]
+    columns = {name: original.text(name) for name in hidden}
+    labels = {name: text.labels for name, text in columns.items()}
+    everywhere = {name: np.bincount(text.codes[stands >= 0], minlength=len(text.labels)) for name, text in columns.items()}
+    seen = 0
+    for number in draw.permutation(np.flatnonzero(filled & (found.rows.counts <= _LARGEST))):
+        members = order[start[number] : start[number + 1]]
+        kind = found.people.of[members]
+        values = {name: text.codes[members].astype(np.int64) for name, text in columns.items()}
+        rest = {name: _rest(everywhere[name], codes) for name, codes in values.items()}
+        yield KnownGroup(
+            tuple(exhibit.recoded[name] for name in names), tuple(leaf[kind] for leaf in found.leaves), values, kind, rest, labels
+        )
+        seen += len(members)
+        if seen >= people:
+            return
+
+
+def _rest(everywhere: IntArray, own: IntArray) -> IntArray:
+    """The values of everybody else; of a class that is the whole release its own, which are spread alike."""
+    mine = np.bincount(own, minlength=len(everywhere))
+    return everywhere - mine if (everywhere > mine).any() else mine
+
+
+def _cut_made(group: KnownGroup, worlds: IntArray, cuts: list[IntArray], claims: list[Claim]) -> BoolArray:
+    """Per world: would some cut have been safe? Parts that are not safe may stay together when they are so together."""
+    count = len(worlds)
+    made, world = np.zeros(count, dtype=np.bool_), np.arange(count)[:, None]
+    for part in cuts:
+        parts = int(part.max()) + 1
+        safe = _hold(group, worlds, world * parts + part, count * parts, claims).reshape(count, parts)
+        together = np.where(safe[:, part], count + world, world)
+        left = _hold(group, worlds, together, 2 * count, claims)[:count]
+        made |= safe.all(axis=1) | (safe.any(axis=1) & left)
+    return made
+
+
+def _hold(group: KnownGroup, worlds: IntArray, of: IntArray, groups: int, claims: list[Claim]) -> BoolArray:
+    """Per group of people (`of` per world and person): do all claims hold there? Empty ones do not.
+
+    Everybody of every world is in some group, so that models which compare with the whole release see the whole release.
+    """
+    present, number = np.unique(of.ravel(), return_inverse=True)
+    size = np.append(np.bincount(number), len(worlds))
+    spread = {name: _spread(group, name, worlds, number) for name in group.values}
+    fine = np.ones(len(present), dtype=np.bool_)
+    for claim in claims:
+        seen = {name: spread[name] for name in claim.hide if name in spread}
+        fine &= claim.model.satisfied(Linkage(size, size, seen))[:-1]
+    verdict = np.zeros(groups, dtype=np.bool_)
+    verdict[present] = fine
+    return verdict
+
+
+def _spread(group: KnownGroup, name: str, worlds: IntArray, number: IntArray) -> Spread:
+    """The values of some groups, and as a last group the rest of the release, as often as there are worlds."""
+    groups, rest = int(number.max()) + 1, group.rest[name]
+    others = np.flatnonzero(rest)
+    kind = np.concatenate([number, np.full(len(others), groups)])
+    value = np.concatenate([group.values[name][worlds].ravel(), others])
+    weight = np.concatenate([np.ones(len(number), dtype=np.int64), rest[others] * len(worlds)])
+    return Spread.count(kind, value, groups + 1, group.labels[name], weight)
+
+
+def _beliefs(values: IntArray, worlds: IntArray) -> Beliefs:
+    """Over the worlds that are left: how often each person has each value; people's true values score the guesses."""
+    labels, code = np.unique(values, return_inverse=True)
+    people = len(values)
+    key = np.arange(people) * len(labels) + code[worlds]
+    chance = np.bincount(key.ravel(), minlength=people * len(labels)).reshape(people, len(labels)) / len(worlds)
+    most = np.bincount(code).argmax()
+    belief = chance.max(axis=1)
+    return Beliefs(
+        right=(chance.argmax(axis=1) == code).astype(np.float64),
+        blind=(code == most).astype(np.float64),
+        belief=belief,
+        error=np.sqrt(belief * (1 - belief) / len(worlds)) + 1 / len(worlds),
+    )

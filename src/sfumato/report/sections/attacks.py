@@ -1,0 +1,83 @@
+"""What the release does not protect against, and on the data holder's side what these adversaries get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from markupsafe import Markup
+
+from sfumato.attacks.base import Attack, ReleaseAttack
+from sfumato.errors import SfumatoError
+from sfumato.registry import catalogue
+from sfumato.release.exhibit import Exhibit, certified
+from sfumato.report.section import Section, paragraph, table
+
+_MOST = 50_000
+"""Records beyond which playing takes longer than a report should."""
+
+
+class KnownAttacks(Section):
+    """The attacks that the certificate names; the private report plays them."""
+
+    name: ClassVar[str] = "attacks"
+    title: ClassVar[str] = "What this does not protect against"
+    order: ClassVar[int] = 85
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        return bool(certified(exhibit).attacks)
+
+    def render(self, exhibit: Exhibit) -> Markup:
+        named = certified(exhibit).attacks
+        parts = [table(("attack", "why it applies"), [(attack.name, attack.applies) for attack in named])]
+        if exhibit.private:
+            rows = [row for attack in named for row in _played(attack.name, exhibit)]
+            if rows:
+                parts += [Markup("<h3>Played against the original</h3>"), table(("attack", "figure", "got", "promised"), rows)]
+                parts.append(paragraph(_explained(rows)))
+        return Markup("").join(parts)
+
+
+def _played(name: str, exhibit: Exhibit) -> Iterator[tuple[object, ...]]:
+    """The figures of one attack, when it can be played on this exhibit."""
+    cls = catalogue("attacks", Attack).get(name)
+    if cls is None or not issubclass(cls, ReleaseAttack) or not isinstance(exhibit.form, cls.forms):
+        return
+    if not cls.quick or certified(exhibit).records.input > _MOST:
+        yield name, f"not played here, it takes its time: sfumato attack {name}", "—", "—"
+        return
+    try:
+        figures = cls(target=str(exhibit.folder or ""), original="").play(exhibit)
+    except SfumatoError as error:
+        yield name, f"not played: {error.what}", "—", "—"
+        return
+    for column, found in _by_column(figures):
+        label = f"{name} ({column})" if column else name
+        yield from (_row(label, key, found, cls.headline) for key in found if key != "promised")
+
+
+def _by_column(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Figures of the whole, then those of single columns."""
+    yield "", {key: value for key, value in figures.items() if not isinstance(value, Mapping)}
+    yield from ((key, value) for key, value in figures.items() if isinstance(value, Mapping))
+
+
+def _row(label: str, key: str, figures: Mapping[str, Any], headline: str) -> tuple[object, ...]:
+    """One figure; in red when it is beyond the promise, or counts the people for whom something is."""
+    got, promised = figures[key], figures.get("promised") if key == headline else None
+    shown = f"{got:.4g}" if isinstance(got, float) else f"{got:,}" if isinstance(got, int) else str(got)
+    above = got > promised if promised is not None else key.endswith("_above_promise") and got > 0
+    if above:
+        shown = Markup('<span class="above">{} — above the promise</span>').format(shown)
+    return label, key.replace("_", " "), shown, "—" if promised is None else f"{promised:.4g}"
+
+
+def _explained(rows: list[tuple[object, ...]]) -> str:
+    above = sorted({str(row[0]) for row in rows if isinstance(row[2], Markup)})
+    words = "These adversaries know more than the claims assume; each has a paragraph in docs/limits.md."
+    if above:
+        words += (
+            f" Above what was promised: {', '.join(above)}. The claims hold for outsiders who have no opinion beforehand and do "
+            "not reason about the method."
+        )
+    return words
