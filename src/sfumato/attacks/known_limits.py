@@ -49,7 +49,7 @@ class Skewness(Threat):
         )
 
 
-class OtherColumns(Threat):
+class OtherColumnsKnown(Threat):
     """Columns that are published as they are tell candidates apart, and may tell what was generalized."""
 
     name: ClassVar[str] = "other-columns"

@@ -89,22 +89,27 @@ class Exhibit:
         return self.trace if isinstance(self.trace, trace) else trace()
 
     def as_published(self) -> Exhibit:
-        """The same release as an outsider sees it; what was made of the published parts alone goes along."""
-        exhibit = replace(self, original=None, trace=Trace(), history=None)
-        exhibit._kept.update({make: made for make, made in self._kept.items() if make in _OF_PARTS})
-        return exhibit
+        """The same release as an outsider sees it, made once; what was made of the published parts alone goes along."""
+        return self.once(_outside)
 
     def certified(self, certificate: Certificate) -> Exhibit:
         """The same release with its certificate, as the last of its history, too; it no longer leans on its draft."""
-        exhibit = replace(self, certificate=certificate, folder=None)
-        exhibit._kept.update(self._kept)
+        exhibit = self._with_certificate(certificate)
         if self.history is None:
             return exhibit
         past = self.history.releases[-1]
         last = replace(past, exhibit=replace(past.exhibit, certificate=certificate, folder=None))
         remembered = replace(exhibit, history=History((*self.history.releases[:-1], last)))
-        remembered._kept.update(self._kept)
+        remembered._kept.update(exhibit._kept)
         return remembered
+
+    def _with_certificate(self, certificate: Certificate) -> Exhibit:
+        """Nothing that was made depends on the certificate, except how an outsider sees it."""
+        exhibit = replace(self, certificate=certificate, folder=None)
+        exhibit._kept.update(self._kept)
+        if _outside in self._kept:
+            exhibit._kept[_outside] = self._kept[_outside]._with_certificate(certificate)
+        return exhibit
 
     @property
     def private(self) -> bool:
@@ -171,6 +176,12 @@ class Exhibit:
         domain = self.recoded[name]
         spans = [domain.interval(label) or (0, domain.size) for label in self.data.text(name).labels]
         return np.array([lo for lo, _ in spans], dtype=np.int64), np.array([hi for _, hi in spans], dtype=np.int64)
+
+
+def _outside(exhibit: Exhibit) -> Exhibit:
+    seen = replace(exhibit, original=None, trace=Trace(), history=None)
+    seen._kept.update({make: made for make, made in exhibit._kept.items() if make in _OF_PARTS})
+    return seen
 
 
 def certified(exhibit: Exhibit) -> Certificate:
