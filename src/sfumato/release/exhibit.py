@@ -94,6 +94,12 @@ class Exhibit:
         exhibit._kept.update({make: made for make, made in self._kept.items() if make in _OF_PARTS})
         return exhibit
 
+    def lying_nowhere(self) -> Exhibit:
+        """The same release without its folder, for who needs no second look at the files."""
+        exhibit = replace(self, folder=None)
+        exhibit._kept.update(self._kept)
+        return exhibit
+
     def certified(self, certificate: Certificate) -> Exhibit:
         """The same release with its certificate, as the last of its history, too."""
         exhibit = replace(self, certificate=certificate)

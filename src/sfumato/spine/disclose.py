@@ -25,7 +25,7 @@ AS_ASKED = "bound (at least what was asked)"
 
 def disclosed(exhibit: Exhibit, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees it."""
-    outside = certify(replace(exhibit.as_published(), folder=None))  # the floor has recounted the same files already
+    outside = certify(exhibit.as_published().lying_nowhere())  # the floor has recounted the same files already
     seen = {_claim(finding): finding for finding in outside}
     series = {claim.model.name for claim in exhibit.policy.claims if claim.model.joint} if _several(exhibit) else set()
     shown = []
