@@ -175,7 +175,7 @@ def test_neither_mu_nor_a_claim_is_refused():
 
 def test_predictions_are_what_happens():
     flip = EdgeChannel.symmetric(0.02)
-    runs = [sf.publish(policy({"mu": 0.02}), data=CLUB, seed=secret(s)).certificate.utility["recovered"] for s in range(25)]
+    runs = [sf.publish(policy({"mu": 0.02}), data=CLUB, seed=secret(s)).certificate.utility["recovered"] for s in range(100, 125)]
     for name in ("edges", "triangles", "transitivity"):
         spread = np.std([run[name]["estimate"] for run in runs], ddof=1)
         assert predicted(GRAPH, flip)[name].standard_error == pytest.approx(spread, rel=0.5)

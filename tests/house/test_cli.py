@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.command_line import run
+from tests.secret import SEED
 
 PATIENTS = "name,age,sex,illness\n" + "".join(f"P{i},{30 + i % 7},{'FM'[i % 2]},{'abc'[i % 3]}\n" for i in range(40))
 POLICY = """\
@@ -49,7 +50,7 @@ def error_of(result: subprocess.CompletedProcess[str], code: int) -> str:
 def test_the_program_by_itself_says_what_it_says_here(desk: Path) -> None:
     """Most tests below run commands without a new process; this one compares."""
     for name, call in (("one", process), ("other", run)):
-        made = call("publish", "policy.yaml", "--out", name, "--seed", "3", "--no-report", cwd=desk)
+        made = call("publish", "policy.yaml", "--out", name, "--seed", str(SEED), "--no-report", cwd=desk)
         assert (made.returncode, made.stderr) == (0, "")
         assert made.stdout.replace(name, "out").startswith("published 40 of 40 records with refined to out")
     assert (desk / "one" / "data.csv").read_text() == (desk / "other" / "data.csv").read_text()

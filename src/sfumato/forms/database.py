@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -70,6 +71,11 @@ class DatabaseForm(Form):
             raise ValueError(error.what) from None
         return self
 
+    @cached_property
+    def described(self) -> Schema:
+        """The schema that the manifest describes."""
+        return schema_from(self.declared)
+
     def to_public(self) -> dict[str, Any]:
         public = super().to_public()
         return public | ({"schema": public.pop("declared")} if "declared" in public else {})
@@ -107,7 +113,7 @@ def schema_of(exhibit: Exhibit) -> Schema:
         found: Schema = exhibit.original.schema
         return found
     assert isinstance(exhibit.form, DatabaseForm)
-    return schema_from(exhibit.form.declared)
+    return exhibit.form.described
 
 
 def says_schema(form: DatabaseForm, schema: Schema) -> bool:

@@ -23,7 +23,7 @@ class OtherColumns(Check):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return bool(exhibit.policy.quasi_identifiers and _others(exhibit)) and exhibit.data.rows > 0
+        return bool(exhibit.policy.quasi_identifiers and "data" in exhibit.parts and _others(exhibit) and exhibit.data.rows)
 
     def examine(self, exhibit: Exhibit) -> Finding:
         known = tuple(name for name in (*exhibit.policy.quasi_identifiers, *_others(exhibit)) if name in exhibit.data.names)
