@@ -47,12 +47,13 @@ FORM = '''
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from pydantic import Field
 
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.form import Form
+from sfumato.release.form import Form, differing_columns, differing_parts
 
 
 class Tally(Form):
@@ -61,6 +62,10 @@ class Tally(Form):
     name: ClassVar[str] = "tally"
 
     least: int = Field(default=1, ge=1, description="combinations with fewer people are left out")
+
+    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+        yield from differing_parts(exhibit, ["data"])
+        yield from differing_columns(exhibit, "data", [*exhibit.policy.quasi_identifiers, "people"])
 
     def records(self, exhibit: Exhibit) -> int:
         return int(exhibit.data.numbers("people").sum())

@@ -1,6 +1,7 @@
 """Random small tables, every method that recodes, every model: a checker written from the definitions finds no violation.
 
-Methods are found, not listed: each with its defaults, and once more for every other word that one of its parameters may be.
+Methods are found, not listed: each with its defaults, and once more for every other word that one of its parameters may be and
+for every switch.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from brute import savable, violations
 from cases import DISTANCES, DIVERSITIES, MODELS, random_case
 
 import sfumato as sf
+from sfumato.forms.recoded import Recoded
 from sfumato.methods.base import Method
 from sfumato.models.base import Model
 from sfumato.registry import catalogue
@@ -29,16 +31,23 @@ DEAR = {"optimal": 5}
 def variants() -> Iterator[tuple[str, dict[str, Any]]]:
     """(method, parameters) of all methods that recode one table by itself."""
     for name, cls in catalogue("methods", Method).items():
-        if cls.form == "recoded table" and not cls.remembers:
+        if issubclass(cls.form, Recoded) and not cls.remembers:
             usual = {"seconds": SECONDS} if "seconds" in cls.model_fields else {}
             yield name, usual
             for key, field in cls.model_fields.items():
                 if get_origin(field.annotation) is Literal:
                     yield from ((name, {**usual, key: word}) for word in get_args(field.annotation) if word != field.default)
+                elif field.annotation is bool:
+                    yield name, {**usual, key: not field.default}
 
 
 METHODS = list(variants())
-NAMES = ["-".join((name, *(str(value) for key, value in level.items() if key != "seconds"))) for name, level in METHODS]
+NAMES = ["-".join((name, *(f"{key}-{value}" for key, value in level.items() if key != "seconds"))) for name, level in METHODS]
+
+
+def test_methods_that_recode_are_found() -> None:
+    """Without one, every test below would pass in silence."""
+    assert {"clustering", "mondrian", "refined", "optimal"} <= set(NAMES)
 
 
 def columns_of(records: list[dict[str, str]]) -> dict[str, list[str]]:
