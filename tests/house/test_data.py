@@ -171,4 +171,4 @@ def test_a_manifest_that_points_outside_is_damage(tmp_path: Path, hostile: str) 
     sf.publish(sf.Policy.parse(POLICY), data=COLUMNS).write(tmp_path / "out")
     manifest = tmp_path / "out" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"report.html"', f'"{hostile}"'))
-    assert {f.model for f in sf.verify(tmp_path / "out").findings if not f.holds} == {"files"}
+    assert {f.model for f in sf.verify(tmp_path / "out").findings if not f.holds} >= {"files"}

@@ -29,7 +29,7 @@ from sfumato.audit.floor.comparing import same
 from sfumato.metrics.base import Metric
 from sfumato.models.base import Model
 from sfumato.registry import catalogue
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import AS_ASKED, Finding
 from sfumato.release.exhibit import Exhibit, certified
 
 FLOOR = "floor"
@@ -67,6 +67,10 @@ def _claim(place: int, mine: Finding, theirs: Finding | None, *, steady: bool) -
     if not _equal(theirs.required, mine.required):
         yield f"{name}: the certificate names another level that was asked for"
     if theirs.open or mine.open:
+        return
+    if theirs.grade == AS_ASKED:
+        if theirs.holds != mine.holds or not _equal(theirs.achieved, theirs.required):
+            yield f"{name}: stated as {_word(theirs)} as asked, found as {_word(mine)}"
         return
     if theirs.holds != mine.holds:
         yield f"{name}: stated as {_word(theirs)}, found as {_word(mine)}"

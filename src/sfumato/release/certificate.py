@@ -27,6 +27,8 @@ from sfumato.release.honesty import shortfall
 
 LIMITS_PAGE = "docs/limits.md"
 NOT_JUDGED = "not judged"
+AS_ASKED = "bound (at least what was asked)"
+"""The grade of a finding whose level only the data holder may know."""
 MEASURED = "measured"
 """The grade of a figure beside which no promise stands; more may follow after a comma."""
 

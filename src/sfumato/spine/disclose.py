@@ -16,11 +16,8 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from sfumato.audit.certify import certify
-from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.certificate import AS_ASKED, NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
-
-AS_ASKED = "bound (at least what was asked)"
-"""The grade of a finding whose level only the data holder may know."""
 
 
 def disclosed(exhibit: Exhibit, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
