@@ -5,6 +5,6 @@ from __future__ import annotations
 SEED = int.from_bytes(b"sfumato: sixteen bytes and more")
 
 
-def secret(number: int) -> int:
-    """A seed of its own for every number."""
-    return SEED + number
+def secret(number: int | None) -> int | None:
+    """A seed of its own for every number; none stays none."""
+    return None if number is None else SEED + number
