@@ -1,6 +1,7 @@
 """Added edges: how many published edges are not in the original.
 
->>> >>> from sfumato.policy.policy import Policy
+>>> from sfumato.data.graph import Graph
+>>> from sfumato.policy.policy import Policy
 >>> from sfumato.release.release import Part
 >>> edges = Part({"source": [0, 1, 2], "target": [1, 2, 3]})
 >>> form = Edges(nodes=4, only_added=True)
