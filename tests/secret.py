@@ -6,5 +6,5 @@ SEED = int.from_bytes(b"sfumato: sixteen bytes and more")
 
 
 def secret(number: int | None) -> int | None:
-    """A seed of its own for every number, and none for none."""
+    """A seed of its own for every number; none stays none."""
     return None if number is None else SEED + number

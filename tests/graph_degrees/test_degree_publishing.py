@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from degree_cases import anonymous, random_graph
 from tests.command_line import run
+from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -34,7 +35,7 @@ def policy(k=5, **method):
 
 @pytest.fixture(scope="module")
 def publication():
-    return sf.publish(policy(), data=CLUB, seed=3)
+    return sf.publish(policy(), data=CLUB, seed=secret(3))
 
 
 def evidence(publication, **changes):
@@ -191,14 +192,14 @@ def test_a_sequence_for_one_person_less_is_refused_by_the_audit(monkeypatch):
     lax = sequence.raised
     monkeypatch.setattr(additions, "raised", lambda degrees, k: lax(degrees, k - 1))
     with pytest.raises(AuditRefused, match="k-degree-anonymity"):
-        sf.publish(policy(), data=CLUB, seed=3)
+        sf.publish(policy(), data=CLUB, seed=secret(3))
 
 
 def test_a_bound_that_promises_too_much_is_refused_by_the_audit(monkeypatch):
     honest = additions.fewest_edges
     monkeypatch.setattr(additions, "fewest_edges", lambda graph, k: honest(graph, k) + 1)
     with pytest.raises(AuditRefused, match="counting proves"):
-        sf.publish(policy(), data=CLUB, seed=3)
+        sf.publish(policy(), data=CLUB, seed=secret(3))
 
 
 def test_fewer_people_than_k_are_infeasible_with_a_suggestion(tmp_path):

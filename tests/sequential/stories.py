@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
 from sfumato.spine.publish import publish
+from tests.secret import SEED
 
 TREES = {"a": {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}, "b": {"*": ["b0", "b1", "b2"]}}
 LEAVES = {"a": ["a0", "a1", "a2", "a3"], "b": ["b0", "b1", "b2"], "s": ["s0", "s1", "s2", "s3"]}
@@ -44,7 +45,7 @@ def joined(first, second):
     return {name: [*first[name], *second[name]] for name in first}
 
 
-def release(path, columns, table, seed=1, **options):
+def release(path, columns, table, seed=SEED, **options):
     """Publish into a ledger; the folder goes beside it."""
     ledger = path / "book.ledger"
     publication = publish(policy(columns, **options), table, seed=seed, ledger=ledger, new_ledger=not ledger.exists())

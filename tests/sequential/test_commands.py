@@ -54,7 +54,7 @@ def test_the_planner_takes_the_method_that_remembers(desk):
     assert "sequential" in done.output
 
 
-def test_check_says_what_the_earlier_releases_mean_without_touching_a_row(desk, tmp_path):
+def test_check_says_what_the_earlier_releases_mean(desk, tmp_path):
     done = run("check", desk / "p3.yaml")
     assert "2 earlier release(s)" in done.output
     assert "after release 2 the level of 's' is k" in done.output

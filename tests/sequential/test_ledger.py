@@ -17,6 +17,7 @@ from sfumato.errors import LedgerError, PolicyError
 from sfumato.ledger import Ledger
 from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
+from tests.secret import SEED
 
 from .stories import people, policy, random_generator, release
 
@@ -38,7 +39,7 @@ def test_a_new_ledger_is_private_and_its_chain_holds(book):
     assert stat.S_IMODE(os.stat(book / "book.ledger").st_mode) == 0o600
     assert Ledger(book / "book.ledger").verify() == 3
     bodies = [entry.body for entry in Ledger(book / "book.ledger").entries()]
-    assert [body["seed"] for body in bodies] == [1, 1, 1]
+    assert [body["seed"] for body in bodies] == [SEED] * 3
     assert all(body["certificate"]["holds"] for body in bodies)
 
 

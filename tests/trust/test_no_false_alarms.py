@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from tests.command_line import run
+from tests.secret import secret
 from tests.trust.every_form import columns, copy_of, read, redo, violations, write
 
 HIERARCHIES: dict[str, Any] = {
@@ -51,7 +52,7 @@ def test_joint_claims_on_every_kind_of_hierarchy(hierarchy: str, claim: tuple[st
     age = {"role": "quasi-identifier"} | ({} if HIERARCHIES[hierarchy] is None else {"hierarchy": HIERARCHIES[hierarchy]})
     roles = {"age": age, "sex": "quasi-identifier", "ward": "other", "illness": "sensitive"}
     tree = {"version": 1, "columns": roles, "protect": [{model: {"k": k}}], "method": {"sequential": {}}}
-    folder = sf.publish(sf.Policy.parse(tree), data=data, seed=3).write(tmp_path / "out")
+    folder = sf.publish(sf.Policy.parse(tree), data=data, seed=secret(3)).write(tmp_path / "out")
     assert violations(folder) == set()
     assert violations(folder, data) == set()
 
@@ -67,7 +68,7 @@ def test_characters_that_some_take_for_line_breaks(odd: str, method: str, tmp_pa
     protect = [{"k-linkability": {"k": 2}}] if method == "sequential" else [{"l-diversity": {"l": 2, "kind": "frequency"}}]
     policy = sf.Policy.parse({"version": 1, "columns": roles, "protect": protect, "method": {method: {}}})
     try:
-        publication = sf.publish(policy, data=data, seed=3)
+        publication = sf.publish(policy, data=data, seed=secret(3))
     except (sf.DataError, sf.PolicyError):
         return  # refused before anything was published is no false alarm
     folder = publication.write(tmp_path / "out")

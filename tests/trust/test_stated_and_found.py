@@ -12,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.metrics.recovered import Recovered
 from tests.command_line import run
+from tests.secret import secret
 from tests.trust.every_form import FORMS, columns, copy_of, redo, release_of, violations
 
 Tree = dict[str, Any]
@@ -121,7 +122,7 @@ def test_a_figure_that_the_folder_gives_is_compared(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Recovered, "needs_original", False, raising=False)
     tree = {"version": 1, "data": {"kind": "graph"}, "method": {"edge-perturbation": {"mu": 0.1}}}
-    folder = sf.publish(sf.Policy.parse(tree), data=nx.gnp_random_graph(60, 0.2, seed=1)).write(tmp_path / "out")
+    folder = sf.publish(sf.Policy.parse(tree), data=nx.gnp_random_graph(60, 0.2, seed=secret(1))).write(tmp_path / "out")
     assert violations(folder) == set()
     edited(folder, lambda t: t["utility"]["recovered"]["density"].update(estimate=0.999))
     assert "certificate" in violations(folder)
@@ -154,7 +155,7 @@ def test_two_joint_claims_with_and_without_the_original(tmp_path: Path) -> None:
     roles = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}, "sex": "quasi-identifier"}
     tree = {"version": 1, "columns": roles | {"ward": "other", "illness": "sensitive"}, "protect": [{"k-linkability": {"k": 2}}]}
     policy = sf.Policy.parse(tree | {"method": {"sequential": {}}})
-    folder = sf.publish(policy, data=data, seed=3).write(tmp_path / "out")
+    folder = sf.publish(policy, data=data, seed=secret(3)).write(tmp_path / "out")
     assert violations(folder) == set()
     assert violations(folder, data) == set()
     edited(folder, lambda t: t["findings"][0]["achieved"].update(k=50))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+from tests.secret import secret
 from tests.trust.every_form import FORMS, columns, copy_of, read, redo, release_of, violations, write
 
 Rows = list[dict[str, str]]
@@ -60,7 +61,7 @@ def test_values_in_the_wrong_bucket(file: str, change: Callable[[Rows], object],
     data = {"age": [str(n) for n in range(80)], "illness": [illness(n) for n in range(80)]}
     tree = {"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"}, "method": {"anatomy": {}}}
     policy = sf.Policy.parse(tree | {"protect": [{"l-diversity": {"l": 2, "kind": "frequency"}}]})
-    folder = sf.publish(policy, data=data, seed=3).write(tmp_path / "out")
+    folder = sf.publish(policy, data=data, seed=secret(3)).write(tmp_path / "out")
     assert violations(folder, data) == set()
     assert {"truthful buckets"} <= violations(changed(folder, file, change), data)
 
@@ -126,7 +127,7 @@ def with_rules(method: str, roles: dict[str, object], protect: list[object]) -> 
 def test_a_rule_between_parts_is_open_without_the_original_and_judged_with_it(tmp_path: Path) -> None:
     roles = {"age": "quasi-identifier", "sex": "quasi-identifier", "ward": "other", "stay": "other", "illness": "sensitive"}
     policy, data = with_rules("anatomy", roles, [{"l-diversity": {"l": 2, "kind": "frequency"}}])
-    folder = sf.publish(policy, data=data, seed=3).write(tmp_path / "out")
+    folder = sf.publish(policy, data=data, seed=secret(3)).write(tmp_path / "out")
     alone = sf.verify(folder)
     assert not alone.violated and not alone.holds
     assert [finding.model for finding in alone.open] == ["rules left open"]
@@ -142,7 +143,7 @@ def test_a_boundary_whose_tree_grows_from_the_data_is_not_judged_without_it(tmp_
     age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}, "boundary": {"level": 1}}
     roles = {"age": age, "sex": "quasi-identifier", "ward": "other", "illness": "sensitive"}
     tree = {"version": 1, "columns": roles, "protect": [{"k-anonymity": {"k": 3}}], "method": {"mondrian": {}}}
-    folder = sf.publish(sf.Policy.parse(tree), data=data, seed=3).write(tmp_path / "out")
+    folder = sf.publish(sf.Policy.parse(tree), data=data, seed=secret(3)).write(tmp_path / "out")
     alone = sf.verify(folder)
     assert [finding.model for finding in alone.open] == ["boundaries"]
     assert not alone.holds and not alone.violated

@@ -31,7 +31,8 @@ def disclosed(exhibit: Exhibit, found: tuple[Finding, ...]) -> tuple[Finding, ..
         if public is not None and public.judged and (public.holds or not finding.holds):
             shown.append(public)
         elif finding.required or public is not None:
-            shown.append(_verdict(finding))  # what asks for nothing and needs the original is the data holder's alone
+            told = f"over {len(exhibit.history or ())} releases" if finding.model in series else ""
+            shown.append(_verdict(finding, told))  # what asks for nothing and needs the original is the data holder's alone
     return tuple(shown)
 
 
@@ -43,9 +44,9 @@ def _several(exhibit: Exhibit) -> bool:
     return exhibit.history is not None and len(exhibit.history) > 1
 
 
-def _verdict(finding: Finding) -> Finding:
+def _verdict(finding: Finding, reason: str) -> Finding:
     """That it holds as asked, and nothing else (I1)."""
     if not finding.judged:
-        return replace(finding, achieved={}, grade=NOT_JUDGED, reason="")
+        return replace(finding, achieved={}, grade=NOT_JUDGED, reason=reason)
     exact = finding.required and not any(finding.required.values())
-    return replace(finding, achieved=dict(finding.required), grade="exact" if exact else AS_ASKED, reason="")
+    return replace(finding, achieved=dict(finding.required), grade="exact" if exact else AS_ASKED, reason=reason)

@@ -17,6 +17,7 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import laid_beside, read_folder
 from sfumato.release.signature import VerifyingKey
 from sfumato.release.statement import UNSIGNED, examine_signature
+from sfumato.spine.disclose import disclosed
 from sfumato.spine.load import verify_target
 
 
@@ -96,7 +97,16 @@ def verify(
 def audit_of(exhibit: Exhibit) -> Audit:
     """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
     found = certify(exhibit)
-    return Audit((*found, compared(exhibit, found), made_by(exhibit)))
+    return Audit((*found, _stated(exhibit, found), made_by(exhibit)))
+
+
+def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
+    """Whether the certificate states what was found; with the original at hand also as much of it as a folder may say."""
+    plain = compared(exhibit, found)
+    if plain.holds or not exhibit.private:
+        return plain
+    told = compared(exhibit, disclosed(exhibit, found))
+    return told if told.holds else plain
 
 
 def _opened(folder: Path) -> Exhibit:
