@@ -94,7 +94,7 @@ def test_the_release_folder_holds_nothing_of_the_ledger_but_its_head(book):
                 assert "p0" not in text
                 assert "seed" not in text
                 said = json.loads(text)["ledger"] if file.name == "certificate.json" else {}
-                assert text.lower().count("ledger") == len(said) / 2
+                assert json.dumps(said)[1:-1].lower().count("ledger") == 0
                 assert set(said) <= {"release", "head"}
 
 

@@ -36,7 +36,7 @@ def test_diversity_over_all_rows_is_what_was_asked(tmp_path: Path) -> None:
     for place, publication in told:
         level = Judge(place).level("diversity")
         assert level is not None and level >= 1.5
-        finding = publication.certificate.findings[0]
+        finding = publication.findings[0]
         assert finding.achieved["k"] <= float(level) + 1e-5
         assert "each cohort by itself and all together" in finding.reason
 

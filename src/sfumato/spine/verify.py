@@ -101,9 +101,9 @@ def audit_of(exhibit: Exhibit) -> Audit:
 
 
 def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
-    """Whether the certificate states what was found; with the original at hand also as much of it as a folder may say."""
+    """Whether the certificate states what was found, or, where the original or the ledger shows more, as much as a folder may say."""
     plain = compared(exhibit, found)
-    if plain.holds or not exhibit.private:
+    if plain.holds or not (exhibit.private or exhibit.history is not None):
         return plain
     told = compared(exhibit, disclosed(exhibit, found))
     return told if told.holds else plain
