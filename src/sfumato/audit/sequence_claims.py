@@ -34,7 +34,7 @@ from sfumato.io.hierarchies import is_standing
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.honesty import NOTHING_PUBLISHED
 from sfumato.release.past import History, PastRelease
@@ -58,7 +58,16 @@ def judge_together(exhibit: Exhibit, claim: Claim) -> Finding:
     if exhibit.history is not None:
         return _of_history(exhibit.history, claim, exhibit)
     findings = [_alone(exhibit, claim, column) for column in claim.hide if column in exhibit.data.names]
-    return _worst(claim, findings, "on this release alone") if findings else _nothing(claim)
+    if not findings:
+        return _nothing(claim)
+    finding = _worst(claim, findings, "on this release alone")
+    return finding if finding.holds or exhibit.private else _guessed(finding)
+
+
+def _guessed(finding: Finding) -> Finding:
+    """Without the original it is not known which people there are, so somebody who falls below may not exist: nothing is refuted."""
+    why = "some combination that may occur falls below; give the original to judge whether anybody has it"
+    return replace(finding, holds=True, achieved={}, grade=NOT_JUDGED, reason=why)
 
 
 def _of_history(history: History, claim: Claim, exhibit: Exhibit) -> Finding:

@@ -101,7 +101,7 @@ def audit_of(exhibit: Exhibit) -> Audit:
 
 
 def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
-    """Whether the certificate states what was found, or, where the original or the ledger shows more, as much as a folder may say."""
+    """Whether the certificate states what was found or, where original or ledger show more, as much as a folder may say."""
     plain = compared(exhibit, found)
     if plain.holds or not (exhibit.private or exhibit.history is not None):
         return plain
