@@ -115,8 +115,8 @@ def test_bounds_are_below_the_best_of_all_releases() -> None:
         made = publish(policy, records, {"optimal": {"seconds": 0.3}})
         if made is None:
             continue
-        said = made.release.trace.optimality
-        statement = None if said is None else said.model_dump()
+        proven = made.release.trace.optimality
+        statement = None if proven is None else proven.model_dump()
         whole = publish({**policy, "utility": {"minimize": "loss"}}, records, {"mondrian": {}})  # leaves out what it must, no more
         assert whole is not None
         best = least_loss(policy, records, sorted(whole.release.trace.rows["data"].tolist()))

@@ -65,7 +65,7 @@ def judge_together(exhibit: Exhibit, claim: Claim) -> Finding:
 
 
 def _guessed(finding: Finding) -> Finding:
-    """Without the original it is not known which people there are, so somebody who falls below may not exist: nothing is refuted."""
+    """Without the original nobody knows which people there are, so who falls below may not exist: nothing is refuted."""
     why = "some combination that may occur falls below; give the original to judge whether anybody has it"
     return replace(finding, holds=True, achieved={}, grade=NOT_JUDGED, reason=why)
 
