@@ -50,8 +50,8 @@ class DatabaseAudit(SourceAudit):
         """The policy must fit the schema, and the target be another database that can be reached, before a row is read."""
         source = policy.data
         assert isinstance(source, DatabaseSource)
-        if isinstance(data, Database):
-            return data
+        if data is not None and not isinstance(data, str | Path):
+            return source.read(data)  # somebody has read it already
         url = given_url(str(data)) if data is not None else source.source_url()
         schema = source.read_schema(url)
         BoundPolicy.of(policy, schema).require_fit()
