@@ -49,3 +49,18 @@ def test_a_rule_that_is_broken_already_is_named_with_its_count() -> None:
 def test_an_unknown_column_in_a_rule_points_at_it() -> None:
     with pytest.raises(sf.PolicyError, match="admited"):
         sf.publish(sf.Policy.parse({**POLICY, "keep": ["admited <= discharged"]}), data=DATA)
+
+
+def test_nothing_is_decided_by_words_in_a_sentence() -> None:
+    """A rule whose value is a text that messages also use says nothing about the data."""
+    tree = {
+        "version": 1,
+        "columns": {"age": "quasi-identifier", "state": "other", "illness": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 2}}],
+        "keep": ["state in {'fine', 'is broken'}"],
+        "method": {"mondrian": {}},
+    }
+    data = {"age": list("1122"), "state": ["fine", "is broken", "fine", "fine"], "illness": list("abab")}
+    assert sf.publish(sf.Policy.parse(tree), data=data).certificate.holds
+    with pytest.raises(sf.DataError, match="is broken 1 time"):
+        sf.publish(sf.Policy.parse(tree), data=data | {"state": ["fine", "cracked", "fine", "fine"]})
