@@ -94,6 +94,13 @@ class Graph:
         return {"source": low, "target": high}
 
     @classmethod
+    def of(cls, graph: Any) -> Graph:
+        """A graph that is one already, or a networkx or igraph object."""
+        if isinstance(graph, cls):
+            return graph
+        return cls.from_igraph(graph) if hasattr(graph, "vcount") else cls.from_networkx(graph)
+
+    @classmethod
     def from_networkx(cls, graph: Any) -> Graph:
         """From any networkx graph; direction, weights and parallel edges are dropped."""
         names = list(graph.nodes())

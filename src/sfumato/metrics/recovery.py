@@ -97,7 +97,7 @@ def recover(
     halves of the pairs. `patterns` names patterns of up to four people whose copies are wanted as well (see `TiePattern.names`).
     """
     flip = mu if isinstance(mu, EdgeChannel) else EdgeChannel.symmetric(mu)
-    published = graph if isinstance(graph, Graph) else as_graph(graph)
+    published = Graph.of(graph)
     counts = PatternCounts(published)
     before = Unflipped(counts, flip)
     figures = triad_figures(published.nodes, before.maps, flip)
@@ -107,11 +107,6 @@ def recover(
     degrees: FloatArray = np.asarray((published.degrees - (published.nodes - 1) * flip.add) / flip.slope, dtype=np.float64)
     law = DegreeLaw.fit(published.degrees, flip) if distribution and published.nodes else None
     return Recovery(figures, degrees, degree_error(published.nodes, figures["degrees"].estimate, flip), law)
-
-
-def as_graph(graph: Any) -> Graph:
-    """A `Graph` from a networkx or igraph object."""
-    return Graph.from_igraph(graph) if hasattr(graph, "vcount") else Graph.from_networkx(graph)
 
 
 def triad_figures(nodes: int, maps: Any, flip: EdgeChannel) -> dict[str, RecoveredFigure]:
