@@ -61,3 +61,9 @@ class ReleaseError(SfumatoError):
     """A release folder cannot be read: it is missing, incomplete or not a release."""
 
     exit_code = 1
+
+
+class MissingExtra(SfumatoError, ImportError):
+    """A package that only some need is not installed; the hint is the command that installs it."""
+
+    exit_code = 7

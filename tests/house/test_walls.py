@@ -12,7 +12,7 @@ from blueprint import ROOT, SOURCE, imports, sheets
 
 LINES = [
     {"errors", "compiled"},
-    {"randomness", "registry"},
+    {"extras", "randomness", "registry"},
     {"data"},
     {"decomposition"},
     {"models", "io"},

@@ -24,16 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from sfumato.attacks._coded_cells import CodedCells
 from sfumato.decomposition.estimate import Counted, SubTableSheet
 from sfumato.decomposition.guardian import reach
 from sfumato.errors import ReleaseError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _EXACT = 4_000
 _JOIN_LIMIT = 20_000_000
@@ -79,24 +77,20 @@ def _telling(sheets: list[SubTableSheet], wanted: set[str]) -> list[SubTableShee
     return kept
 
 
-def _candidates(sheet: SubTableSheet, place: int) -> pl.DataFrame:
+def _candidates(sheet: SubTableSheet, place: int) -> CodedCells:
     """Rows of a sheet with every hidden value their bucket allows; `row·i` and `entry·i` number rows and entries."""
-    import polars as pl
-
-    rows = pl.DataFrame({**sheet.rows.columns, f"row·{place}": np.arange(len(sheet.rows.weight))})
+    rows = CodedCells({**sheet.rows.columns, f"row·{place}": np.arange(len(sheet.rows.weight))})
     if sheet.entries is None:
         return rows
-    entries = pl.DataFrame({**sheet.entries.columns, f"entry·{place}": np.arange(len(sheet.entries.weight))})
-    return rows.join(entries, on=sheet.bucket, how="inner").drop(sheet.bucket)
+    entries = CodedCells({**sheet.entries.columns, f"entry·{place}": np.arange(len(sheet.entries.weight))})
+    return rows.join(entries, [sheet.bucket]).without(sheet.bucket)
 
 
-def _certain(cells: pl.DataFrame, known: list[str], hidden: str, *, exact: bool) -> Compromised:
-    import polars as pl
-
-    values = pl.col(hidden)
-    groups = cells.group_by(known).agg(values.n_unique().alias("#values"), values.first().alias("#value")).sort(known)
-    alone = groups.filter(pl.col("#values") == 1)
-    return Compromised(tuple(known), hidden, alone.select([*known, "#value"]).rows(), exact, len(groups))
+def _certain(cells: CodedCells, known: list[str], hidden: str, *, exact: bool) -> Compromised:
+    pairs = cells.select([*known, hidden]).distinct()
+    group = pairs.numbered(known)
+    many = np.bincount(group)
+    return Compromised(tuple(known), hidden, pairs.where(many[group] == 1).rows(), exact, len(many))
 
 
 def _ordered(sheets: Sequence[SubTableSheet], first: int = 0) -> list[int]:
@@ -109,9 +103,9 @@ def _ordered(sheets: Sequence[SubTableSheet], first: int = 0) -> list[int]:
     return order
 
 
-def _joined(sheets: Sequence[SubTableSheet]) -> pl.DataFrame | None:
+def _joined(sheets: Sequence[SubTableSheet]) -> CodedCells | None:
     """All cells, or None when there are too many for integer programs."""
-    cells: pl.DataFrame | None = None
+    cells: CodedCells | None = None
     if any(len(marginal.weight) > _EXACT for sheet in sheets for marginal in sheet.marginals()):
         return None
     for place in _ordered(sheets):
@@ -121,19 +115,13 @@ def _joined(sheets: Sequence[SubTableSheet]) -> pl.DataFrame | None:
         if cells is None:
             cells = part
             continue
-        shared = [name for name in part.columns if name in cells.columns]
-        if _join_size(cells, part, shared) > 20 * _EXACT:
+        if cells.join_size(part, cells.shared(part)) > 20 * _EXACT:
             return None
-        cells = cells.join(part, on=shared, how="inner")
+        cells = cells.join(part, cells.shared(part))
     return cells if cells is not None and len(cells) <= _EXACT else None
 
 
-def _join_size(left: pl.DataFrame, right: pl.DataFrame, shared: list[str]) -> int:
-    counted = left.group_by(shared).len().join(right.group_by(shared).len(), on=shared, how="inner")
-    return int((counted["len"].cast(int) * counted["len_right"].cast(int)).sum())
-
-
-def _projected(sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> pl.DataFrame:
+def _projected(sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> CodedCells:
     """Possible combinations of known and hidden columns, for a sample of people: the join of all sheets, keeping what is needed.
 
     The sample is a few values of every known column and keeps all that is possible for people with these values.
@@ -143,12 +131,12 @@ def _projected(sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -
     table = _needed(sheets, order, 0, wanted, sample)
     for step in range(1, len(order)):
         part = _needed(sheets, order, step, wanted | set(table.columns), sample)
-        shared = [name for name in part.columns if name in table.columns]
-        if _join_size(table, part, shared) > _JOIN_LIMIT:
+        shared = table.shared(part)
+        if table.join_size(part, shared) > _JOIN_LIMIT:
             raise ReleaseError("the published tables are too large to be joined", hint="attack a smaller release")
         later = frozenset().union(*(sheets[other].columns for other in order[step + 1 :]))
-        joined = table.join(part, on=shared, how="inner")
-        table = joined.select([name for name in joined.columns if name in later | wanted]).unique()
+        joined = table.join(part, shared)
+        table = joined.select([name for name in joined.columns if name in later | wanted]).distinct()
     return table
 
 
@@ -160,15 +148,14 @@ def _some_values(sheets: Sequence[SubTableSheet], name: str) -> list[int]:
 
 def _needed(
     sheets: Sequence[SubTableSheet], order: list[int], step: int, wanted: set[str], sample: Mapping[str, list[int]]
-) -> pl.DataFrame:
+) -> CodedCells:
     """A sheet's possibilities, for the sample, in the columns that are wanted or that a later sheet shares."""
-    import polars as pl
 
-    def part(marginal: Counted, names: frozenset[str]) -> pl.DataFrame:
-        frame = pl.DataFrame({name: marginal.columns[name] for name in sorted(names)})
+    def part(marginal: Counted, names: frozenset[str]) -> CodedCells:
+        frame = CodedCells({name: marginal.columns[name] for name in sorted(names)})
         for name in names & sample.keys():
-            frame = frame.filter(pl.col(name).is_in(sample[name]))
-        return frame.unique()
+            frame = frame.where(np.isin(frame.columns[name], sample[name]))
+        return frame.distinct()
 
     sheet = sheets[order[step]]
     needed = wanted.union(*(sheets[other].columns for other in order[step + 1 :]))
@@ -176,31 +163,31 @@ def _needed(
         return part(sheet.rows, sheet.visible & needed)
     rows = part(sheet.rows, (sheet.visible & needed) | {sheet.bucket})
     entries = part(sheet.entries, (sheet.hidden & needed) | {sheet.bucket})
-    return rows.join(entries, on=sheet.bucket, how="inner").drop(sheet.bucket).unique()
+    return rows.join(entries, [sheet.bucket]).without(sheet.bucket).distinct()
 
 
-def _by_programs(cells: pl.DataFrame, sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> Compromised:
+def _by_programs(cells: CodedCells, sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> Compromised:
     """Keep the pairs (given, hidden) that occur in some world, then look for given tuples with one value left."""
-    pairs = cells.select([*known, hidden]).unique(maintain_order=True).with_row_index("#pair")
-    pair = cells.join(pairs, on=[*known, hidden], how="left", maintain_order="left")["#pair"].to_numpy()
+    pairs = cells.select([*known, hidden]).distinct()
+    pair = cells.numbered([*known, hidden])
     worlds = _Worlds(cells, sheets, pair, len(pairs))
     possible = np.zeros(len(pairs), dtype=bool)
     for place in range(len(pairs)):
         if not possible[place]:
             possible |= worlds.with_pair(place)
-    return _certain(pairs.filter(possible), known, hidden, exact=True)
+    return _certain(pairs.where(possible), known, hidden, exact=True)
 
 
 class _Worlds:
     """The worlds behind the published tables as integer points of a polytope over the cells."""
 
-    def __init__(self, cells: pl.DataFrame, sheets: Sequence[SubTableSheet], pair: Any, pairs: int) -> None:
+    def __init__(self, cells: CodedCells, sheets: Sequence[SubTableSheet], pair: Any, pairs: int) -> None:
         from scipy import sparse
 
         blocks, totals = [], []
         for place, sheet in enumerate(sheets):
             for part, name in zip(sheet.marginals(), (f"row·{place}", f"entry·{place}"), strict=False):
-                use = (cells[name].to_numpy(), np.arange(len(cells)))
+                use = (cells.columns[name], np.arange(len(cells)))
                 blocks.append(sparse.csr_array((np.ones(len(cells)), use), shape=(len(part.weight), len(cells))))
                 totals.append(part.weight)
         self._uses, self._totals = sparse.vstack(blocks).tocsr(), np.concatenate(totals)

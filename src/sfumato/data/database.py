@@ -149,13 +149,26 @@ class Schema:
 
     def generations(self) -> list[tuple[str, ...]]:
         """Tables in an order in which parents come first; tables of a cycle come together."""
-        import networkx as nx
+        above = {table.name: {key.parent for key in table.foreign_keys} for table in self.tables}
+        reached = {name: _reached(name, above) for name in above}
+        cycle = {name: tuple(sorted({name} | {one for one in reached[name] if name in reached[one]})) for name in above}
+        ordered: list[tuple[str, ...]] = []
+        while waiting := set(cycle.values()) - set(ordered):
+            done = {name for names in ordered for name in names}
+            ordered.append(min(names for names in waiting if reached[names[0]] <= done.union(names)))
+        return ordered
 
-        graph: nx.DiGraph[str] = nx.DiGraph()
-        graph.add_nodes_from(table.name for table in self.tables)
-        graph.add_edges_from((key.parent, key.table) for key in self.foreign_keys if key.parent != key.table)
-        folded = nx.condensation(graph)
-        return [tuple(sorted(folded.nodes[one]["members"])) for one in nx.lexicographical_topological_sort(folded)]
+
+def _reached(name: str, above: Mapping[str, set[str]]) -> set[str]:
+    """The tables that a table points at, directly or through others."""
+    found: set[str] = set()
+    waiting = list(above[name])
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting.extend(above.get(one, ()))
+    return found & above.keys()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.errors import DataError
+from sfumato.extras import bring
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +176,7 @@ class Graph:
 
     def to_networkx(self) -> Any:
         """A networkx graph on 0 … N − 1."""
-        import networkx
-
-        graph = networkx.empty_graph(self.nodes)
+        graph = bring("networkx", "a networkx graph").empty_graph(self.nodes)
         low, high = self.edges()
         graph.add_edges_from(zip(low.tolist(), high.tolist(), strict=True))
         return graph

@@ -20,6 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.extras import require
 from sfumato.randomness import Randomness
 
 Linear = Mapping[Any, int]
@@ -51,6 +52,7 @@ class SolverModel:
     """A problem under construction; variables are opaque handles."""
 
     def __init__(self) -> None:
+        require("ortools", "solving rules")
         from ortools.sat.python import cp_model
 
         self._cp = cp_model

@@ -37,6 +37,7 @@ import pyarrow.parquet as pq
 from sfumato import __version__
 from sfumato.errors import DataError, ReleaseError
 from sfumato.io.hierarchies import is_standing
+from sfumato.io.written_csv import write_csv
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Certificate
 from sfumato.release.exhibit import Exhibit
@@ -90,7 +91,8 @@ def write_part(part: Part, path: Path) -> None:
     if path.suffix == ".parquet":
         pq.write_table(part.table, path)
     else:
-        part.to_polars().write_csv(path, quote_style="necessary", line_terminator="\n")
+        with path.open("wb") as target:
+            write_csv(part.table, target)
 
 
 def write_json(tree: Mapping[str, Any], path: Path) -> None:

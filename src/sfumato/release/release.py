@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
+from sfumato.extras import bring, require
 from sfumato.release.form import Form
 
 
@@ -31,11 +32,10 @@ class Part:
         return Table(self.table)
 
     def to_polars(self) -> Any:
-        import polars as pl
-
-        return pl.from_arrow(self.table)
+        return bring("polars", "a polars frame").from_arrow(self.table)
 
     def to_pandas(self) -> Any:
+        require("pandas", "a pandas frame")
         return self.table.to_pandas()
 
     def __getattr__(self, name: str) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sfumato.errors import DataError
+from sfumato.extras import require
 from sfumato.io.sql.trouble import connecting, plainly
 
 SPELLING = {
@@ -79,6 +80,8 @@ def dialect_of(url: str) -> str:
 
 def address_of(url: str) -> Any:
     """The parts of a URL; a message about it never repeats it."""
+    require("sqlalchemy", "reading and writing databases")
+    require("sqlglot", "reading and writing databases")
     import sqlalchemy as sa
 
     try:
@@ -104,9 +107,10 @@ def connect(url: str, *, write: bool = False, namespace: str | None = None) -> I
 
 
 def _postgres(url: str, write: bool, namespace: str | None) -> Any:
+    address = address_of(url)
+    require("psycopg", "PostgreSQL")
     import psycopg
 
-    address = address_of(url)
     options = {key: value if isinstance(value, str) else value[-1] for key, value in address.query.items()}
     options = {"connect_timeout": "10", "application_name": "sfumato"} | options
     named = address.translate_connect_args(username="user", database="dbname")

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import DataError
+from sfumato.extras import require
 from sfumato.io.sql.link import address_of
 
 _URL = re.compile(r"^[a-z][a-z0-9+_]*://", re.IGNORECASE)
@@ -30,6 +31,7 @@ def is_url(source: str) -> bool:
 
 def read_sql(url: str, table: str) -> pa.Table:
     """All rows of one table; the message of an error never carries the URL, which may hold a password."""
+    require("sqlalchemy", "reading databases")
     import sqlalchemy as sa
 
     if not table:

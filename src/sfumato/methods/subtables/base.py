@@ -193,17 +193,17 @@ def _taken(table: Table, name: str, rows: IntArray) -> Any:
 
 def _entries(table: Table, names: Sequence[str], bucket: IntArray) -> pa.Table:
     """Per bucket the hidden values with their counts."""
-    import polars as pl
-
-    kept = bucket >= 0
+    kept, keys = bucket >= 0, [BUCKET, *names]
     texts = {name: table.text(name) for name in names}
-    values = {name: pl.Series(text.labels, dtype=pl.String).gather(text.codes[kept]) for name, text in texts.items()}
-    frame = pl.DataFrame({BUCKET: bucket[kept] + 1, **values})
-    counted = frame.group_by([BUCKET, *names]).len(name=COUNT).sort([BUCKET, *names])  # I3
-    counted = counted.with_columns(pl.col(BUCKET).cast(pl.String), pl.col(COUNT).cast(pl.Int64))
+    values = {name: pa.array(text.labels, pa.string()).take(pa.array(text.codes[kept])) for name, text in texts.items()}
+    counted = pa.table({BUCKET: bucket[kept] + 1, **values}).group_by(keys).aggregate([([], "count_all")])
+    counted = counted.sort_by([(name, "ascending") for name in keys])  # I3
+    parts = {BUCKET: counted.column(BUCKET).cast(pa.string()), **{name: counted.column(name) for name in names}}
+    parts[COUNT] = counted.column("count_all")
     if len(names) == 1:
-        counted = counted.rename({names[0]: VALUE}).with_columns(pl.lit(names[0]).alias(COLUMN))
-    return counted.to_arrow()
+        parts = {VALUE if name == names[0] else name: column for name, column in parts.items()}
+        parts[COLUMN] = pa.array([names[0]] * counted.num_rows, pa.string())
+    return pa.table(parts)
 
 
 def recoded_table(task: Task, table: SubTable, data: Hidden, inner: str) -> MadeTable:

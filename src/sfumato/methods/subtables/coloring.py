@@ -73,12 +73,14 @@ def guarantees(hidden: str, rules: Sequence[PrivacyRule]) -> list[Guarantee]:
 
 
 def _colours(columns: list[str], arcs: Arcs) -> list[list[str]]:
-    import networkx as nx
-
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(columns)
-    graph.add_edges_from(arc for arc in sorted(arcs) if arc[0] in graph and arc[1] in graph)
-    colours = nx.greedy_color(graph, strategy="DSATUR")
+    """Classes of columns without an arc inside: the column that sees most colours is coloured next (DSATUR)."""
+    near = {column: {other for other in columns if (column, other) in arcs or (other, column) in arcs} for column in columns}
+    colours: dict[str, int] = {}
+    while len(colours) < len(columns):
+        waiting = [column for column in columns if column not in colours]
+        seen = {column: {colours[other] for other in near[column] if other in colours} for column in waiting}
+        chosen = max(waiting, key=lambda column: (len(seen[column]), len(near[column])))
+        colours[chosen] = next(colour for colour in range(len(columns)) if colour not in seen[chosen])
     classes: dict[int, list[str]] = {}
     for column in columns:
         classes.setdefault(colours[column], []).append(column)

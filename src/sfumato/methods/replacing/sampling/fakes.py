@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sfumato.errors import PolicyError
+from sfumato.extras import require
 from sfumato.policy.replacements import Fakes
 
 _LISTS = {
@@ -68,8 +69,7 @@ def _provider(group: str, locale: str) -> Any:
     import importlib
     import importlib.util
 
-    if importlib.util.find_spec("faker") is None:
-        raise PolicyError("realistic fakes need the package Faker", hint="install sfumato[fakes]")
+    require("faker", "a column of realistic fakes")
     for module in (f"faker.providers.{group}.{locale}", f"faker.providers.{group}"):
         if importlib.util.find_spec(module) is not None:
             return importlib.import_module(module).Provider

@@ -1,0 +1,100 @@
+"""What only some need is an extra: a missing one is named in one line, with the command that installs it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from blueprint import ROOT, SOURCE
+
+from sfumato.errors import MissingExtra
+from sfumato.extras import EXTRAS, available, require
+from sfumato.methods.solver import SolverModel
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {absent}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+import importlib.util
+usual = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name.split(".")[0] in {absent} else usual(name, package)
+from sfumato.cli import main
+main({arguments})
+"""
+
+
+def run_without(absent: set[str], arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    code = WITHOUT.format(absent=sorted(absent), arguments=arguments)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {part.split("[")[0].split(">")[0].split("<")[0].lower() for part in requirements}
+
+
+@pytest.mark.parametrize(("package", "extra"), sorted(EXTRAS.items()))
+def test_the_extra_brings_the_package(package: str, extra: str) -> None:
+    extras = PROJECT["optional-dependencies"]
+    if extra == "compiler" and package in names(PROJECT["dependencies"]):
+        return
+    assert package in names(extras[extra]), f"sfumato[{extra}] does not install {package}"
+
+
+def test_nothing_of_an_extra_is_imported_at_the_top_of_a_file() -> None:
+    """A file that is always loaded must load without the extras."""
+    optional = set(EXTRAS)
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            roots = {alias.name.split(".")[0] for alias in node.names} if isinstance(node, ast.Import) else set()
+            if isinstance(node, ast.ImportFrom) and node.module:
+                roots = {node.module.split(".")[0]}
+            if roots & optional and "kernels" not in path.parts:
+                found.append(f"{path.relative_to(SOURCE)} imports {roots & optional}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("absent", "arguments", "extra"),
+    [
+        ({"sqlalchemy", "psycopg", "sqlglot"}, ["discover", "sqlite:///people.db"], "sql"),
+        ({"sqlalchemy", "psycopg", "sqlglot"}, ["demo", "--scenario", "database", "--out", "{tmp}/demo"], "sql"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_command(absent: set[str], arguments: list[str], extra: str, tmp_path: Path) -> None:
+    done = run_without(absent, [argument.format(tmp=tmp_path) for argument in arguments])
+    assert done.returncode == 7, done.stderr
+    assert f"pip install 'sfumato[{extra}]'" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_tables_need_no_extra(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("age,ill\n" + "\n".join(f"{20 + i % 9},{i % 3}" for i in range(60)), encoding="utf-8")
+    policy = "version: 1\ndata: {kind: table, source: d.csv}\ncolumns: {age: quasi-identifier, ill: sensitive}\n"
+    (tmp_path / "p.yaml").write_text(policy + "protect: [k-anonymity: {k: 2}]\nmethod: {mondrian: {}}\n", encoding="utf-8")
+    absent = set(EXTRAS) - {"numba"}
+    done = run_without(absent, ["publish", str(tmp_path / "p.yaml"), "--out", str(tmp_path / "out")])
+    assert done.returncode == 0, done.stderr
+    again = run_without(absent, ["verify", str(tmp_path / "out"), "--original", str(tmp_path / "d.csv")])
+    assert again.returncode == 0, again.stderr
+
+
+def test_rules_that_need_the_solver_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.extras.find_spec", lambda package: None)
+    with pytest.raises(MissingExtra, match="solving rules") as refusal:
+        SolverModel()
+    assert refusal.value.hint == "install it with: pip install 'sfumato[rules]'"
+
+
+def test_an_unknown_package_is_refused_by_its_own_name() -> None:
+    assert not available("no_such_package_here")
+    with pytest.raises(ImportError, match="no_such_package_here"):
+        require("no_such_package_here", "this test")
