@@ -17,6 +17,8 @@ _HOMES = {
     "measure": "sfumato.spine.measure",
     "Publication": "sfumato.spine.publish",
     "recover": "sfumato.metrics.recovery",
+    "risk": "sfumato.risks.report",
+    "RiskReport": "sfumato.risks.report",
     "Graph": "sfumato.data.graph",
     "estimate": "sfumato.estimation",
     "Hierarchy": "sfumato.data.hierarchy",
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.estimation import estimate
     from sfumato.metrics.recovery import recover
     from sfumato.policy.policy import Policy
+    from sfumato.risks.report import RiskReport, risk
     from sfumato.spine.measure import measure
     from sfumato.spine.publish import Publication, publish
     from sfumato.spine.verify import verify
@@ -47,11 +50,13 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Publication",
+    "RiskReport",
     "SfumatoError",
     "estimate",
     "measure",
     "publish",
     "recover",
+    "risk",
     "verify",
 ]
 
@@ -62,3 +67,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

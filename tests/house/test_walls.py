@@ -24,7 +24,7 @@ LINES = [
     {"ledger", "estimation"},
     {"attacks"},
     {"report"},
-    {"spine"},
+    {"spine", "risks"},
     {"demos", "discover"},
     {"cli"},
     {"catalogue"},

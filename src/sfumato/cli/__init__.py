@@ -42,6 +42,7 @@ SUMMARIES = {
     "publish": "Make, certify and write a release.",
     "query": "Answer COUNT queries from a release folder.",
     "report": "Write the page that shows a release.",
+    "risk": "Say how identifying a table is as it stands.",
     "verify": "Audit a release folder independently.",
 }
 

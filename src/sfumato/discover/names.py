@@ -2,18 +2,14 @@
 
 The words are those that schemas use; names are a hint and never enough by themselves to call a rule true.
 
->>> words("SupportRepId"), words("order_details"), words("Categories")
-(('support', 'rep', 'id'), ('order', 'detail'), ('category',))
 >>> kinship(("manager", "staff", "id"), "store", ("staff", "id"), "staff", people=True)
 -7.0
 """
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
+from sfumato.data.words import words
 
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _NUMBERING = frozenset(
     ("id", "key", "code", "no", "nr", "nbr", "num", "number", "uuid", "guid", "pk", "fk", "ref", "sku", "isbn", "iban", "ssn")
 )
@@ -23,26 +19,9 @@ _ABOVE = frozenset(("report", "parent", "supervisor", "manager", "boss", "superi
 _SOMEBODY = frozenset(
     ("rep", "agent", "manager", "owner", "author", "seller", "assistant", "user", "creator", "editor", "approver", "by", "clerk")
 ) | frozenset(("assignee", "officer", "doctor", "driver", "teacher", "supervisor", "lead", "reviewer", "operator", "cashier"))
-_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "media": "medium", "data": "datum"}
 
 SAME, ENDS, TWIN, BEGINS, HIGHER, SOMEBODY, NUMBERS = -8.0, -7.0, -5.5, -4.0, -6.0, -5.0, -1.0
 """log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; stands above; somebody; numbers."""
-
-
-@lru_cache(maxsize=4096)
-def words(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case and in the singular."""
-    return tuple(_singular(piece.lower()) for piece in _PIECE.findall(name))
-
-
-def _singular(word: str) -> str:
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
 def stem(name: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.database import ColumnFacts
-from sfumato.discover.names import numbers_things, words
+from sfumato.data.words import words
+from sfumato.discover.names import numbers_things
 from sfumato.discover.proposal import OFTEN
 from sfumato.discover.view import ColumnView
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sfumato.audit.rules import Judge
 from sfumato.data.table import Table, TextColumn
-from sfumato.discover.names import words
+from sfumato.data.words import words
 from sfumato.discover.proposal import quoted, sayable
 from sfumato.errors import DataError
 from sfumato.policy.rules import parse

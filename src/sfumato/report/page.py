@@ -8,6 +8,7 @@ from jinja2 import Environment
 
 from sfumato.registry import catalogue
 from sfumato.release.exhibit import Exhibit, certified
+from sfumato.report.frame import style
 from sfumato.report.section import Section
 
 
@@ -17,4 +18,4 @@ def render(exhibit: Exhibit) -> str:
     shown = [(section.name, section.title, section.render(exhibit)) for section in sections if section.applies(exhibit)]
     source = resources.files("sfumato.report").joinpath("page.html").read_text(encoding="utf-8")
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
-    return template.render(exhibit=exhibit, certificate=certified(exhibit), sections=shown)
+    return template.render(exhibit=exhibit, certificate=certified(exhibit), sections=shown, style=style())

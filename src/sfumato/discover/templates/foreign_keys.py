@@ -28,7 +28,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.discover.names import HIGHER, TWIN, kinship, stem, words
+from sfumato.data.words import words
+from sfumato.discover.names import HIGHER, TWIN, kinship, stem
 from sfumato.discover.personal import names_people
 from sfumato.discover.proposal import Proposal
 from sfumato.discover.templates.base import Template

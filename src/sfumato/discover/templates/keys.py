@@ -30,7 +30,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from sfumato.discover.names import numbers_things, stem, tells_apart, words
+from sfumato.data.words import words
+from sfumato.discover.names import numbers_things, stem, tells_apart
 from sfumato.discover.proposal import SURE, WORTH, Proposal
 from sfumato.discover.templates.base import Template
 from sfumato.discover.view import ColumnView, DataView, pairs, sampled
