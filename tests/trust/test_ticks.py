@@ -85,3 +85,11 @@ def test_nothing_is_published_that_was_promised_and_not_judged(monkeypatch: pyte
     policy = sf.Policy.parse({"version": 1, "columns": columns, "keep": ["v >= 1"], "method": {"obfuscation": {}}})
     with pytest.raises(sf.AuditRefused, match="nobody looked"):
         sf.publish(policy, data={"v": ["1", "2", "3"], "w": ["a", "b", "c"]})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tick_answers_something_that_was_asked(form: str) -> None:
+    """A figure beside which nothing was demanded is told, not ticked, with the original at hand and without."""
+    folder, original = release_of(form)
+    for audit in (sf.verify(folder), sf.verify(folder, original=original)):
+        assert [finding.model for finding in audit.findings if finding.verdict and not finding.required] == []

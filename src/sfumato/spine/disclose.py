@@ -28,7 +28,7 @@ def disclosed(exhibit: Exhibit, found: tuple[Finding, ...]) -> tuple[Finding, ..
     shown = []
     for finding in found:
         public = None if finding.model in series else seen.get(_claim(finding))  # I2
-        if public is not None and public.judged and (public.holds or not finding.holds):
+        if public is not None and not public.open and (public.holds or not finding.holds):
             shown.append(public)
         elif finding.required or public is not None:
             told = f"over {len(exhibit.history or ())} releases" if finding.model in series else ""

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from sfumato.audit.base import Check
 from sfumato.data.formulas import is_formula
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import MEASURED, Finding
 from sfumato.release.exhibit import Exhibit, of_parts
 
 
@@ -25,7 +25,9 @@ class Formulas(Check):
     def examine(self, exhibit: Exhibit) -> Finding:
         cells, escapes = exhibit.once(formula_cells), _escapes(exhibit)
         reason = f"{cells} published cell(s) begin like a formula; import the file as text" if cells else ""
-        return Finding(self.name, not (escapes and cells), {"cells": 0} if escapes else {}, {"cells": cells}, reason=reason)
+        if not escapes:
+            return Finding(self.name, True, {}, {"cells": cells}, grade=MEASURED, reason=reason)
+        return Finding(self.name, not cells, {"cells": 0}, {"cells": cells}, reason=reason)
 
 
 def _escapes(exhibit: Exhibit) -> bool:

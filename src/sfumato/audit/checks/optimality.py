@@ -11,7 +11,7 @@ from typing import ClassVar
 from sfumato.audit.base import Check
 from sfumato.forms.recoded import Recoded
 from sfumato.metrics.optimality import measured, said_of, statement
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import MEASURED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -36,4 +36,4 @@ class OptimalityHonest(Check):
         if said.proven_optimal and loss > bound * (1 + _ROUNDING) + 1e-9:
             wrong.append(f"the release is called optimal but loses {loss:.6g} with a bound of {bound:.6g}")
         achieved = {said.objective: float(f"{loss:.6g}"), "lower_bound": bound}
-        return Finding(self.name, not wrong, {}, achieved, reason="; ".join(wrong))
+        return Finding(self.name, not wrong, {}, achieved, grade="exact" if wrong else MEASURED, reason="; ".join(wrong))

@@ -29,8 +29,8 @@ class Suppression(Check):
             wrong.append(f"{suppressed} records are suppressed, the certificate says {said.suppressed}")
         if limit is not None and suppressed > limit * inputs + 1e-9:
             wrong.append(f"{suppressed} of {inputs} records are suppressed, the policy allows {limit:.3%}")
-        figures = {"suppressed": suppressed, "input": inputs}
-        if limit is None:
-            return Finding(self.name, not wrong, {}, figures, reason="; ".join(wrong))
-        achieved = {"suppress_at_most": rounded(suppressed / max(inputs, 1)), **figures}
-        return Finding(self.name, not wrong, {"suppress_at_most": limit}, achieved, reason="; ".join(wrong))
+        achieved = {"miscounted": abs(suppressed - said.suppressed), "suppressed": suppressed, "input": inputs}
+        required = {"miscounted": 0} | ({} if limit is None else {"suppress_at_most": limit})
+        if limit is not None:
+            achieved["suppress_at_most"] = rounded(suppressed / max(inputs, 1))
+        return Finding(self.name, not wrong, required, achieved, reason="; ".join(wrong))
