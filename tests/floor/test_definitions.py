@@ -305,7 +305,6 @@ def test_replaced_columns_are_not_counted_and_kept_ones_are(tmp_path: Path) -> N
         ("protect: [{k-anonymity: {}}]", "recoded table", "lacks a parameter"),
         ("protect: ['q -> s : 1.2-disclosure']", "recoded table", "unknown here"),
         ("protect: [{l-diversity: {l: 2, kind: positive}}]", "recoded table", "kind of diversity"),
-        ("person: patient\nprotect: [{k-anonymity: {k: 2}}]", "recoded table", "several rows"),
     ],
 )
 def test_what_is_not_counted_says_why(policy: str, form: str, why: str, tmp_path: Path) -> None:

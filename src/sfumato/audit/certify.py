@@ -11,10 +11,12 @@ Invariants
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sfumato.audit.base import Check, Reading
-from sfumato.audit.floor import disagreements
+from sfumato.audit.floor import broken_for_people, disagreements
+from sfumato.audit.people import PEOPLE, names_behind
 from sfumato.audit.stated import agreement
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.policy.claims import Claim
@@ -31,13 +33,21 @@ def certify(exhibit: Exhibit, *, recount: bool = True) -> tuple[Finding, ...]:
     if len(exhibit.policy.claims) > MOST_CLAIMS:  # I2
         return (Finding("claims", False, reason=f"the policy makes more claims than the {MOST_CLAIMS} that can be judged"),)
     found = (*judge_claims(exhibit), *examine_all(exhibit))
-    return (*found, recounted(exhibit.folder, found)) if exhibit.folder is not None and recount else found
+    return (
+        (*found, recounted(exhibit.folder, found, exhibit.once(names_behind))) if exhibit.folder is not None and recount else found
+    )
 
 
-def recounted(folder: Path, found: tuple[Finding, ...]) -> Finding:
-    """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures."""
+def recounted(folder: Path, found: tuple[Finding, ...], whose: Sequence[str] | None = None) -> Finding:
+    """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures.
+
+    `whose` names a person for every published row, where a person may stand in several and the data holder knows.
+    """
     try:
         wrong = disagreements(folder, [finding.to_json() for finding in found])
+        said = any(finding.model == PEOPLE and finding.holds and finding.judged for finding in found)
+        if whose is not None and said and (broken := broken_for_people(folder, whose)):
+            wrong.append(f"{PEOPLE}: said to hold, and {broken} class(es) break it")
     except Exception as error:  # I1
         wrong = [refusal(error)]
     return Finding("floor", not wrong, {"disagreements": 0}, {"disagreements": len(wrong)}, reason="; ".join(wrong))

@@ -57,6 +57,11 @@ class Method(BaseModel):
     remembers: ClassVar[bool] = False
     """Whether it takes earlier releases into account, as claims about all releases together need once there is a ledger."""
 
+    counts_people: ClassVar[bool] = False
+    """Whether it keeps claims for people who stand in several rows; others refuse a policy that says whose rows they are."""
+    links_rows: ClassVar[bool] = False
+    """Whether it publishes something that ties the rows of a person together."""
+
     minimal: ClassVar[bool] = False
     """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""
 

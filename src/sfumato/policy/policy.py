@@ -23,12 +23,13 @@ from sfumato.io.base import Source
 from sfumato.io.hierarchies import require_rule
 from sfumato.policy.claims import Claim, read_claims
 from sfumato.policy.declared import declare
+from sfumato.policy.person import DateShift, Person, read_person, require_private
 from sfumato.policy.read import Document, read_yaml
 from sfumato.registry import find, nearest
 
 T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
-_KEYS = ("version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "accept")
+_KEYS = ("version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "accept")
 
 
 class Column(BaseModel):
@@ -41,6 +42,11 @@ class Column(BaseModel):
     boundary: list[str] | dict[str, int] | None = Field(default=None, description="nodes no value may be generalized beyond")
     publish: bool = Field(default=True, description="false: belongs to the table but is not in this release")
     domain: Any = Field(default=None, description="what replaced values are drawn from")
+    constant: bool = Field(default=False, description="the same in all rows of a person: recoded once where rows are linked")
+    persistent: bool | None = Field(
+        default=None, description="a hidden value that stays with a person: what several rows tell together must not give it away"
+    )
+    dates: DateShift | None = Field(default=None, description="{shift: days}: dates of a person are moved, all by the same number")
 
 
 class Utility(BaseModel):
@@ -93,6 +99,8 @@ class Policy:
     knows: tuple[str, ...] = ()
     ledger: Book | None = None
     key: tuple[str, ...] = ()
+    person: Person | None = None
+    """Whose rows they are, when a person may stand in several."""
     accept: tuple[str, ...] = ()
     """Warnings about columns of a table that the data holder has looked at and accepts, by their identifiers."""
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
@@ -129,6 +137,7 @@ class Policy:
             knows=_texts(document, "knows"),
             ledger=_book(document),
             key=_texts(document, "key"),
+            person=read_person(document),
             accept=_texts(document, "accept"),
             document=document,
         )
@@ -136,6 +145,7 @@ class Policy:
         claims = read_claims(tree.get("protect"), document, policy.quasi_identifiers, policy.sensitive, secret)
         policy = replace(policy, claims=claims)
         policy._check_claims()
+        policy._check_person()
         policy._check_accepted()
         return policy
 
@@ -158,6 +168,19 @@ class Policy:
             if self.data.name == "table" and claim.model.needs_sensitive and not claim.hide:
                 hint = "give one column the role 'sensitive', or write {given: …, hide: …, by: …}"
                 raise PolicyError(f"{claim.model.name} needs a column to hide", where=claim.where, hint=hint)
+
+    def _check_person(self) -> None:
+        if self.person is None:
+            for name, column in self.columns.items():
+                if column.constant or column.persistent is not None or column.dates is not None:
+                    where = self.document.where("columns", name)
+                    raise PolicyError(
+                        f"'{name}' speaks of rows of one person", where=where, hint="say whose rows they are: 'person:'"
+                    )
+            return
+        if self.data.name != "table":
+            raise PolicyError("'person' is about rows of a table", where=self.document.where("person"), hint="remove it")
+        require_private(self.person, {name: column.role for name, column in self.columns.items()}, self.document)
 
     def _check_accepted(self) -> None:
         if self.accept and self.data.name != "table":

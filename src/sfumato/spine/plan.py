@@ -74,7 +74,21 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return f"a ledger remembers recoded tables so far, not {method.form.name}; publish without a ledger"
     if remembering and not method.remembers and any(claim.model.joint for claim in policy.claims):
         return "it does not look at earlier releases, and the claim is about all of them together"
-    return method.refusal(policy)
+    return _unlike_people(method, policy) or method.refusal(policy)
+
+
+def _unlike_people(method: Method, policy: Policy) -> str:
+    """Why a method cannot serve people who stand in several rows."""
+    if policy.person is None:
+        return "" if not method.links_rows else "the policy does not say whose rows they are: 'person:'"
+    if not method.counts_people:
+        return "it counts rows, and the policy says that a person may stand in several"
+    if policy.person.linked != method.links_rows:
+        said = "linked" if policy.person.linked else "unlinked"
+        return (
+            f"it publishes rows {'that are tied' if method.links_rows else 'that nothing ties'}, and the policy says 'rows: {said}'"
+        )
+    return ""
 
 
 def _able(policy: Policy, remembering: bool) -> list[Method]:

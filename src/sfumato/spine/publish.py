@@ -229,9 +229,19 @@ def assumptions(policy: Policy) -> tuple[str, ...]:
     return (
         "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: "
         "they have no opinion beforehand which values go with whom",
-        "one row is one person, and no person is in the table twice",
+        *whose_rows(policy),
         *accepted,
     )
+
+
+def whose_rows(policy: Policy) -> tuple[str, ...]:
+    """What is assumed of rows and people."""
+    if policy.person is None:
+        return ("one row is one person, and no person is in the table twice",)
+    if policy.person.linked:
+        return (f"the policy says whose rows they are; candidates are {policy.person.word}, and a pseudonym ties their rows",)
+    tie = "columns that are published as they are do not tie the rows of a person together"
+    return (f"the policy says whose rows they are, and candidates are {policy.person.word}; {tie}",)
 
 
 def _continued(earlier: History | None, policy: Policy, release: Release, exhibit: Exhibit) -> History | None:

@@ -12,6 +12,7 @@ published files by itself, counts with dictionaries and whole numbers, and must 
     groups       a form of release as groups of people who look alike: one table, anatomy, replaced table, graph
     subtables    several tables: which one guards a rule, and what it shows by itself
     counting     `recount`: one entry per claim
+    people       where a person may stand in several rows: the claims on people, when the data holder says whose rows they are
     comparing    `disagreements`: the certificate beside the count
 
 Guarantee
@@ -59,5 +60,6 @@ claim 1, k-anonymity: said to hold, but the files do not reach k 2
 
 from sfumato.audit.floor.comparing import disagreements
 from sfumato.audit.floor.counting import Recount, recount
+from sfumato.audit.floor.people import broken_for_people
 
-__all__ = ["Recount", "disagreements", "recount"]
+__all__ = ["Recount", "broken_for_people", "disagreements", "recount"]

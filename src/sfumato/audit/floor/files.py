@@ -96,6 +96,12 @@ def read_part(file: Path) -> Bag:
         return Bag(header, Counter(tuple(map(intern, row)) for row in rows))
 
 
+def read_rows(file: Path) -> tuple[Row, list[Row]]:
+    """Header and rows in the order of the file."""
+    with _opened(file) as (header, rows):
+        return header, [tuple(row) for row in rows]
+
+
 def count_rows(file: Path) -> int:
     """How many rows a file has, without keeping them."""
     with _opened(file) as (_, rows):

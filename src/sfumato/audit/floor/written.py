@@ -73,8 +73,6 @@ class Written:
     asked: tuple[Asked, ...]
     knows: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
     """What outsiders know: (given, determined) columns."""
-    by_person: bool = False
-    """Whether several rows may be one person, who then counts once."""
 
 
 class _Plain(yaml.SafeLoader):
@@ -104,7 +102,7 @@ def read_policy(file: Path) -> Written:
         columns = {name: _column(entry) for name, entry in (tree.get("columns") or {}).items()}
         asked = tuple(read_claim(entry, columns) for entry in tree.get("protect") or ())
         knows = tuple(_arrow(text) for text in _names(tree.get("knows"), ()))
-        return Written(columns, asked, knows, bool(tree.get("person")))
+        return Written(columns, asked, knows)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, ValueError, RecursionError):
         raise ReleaseError(f"{file.name} cannot be read") from None
 

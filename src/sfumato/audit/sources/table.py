@@ -50,7 +50,7 @@ class TableAudit(SourceAudit):
 
 def require_columns(policy: Policy, table: Table) -> None:
     """Every column of the policy must be in the data."""
-    for name in (*policy.columns, *policy.key):
+    for name in (*policy.columns, *policy.key, *(policy.person.private if policy.person else ())):
         if name not in table.names:
             where = policy.document.where("columns", name)
             raise DataError(f"the data has no column '{name}'", where=where, hint=nearest(name, table.names))

@@ -34,6 +34,7 @@ from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.components import Component, components, without_implied
 from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.people import of_people, refusal_of_people, settled
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.methods.recoding.specializing import specialize
 from sfumato.policy.claims import Claim
@@ -48,6 +49,7 @@ class RecodingMethod(Method):
 
     form: ClassVar[type[Form]] = Recoded
     minimal: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = True
     mixed: ClassVar[bool] = False
     """Whether `group` itself looks after claims that speak of some of the columns only, by asking `RecodingProblem.satisfied`."""
 
@@ -84,14 +86,14 @@ class RecodingMethod(Method):
         if not problem.requirements:
             return problem.grouping(np.arange(len(problem.points)))
         if self.mixed or problem.uniform:
-            return _without_flaw(problem, self.group(problem, task))
+            return settled(problem, _without_flaw(problem, self.group(problem, task)))
         objective = task.policy.utility.minimize
         starts = [problem.coarsest()]
         if not problem.everywhere.out.any():
             starts.append(_without_flaw(problem.everywhere, self.group(problem.everywhere, task)))
         costs = Costs.of(problem, objective)
         found = [specialize(problem, start, objective=objective) for start in starts]
-        return min(found, key=lambda grouping: costs.mean(problem, grouping))
+        return settled(problem, min(found, key=lambda grouping: costs.mean(problem, grouping)))
 
 
 def _without_flaw(problem: RecodingProblem, grouping: Grouping) -> Grouping:
@@ -115,7 +117,7 @@ def refusal_of_recoding(policy: Policy) -> str:
     for claim in policy.claims:
         if not recodes(claim, policy):
             return f"{claim} speaks about columns that one recoded table leaves as they are"
-    return ""
+    return refusal_of_people(policy)
 
 
 def feasible_problem(policy: Policy, table: Table) -> RecodingProblem:
@@ -150,7 +152,8 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
     hidden = dict.fromkeys(name for claim in policy.claims for name in claim.hide)
     sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
     stated = [Requirement(claim.model, claim.hide, known_to(claim, policy)) for claim in policy.claims]
-    return RecodingProblem(names, tuple(domains), tuple(codes), sensitive, without_implied(stated))
+    whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in policy.claims])
+    return RecodingProblem(names, tuple(domains), tuple(codes), (*sensitive, *whose), (*without_implied(stated), *of_them))
 
 
 def known_to(claim: Claim, policy: Policy) -> tuple[str, ...]:

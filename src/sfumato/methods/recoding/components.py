@@ -72,6 +72,7 @@ def _restricted(problem: RecodingProblem, names: tuple[str, ...], rows: IntArray
         codes=tuple(problem.codes[place][rows] for place in places),
         sensitive=tuple(_rows_of(column, rows) for column in problem.sensitive if column.name in hidden),
         requirements=tuple(inside),
+        whole=problem,
     )
 
 

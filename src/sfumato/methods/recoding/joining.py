@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def join_until_satisfied(problem: RecodingProblem, grouping: Grouping, columns: Columns) -> Grouping:
     """Join failing groups with neighbours of their region until `problem.satisfied` says yes everywhere."""
     while not (holds := problem.satisfied(grouping)).all():
-        joined = _round(problem, grouping, columns, ~holds)
+        joined = joined_once(problem, grouping, columns, ~holds)
         if joined.groups == grouping.groups:  # I2
             raise Infeasible(
                 "a region breaks a claim even as one group", hint="widen a boundary, ask for less, or allow more suppression"
@@ -47,7 +47,8 @@ def tidied(cell: IntArray, group: IntArray, count: IntArray) -> Grouping:
     return Grouping(cell[pairs.first], number, total)
 
 
-def _round(problem: RecodingProblem, grouping: Grouping, columns: Columns, failing: BoolArray) -> Grouping:
+def joined_once(problem: RecodingProblem, grouping: Grouping, columns: Columns, failing: BoolArray) -> Grouping:
+    """Every failing group joined with its cheapest neighbour."""
     from sfumato.methods.recoding.kernels.group_joining import join_round
 
     region = np.zeros(grouping.groups, dtype=np.int64)

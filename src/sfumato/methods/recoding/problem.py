@@ -129,6 +129,8 @@ class RecodingProblem:
     sensitive: tuple[Sensitive, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     weights: dict[str, float] = field(default_factory=dict)
+    whole: RecodingProblem | None = field(default=None, repr=False)
+    """The problem that this is a component of, suppressed records included."""
 
     @property
     def records(self) -> int:

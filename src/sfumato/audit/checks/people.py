@@ -1,0 +1,47 @@
+"""People: where a person may stand in several rows, every claim also holds for people, not only for rows.
+
+What is counted, and why it is enough, stands in `audit.people`. Whose rows they are is not published, so without the original
+nothing can be said: *not judged*. In a linked release the pseudonyms are published, and its reading judges people by itself.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sfumato.audit.base import Check
+from sfumato.audit.people import PEOPLE, PeopleCount, Tally
+from sfumato.forms.recoded import Recoded
+from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.exhibit import Exhibit
+
+_ASKED = {"classes": 0}
+
+
+class CountedPeople(Check):
+    """No class of rows says more about a person in several of them than the claims allow."""
+
+    name: ClassVar[str] = PEOPLE
+    steady: ClassVar[bool] = False
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.policy.person is not None and not exhibit.form.links_rows
+
+    def examine(self, exhibit: Exhibit) -> Finding:
+        if not exhibit.private:
+            return _open("whose rows they are is not published: give the original")
+        if exhibit.policy.person is None or exhibit.policy.person.linked or not isinstance(exhibit.form, Recoded):
+            return _open(f"nobody counts people in a {exhibit.form}")
+        return _found([exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims])
+
+
+def _found(tallies: list[Tally]) -> Finding:
+    broken = sum(tally.broken for tally in tallies)
+    among = min((tally.fewest for tally in tallies if tally.fewest is not None), default=0)
+    if not broken and not all(tally.complete for tally in tallies):
+        return _open("who stands in which row cannot be told from the original")
+    reason = f"{broken} class(es) say too much about somebody who stands in several rows" if broken else ""
+    return Finding(CountedPeople.name, not broken, _ASKED, {"classes": broken, "among": among}, reason=reason)
+
+
+def _open(reason: str) -> Finding:
+    return Finding(CountedPeople.name, True, _ASKED, {}, grade=NOT_JUDGED, reason=reason)

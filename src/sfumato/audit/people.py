@@ -1,0 +1,234 @@
+"""People in several rows: what a release of rows that nothing ties together says about them, counted with the original.
+
+An outsider who knows the quasi-identifiers of one row of a person, of all rows of the person (how many there are included), or of
+all rows of everybody, sees *worlds*: ways to hand the published rows out to records that fit them. Rows of one class are written
+alike, so a world stays one when they trade places.
+
+Notation
+    n, f    published rows of a class, and how many of them have a value
+    M       rows of a person in the original, published or suppressed, that fit the class; no world has more of theirs in it
+
+Guarantee
+    k       k·M ≤ n for everybody. The rows of a class are equally likely to be a person's, by trading places, and in every world at
+            most M of the n are: each with probability at most M/n ≤ 1/k.
+    values  f + M ≤ n for every value. At least M rows of the class lack the value, so in some world all rows that the person has
+            there do: nobody is certain to have it.
+    share   besides the rows', at most that share of the people of a class has a value, in whichever of their rows.
+    persistent values  may be intersected over classes. Where a hidden column is persistent, people with equal bags of classes are
+            counted instead: at least k of them, no value with all of them, no value above the share.
+
+Classes may overlap, so a person's rows are counted by fit (M), not by where they are. Shares of people and bags need to know who
+stands where: from the private trace, or where every record fits one class only; else they are *not judged*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from sfumato.audit.boxes import contained
+from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.classes import Classes, group
+from sfumato.data.people import people_of
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+from sfumato.models.base import Demand
+from sfumato.policy.claims import Claim
+from sfumato.policy.person import Person
+from sfumato.release.exhibit import Exhibit
+
+PEOPLE = "people"
+"""The finding about them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was found about people: classes (or groups of people) that break a claim, and whether everything could be judged."""
+
+    broken: int
+    complete: bool = True
+    fewest: int | None = None
+    """The smallest n // M: among how many people a row stands at least."""
+
+
+class PeopleCount:
+    """The rows of a recoded table, the records, and whose they are."""
+
+    def __init__(self, exhibit: Exhibit) -> None:
+        self.exhibit = exhibit
+        self.table: Table = exhibit.data
+        self.original: Table = exhibit.original
+        self.person = people_of(self.original, person_of(exhibit).unit)
+
+    @cached_property
+    def leaves(self) -> Mapping[str, IntArray]:
+        """The leaf of every record in each quasi-identifier; −1 fits nothing."""
+        found = {}
+        for name, domain in self.exhibit.recoded.items():
+            text = self.original.text(name)
+            found[name] = np.array([domain.code_of.get(label, -1) for label in text.labels], dtype=np.int64)[text.codes]
+        return found
+
+    def classes(self, given: Sequence[str]) -> Classes:
+        return group([self.table.text(name).codes for name in given], rows=self.table.rows)
+
+    def boxes(self, classes: Classes, given: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """What each class is written as, as intervals of leaves."""
+        lo, hi = [], []
+        for name in given:
+            code = self.table.text(name).codes[classes.first]
+            low, high = self.exhibit.intervals(name)
+            lo.append(low[code])
+            hi.append(high[code])
+        shape = (len(classes), len(given))
+        return np.array(lo, dtype=np.int64).T.reshape(shape), np.array(hi, dtype=np.int64).T.reshape(shape)
+
+    def fitting(self, records: IntArray, classes: Classes, given: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """Pairs of a record and a class that it fits."""
+        points = group([self.leaves[name][records] + 1 for name in given], rows=len(records))
+        leaf = np.array([self.leaves[name][records[points.first]] for name in given], dtype=np.int64).T.reshape(-1, len(given))
+        i, j = contained(leaf, leaf + 1, *self.boxes(classes, given))
+        order = np.argsort(points.of, kind="stable")
+        start = np.concatenate([[0], np.cumsum(points.counts)])
+        width = points.counts[i]
+        offset = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
+        return records[order[np.repeat(start[i], width) + offset]], np.repeat(j, width)
+
+    def most(self, classes: Classes, given: Sequence[str]) -> IntArray:
+        """M of each class; at least 1, since somebody stands in every row."""
+        rows = np.bincount(self.person)
+        records = np.flatnonzero(rows[self.person] > 1)
+        record, j = self.fitting(records, classes, given)
+        pairs = group([j, self.person[record]], rows=len(j))
+        most = np.ones(len(classes), dtype=np.int64)
+        np.maximum.at(most, j[pairs.first], pairs.counts)
+        return most
+
+    def judged(self, claim: Claim) -> Tally:
+        """One claim, for people."""
+        demand, given = claim.model.demand(), claim.given
+        if claim.model.joint or not demand.sufficient:
+            return Tally(0, complete=False)
+        classes = self.classes(given)
+        most = self.most(classes, given)
+        broken = classes.counts < demand.candidates * most
+        complete = True
+        for name in claim.hide if demand.of_values else ():
+            broken |= self._frequent(classes, name) + most > classes.counts
+            if demand.largest_share < 1:
+                if self.behind is None:
+                    complete = False
+                else:
+                    broken |= ~few_have_it(classes.of, self.person[self.behind], self._values(name), demand.largest_share)
+        count = int(broken.sum())
+        for name in claim.hide:
+            if self.exhibit.policy.columns[name].persistent:
+                found = self._persistent(classes, name, demand)
+                count, complete = count + (found or 0), complete and found is not None
+        fewest = int((classes.counts // most).min(initial=self.table.rows))
+        return Tally(count, complete, fewest)
+
+    def _frequent(self, classes: Classes, name: str) -> IntArray:
+        """Rows with the most frequent value of each class."""
+        pairs = group([classes.of, self.table.text(name).codes], rows=self.table.rows)
+        most = np.zeros(len(classes), dtype=np.int64)
+        np.maximum.at(most, classes.of[pairs.first], pairs.counts)
+        return most
+
+    def _values(self, name: str) -> IntArray:
+        return self.table.text(name).codes.astype(np.int64)
+
+    def _persistent(self, classes: Classes, name: str, demand: Demand) -> int | None:
+        """Groups of people with equal bags of classes that break what is asked; nothing when it is not known who stands where."""
+        if self.behind is None:
+            return None
+        person = np.unique(self.person[self.behind], return_inverse=True)[1].astype(np.int64)
+        bag = alike_bags(person, classes.of)
+        return int((~varied(bag[person], person, self._values(name), demand)).sum())
+
+    @cached_property
+    def behind(self) -> IntArray | None:
+        """The record behind each row, or one that is of the same class and looks alike; nothing when that is not known."""
+        traced = self.exhibit.behind
+        if traced is not None and "data" in traced:
+            if len(traced["data"]) != self.table.rows:
+                raise DataError("the private trace does not belong to as many rows as are published")
+            return traced["data"]
+        return self._matched()
+
+    def _matched(self) -> IntArray | None:
+        """Where every record fits rows of one look only, and as many as there are, it does not matter which row is whose."""
+        names = [name for name in self.exhibit.policy.published if name in self.table.names]
+        looks = self.classes(names)
+        recoded = [name for name in self.exhibit.policy.quasi_identifiers if name in names]
+        record, look = self.fitting(np.arange(self.original.rows), looks, recoded)
+        for name in (name for name in names if name not in recoded):
+            mine, theirs = self.table.text(name), self.original.text(name)
+            known = {label: code for code, label in enumerate(mine.labels)}
+            code = np.array([known.get(label, -1) for label in theirs.labels], dtype=np.int64)[theirs.codes]
+            same = code[record] == mine.codes[looks.first[look]]
+            record, look = record[same], look[same]
+        once = np.bincount(record, minlength=self.original.rows).max(initial=0) <= 1
+        if not once or not np.array_equal(np.bincount(look, minlength=len(looks)), looks.counts):
+            return None
+        behind = np.empty(self.table.rows, dtype=np.int64)
+        behind[np.argsort(looks.of, kind="stable")] = record[np.argsort(look, kind="stable")]
+        return behind
+
+
+def person_of(exhibit: Exhibit) -> Person:
+    """What the policy says about whose rows they are."""
+    if exhibit.policy.person is None:
+        raise DataError("the policy does not say whose rows they are")
+    return exhibit.policy.person
+
+
+def names_behind(exhibit: Exhibit) -> list[str] | None:
+    """The name of the person behind every row of a recoded table, when rows are not tied and the private trace is at hand."""
+    person, traced = exhibit.policy.person, exhibit.behind
+    if person is None or person.linked or not exhibit.private or traced is None or set(traced) != {"data"}:
+        return None
+    columns = [exhibit.original.column(name).to_pylist() for name in person.unit]
+    return ["\x1f".join(str(column[record]) for column in columns) for record in traced["data"].tolist()]
+
+
+def few_have_it(kind: IntArray, person: IntArray, value: IntArray, share: float) -> BoolArray:
+    """Per kind: does at most this share of its people have each value?"""
+    heads = group([kind, person])
+    people = np.bincount(kind[heads.first])
+    once = group([kind, person, value]).first
+    having = group([kind[once], value[once]])
+    most = np.zeros(len(people), dtype=np.int64)
+    np.maximum.at(most, kind[once][having.first], having.counts)
+    verdict: BoolArray = most <= share * people + 1e-9
+    return verdict
+
+
+def alike_bags(person: IntArray, cell: IntArray) -> IntArray:
+    """A number for each person, equal where rows stand in the same cells equally often; people are numbered without gaps."""
+    order = np.lexsort((cell, person))
+    start = np.searchsorted(person[order], np.arange(int(person.max(initial=-1)) + 2))
+    texts = [cell[order[first:last]].tobytes() for first, last in pairwise(start)]
+    number: dict[bytes, int] = {}
+    return np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.int64)
+
+
+def varied(bag: IntArray, person: IntArray, value: IntArray, demand: Demand) -> BoolArray:
+    """Per bag of classes: enough people, as many different values as asked, no value that all of them have, none above the share.
+
+    `bag`, `person` and `value` are of rows; kinds of bags are numbered without gaps.
+    """
+    people = np.bincount(bag[group([bag, person]).first])
+    once = group([bag, person, value]).first
+    having = group([bag[once], value[once]])
+    most = np.zeros(len(people), dtype=np.int64)
+    np.maximum.at(most, bag[once][having.first], having.counts)
+    different = np.bincount(bag[once][having.first], minlength=len(people))
+    enough = (people >= demand.candidates) & (different >= demand.distinct)
+    if demand.of_values:
+        enough &= (most < people) & (most <= demand.largest_share * people + 1e-9)
+    return enough

@@ -1,0 +1,52 @@
+"""Rows of people: who each row belongs to, as one number per row.
+
+A person is named by one or more columns. A missing name is an error: a row of nobody in particular could be anybody's, and counting
+it as a person of its own would promise too much.
+
+>>> import pyarrow as pa
+>>> visits = Table(pa.table({"patient": ["7", "3", "7"], "age": ["30", "41", "31"]}))
+>>> people_of(visits, ("patient",)).tolist(), several(people_of(visits, ("patient",))).tolist()
+([1, 0, 1], [1, 0, 1])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.classes import group
+from sfumato.data.generalization import MISSING
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+
+SINGLE = 0
+"""The number of everybody who has one row, in `several`."""
+
+
+def people_of(table: Table, columns: Sequence[str]) -> IntArray:
+    """The person of every row, numbered from 0 in the order of their names."""
+    for name in columns:
+        text = table.text(name)
+        missing = int(text.counts()[[place for place, label in enumerate(text.labels) if label == MISSING]].sum())
+        if missing:
+            what = f"{missing} row(s) do not say whose they are: '{name}' is missing"
+            raise DataError(what, hint="fill it in, or leave these rows out; nobody can say among how many people they stand")
+    named = group([_ranks(table, name) for name in columns], rows=table.rows)
+    return named.of
+
+
+def _ranks(table: Table, name: str) -> IntArray:
+    """Codes in the order of the texts, so that nothing depends on the order of rows."""
+    text = table.text(name)
+    rank = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable").astype(np.int64)
+    return rank[text.codes]
+
+
+def several(person: IntArray) -> IntArray:
+    """1, 2, … for people with several rows, `SINGLE` for all others: one row of theirs is like another's."""
+    rows = np.bincount(person)
+    number = np.where(rows > 1, np.cumsum(rows > 1), SINGLE)
+    found: IntArray = number[person]
+    return found

@@ -1,0 +1,254 @@
+"""People, not rows: what a recoding problem asks for when one person may stand in several rows, and how it is made to hold.
+
+Whose row it is becomes one more hidden column of the problem, so that cells and units tell people apart and every method of the
+family moves them like anything else. What is asked of it are models on `Linkage` like all others, made from what the claims demand.
+
+Notation
+    n, m, f    rows of a group, how many of them are one person's, how many have a value
+    M          rows of a person, published or suppressed, that *fit* what the group is published as; m ≤ M
+    single     somebody with one row; all of them are one code, because one is like another
+
+What is asked (proofs by counting worlds: `audit.people`)
+    k           k·M ≤ n: a row is a given person's with probability at most 1/k, also for whoever knows all rows of everybody
+    values      f + M ≤ n: nobody is certain to have a value
+    a share     also of people: those who have a value at least once, of all people of the group
+
+Invariants
+    I1  While groups are formed m stands for M. Published boxes may overlap, so in the end M is counted (`settled`), and groups in
+        which somebody has too many are joined with neighbours of their region.
+    I2  Nothing is published in which `settled` finds a group that breaks what is asked: then there is no release.
+
+Departures: joining groups keeps the first two while boxes do not overlap, and not always the third, because two people may have two
+values each in the union. So a release may be called infeasible although another grouping had been safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import ConfigDict
+
+from sfumato.data.arrays import BoolArray, CodeArray, IntArray
+from sfumato.data.classes import group
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.people import SINGLE, people_of, several
+from sfumato.data.table import Table
+from sfumato.errors import Infeasible
+from sfumato.methods.recoding.joining import joined_once
+from sfumato.methods.recoding.pricing import columns_of
+from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
+from sfumato.models.base import Demand, Model
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+
+WHOSE = "whose row\0"
+"""The name of the hidden column; no column of a table is called so."""
+HAVING = "who has\0"
+
+
+class OfPeople(Model):
+    """What is asked of people in a group; never written in a policy."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    def achieved(self, seen: Linkage) -> dict[str, Any]:
+        return {"rows of one person": int(_most(seen).max(initial=0))}
+
+    def suggestion(self, seen: Linkage) -> str:
+        most = int(_most(seen).max(initial=0))
+        return f"somebody has {most} of {int(seen.candidates.max(initial=0))} rows: ask for less, or leave rows of such people out"
+
+    def covers(self, other: Any) -> bool:
+        return False
+
+
+class RowsApart(OfPeople):
+    """No person has more than a k-th of the rows of a group."""
+
+    name: ClassVar[str] = "rows of one person"
+    k: int
+
+    def satisfied(self, seen: Linkage) -> BoolArray:
+        return seen.candidates >= self.k * _most(seen)
+
+
+class NothingCertain(OfPeople):
+    """Rows without a value are enough for everybody's rows: nobody certainly has it."""
+
+    name: ClassVar[str] = "no certain value"
+    column: str
+
+    def satisfied(self, seen: Linkage) -> BoolArray:
+        if self.column not in seen.spread:  # asked about whose rows alone
+            return np.ones(len(seen.candidates), dtype=np.bool_)
+        return seen.spread[self.column].largest() + _most(seen) <= seen.candidates
+
+
+class FewHaveIt(OfPeople):
+    """Of the people in a group at most a share has a value, in whichever of their rows."""
+
+    name: ClassVar[str] = "people with a value"
+    monotone: ClassVar[bool] = False
+    column: str
+    share: float
+    value: Any
+    """The value behind each code of the column `HAVING`; the first codes are the values themselves, of people with one row."""
+    values: int
+
+    def satisfied(self, seen: Linkage) -> BoolArray:
+        if self.column not in seen.spread or WHOSE not in seen.spread:
+            return np.ones(len(seen.candidates), dtype=np.bool_)
+        spread = seen.spread[self.column]
+        people = np.where(spread.value < self.values, spread.weight, 1)
+        key = spread.kind() * self.values + self.value[spread.value]
+        pairs, place = np.unique(key, return_inverse=True)
+        having = np.bincount(place, weights=people, minlength=len(pairs))
+        most = np.zeros(spread.kinds)
+        np.maximum.at(most, pairs // self.values, having)
+        verdict: BoolArray = most <= self.share * _people(seen.spread[WHOSE]) + 1e-9
+        return verdict
+
+
+def _most(seen: Linkage) -> IntArray:
+    """The most rows of one person in each group."""
+    if WHOSE not in seen.spread:
+        return np.ones(len(seen.candidates), dtype=np.int64)
+    spread = seen.spread[WHOSE]
+    rows = np.where(spread.value == SINGLE, 1, spread.weight)
+    return np.maximum.reduceat(rows, spread.start[:-1]) if len(rows) else np.zeros(spread.kinds, dtype=np.int64)
+
+
+def _people(spread: Spread) -> IntArray:
+    """The people in each group."""
+    heads = np.where(spread.value == SINGLE, spread.weight, 1)
+    return np.add.reduceat(heads, spread.start[:-1]) if len(heads) else np.zeros(spread.kinds, dtype=np.int64)
+
+
+def refusal_of_people(policy: Policy) -> str:
+    """Why the claims of a policy cannot be kept for people who stand in several rows; empty when they can."""
+    for claim in policy.claims if policy.person else ():
+        if claim.model.joint or not claim.model.demand().sufficient:
+            return f"{claim} is not defined for people in several rows: numbers, different values and shares are"
+    return ""
+
+
+def of_people(
+    policy: Policy, table: Table, claims: Sequence[tuple[Claim, tuple[str, ...]]]
+) -> tuple[tuple[Sensitive, ...], tuple[Requirement, ...]]:
+    """The further hidden columns and requirements of a policy whose rows belong to people; `claims` with what outsiders know."""
+    if policy.person is None:
+        return (), ()
+    whose = several(people_of(table, policy.person.unit)).astype(np.int32)
+    if not whose.any():
+        return (), ()
+    columns = {WHOSE: Sensitive(WHOSE, whose, tuple(map(str, range(int(whose.max()) + 1))))}
+    asked: list[Requirement] = []
+    for claim, given in claims:
+        demand = claim.model.demand()
+        if demand.candidates > 1:
+            asked.append(Requirement(RowsApart(k=demand.candidates), (WHOSE,), given))
+        for name in claim.hide if demand.of_values else ():
+            asked.append(Requirement(NothingCertain(column=name), (name, WHOSE), given))
+            if demand.largest_share < 1:
+                asked.append(_shares(table, name, whose, demand, given, columns))
+    return tuple(columns.values()), tuple(asked)
+
+
+def _shares(
+    table: Table, name: str, whose: CodeArray, demand: Demand, given: tuple[str, ...], columns: dict[str, Sensitive]
+) -> Requirement:
+    """People who have a value, of all people; the hidden column that tells who has what is made once."""
+    text, called = table.text(name), HAVING + name
+    values = len(text.labels)
+    pairs = group([whose, text.codes])
+    single = whose[pairs.first] == SINGLE
+    code = np.where(single, text.codes[pairs.first], values + np.arange(len(pairs)))
+    value = np.concatenate([np.arange(values), text.codes[pairs.first]]).astype(np.int64)
+    columns.setdefault(called, Sensitive(called, code[pairs.of], tuple(map(str, range(len(value))))))
+    return Requirement(FewHaveIt(column=called, share=demand.largest_share, value=value, values=values), (called, WHOSE), given)
+
+
+def settled(problem: RecodingProblem, grouping: Grouping) -> Grouping:
+    """The grouping with everything that is asked of people counted on what would be published (I1)."""
+    if not any(isinstance(one.model, OfPeople) for one in problem.requirements):
+        return grouping
+    fit = _Fit(problem)
+    while (broken := fit.broken(grouping)).any():
+        smaller = joined_once(problem, grouping, columns_of(problem, "width"), broken) if problem.uniform else grouping
+        if smaller.groups == grouping.groups:
+            return _as_a_whole(problem, fit)
+        grouping = smaller
+    return grouping
+
+
+def _as_a_whole(problem: RecodingProblem, fit: _Fit) -> Grouping:
+    """The coarsest release, when it is safe (I2)."""
+    coarsest = problem.coarsest()
+    if fit.broken(coarsest).any():
+        raise Infeasible(
+            "somebody has too large a part of the rows that a group could be about, however coarse it is published",
+            where="person",
+            hint="ask for less, widen a boundary, or leave rows of people with very many out",
+        )
+    return coarsest
+
+
+class _Fit:
+    """Who fits where: the rows of people with several, beside what groups are published as."""
+
+    def __init__(self, problem: RecodingProblem) -> None:
+        self.problem = problem
+        self.whole = problem.whole or problem
+        whose = next(column.codes for column in self.whole.sensitive if column.name == WHOSE)
+        self.rows = np.flatnonzero(whose != SINGLE)
+        self.person = whose[self.rows]
+
+    def broken(self, grouping: Grouping) -> BoolArray:
+        """Per group: is something that is asked of people broken in the class that an outsider sees?"""
+        cells = dict(zip(self.problem.names, self.problem.cells(grouping), strict=True))
+        broken = np.zeros(grouping.groups, dtype=np.bool_)
+        for given, asked in self._by_given():
+            alike = group([side for name in given for side in cells[name].sides()], rows=grouping.groups)
+            classes = Grouping(grouping.cell, alike.of[grouping.group], grouping.count)
+            lo = np.stack([cells[name].lo[alike.first] for name in given], axis=1)
+            hi = np.stack([cells[name].hi[alike.first] for name in given], axis=1)
+            fitting = self.most(given, lo, hi)
+            for requirement in asked:
+                seen = self.problem.linkage(classes, requirement.hide)
+                holds = _judged(requirement.model, seen, np.maximum(fitting, 1))
+                broken |= ~holds[alike.of]
+        return broken
+
+    def _by_given(self) -> Iterator[tuple[tuple[str, ...], list[Requirement]]]:
+        asked: dict[tuple[str, ...], list[Requirement]] = {}
+        for requirement in self.problem.requirements:
+            given = self.problem.given(requirement)
+            if isinstance(requirement.model, OfPeople) and given:
+                asked.setdefault(given, []).append(requirement)
+        yield from asked.items()
+
+    def most(self, given: Sequence[str], lo: IntArray, hi: IntArray) -> IntArray:
+        """M of each box."""
+        from sfumato.methods.recoding.kernels.rows_that_fit import most_rows_of_one
+
+        places = [self.whole.names.index(name) for name in given]
+        sizes = np.array([self.whole.domains[place].size for place in places])
+        guide = int(np.argmin(((hi - lo) / sizes).mean(axis=0)))
+        codes = np.stack([self.whole.codes[place][self.rows] for place in places], axis=1).astype(np.int64)
+        order = np.argsort(codes[:, guide], kind="stable")
+        codes = np.ascontiguousarray(codes[order])
+        start = np.searchsorted(codes[:, guide], np.arange(sizes[guide] + 1))
+        tally = np.zeros(int(self.person.max(initial=0)) + 1, dtype=np.int64)
+        return most_rows_of_one(codes, self.person[order].astype(np.int64), guide, start, lo, hi, tally)
+
+
+def _judged(model: Model, seen: Linkage, most: IntArray) -> BoolArray:
+    """The model with M instead of m: as if one person of the class had all rows that fit."""
+    spread: Mapping[str, Spread] = seen.spread
+    if isinstance(model, RowsApart):
+        return seen.candidates >= model.k * most
+    if isinstance(model, NothingCertain):
+        return spread[model.column].largest() + most <= seen.candidates
+    return np.asarray(model.satisfied(seen))
