@@ -21,6 +21,9 @@ _HOMES = {
     "RiskReport": "sfumato.risks.report",
     "Graph": "sfumato.data.graph",
     "estimate": "sfumato.estimation",
+    "explore": "sfumato.exploration.explore",
+    "Exploration": "sfumato.exploration.result",
+    "Sweep": "sfumato.exploration.variants",
     "Hierarchy": "sfumato.data.hierarchy",
     "SfumatoError": "sfumato.errors",
     "PolicyError": "sfumato.errors",
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
     from sfumato.estimation import estimate
+    from sfumato.exploration.explore import explore
+    from sfumato.exploration.result import Exploration
+    from sfumato.exploration.variants import Sweep
     from sfumato.metrics.recovery import recover
     from sfumato.policy.policy import Policy
     from sfumato.risks.report import RiskReport, risk
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AuditRefused",
     "DataError",
+    "Exploration",
     "Graph",
     "Hierarchy",
     "Infeasible",
@@ -52,7 +59,9 @@ __all__ = [
     "Publication",
     "RiskReport",
     "SfumatoError",
+    "Sweep",
     "estimate",
+    "explore",
     "measure",
     "publish",
     "recover",

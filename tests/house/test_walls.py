@@ -25,7 +25,7 @@ LINES = [
     {"attacks"},
     {"report"},
     {"spine", "risks"},
-    {"demos", "discover"},
+    {"demos", "discover", "exploration"},
     {"cli"},
     {"catalogue"},
 ]

@@ -36,6 +36,7 @@ SUMMARIES = {
     "check": "Read and plan a policy: what would happen, and why.",
     "demo": "Run a complete embedded example.",
     "discover": "Propose a policy for some data.",
+    "explore": "Show what levels and methods cost, and choose.",
     "ledger": "Show or verify what was published so far.",
     "measure": "Measure what a release is still good for.",
     "preview": "Show before and after for a few rows; writes nothing.",

@@ -91,7 +91,7 @@ def _unlike_people(method: Method, policy: Policy) -> str:
     return ""
 
 
-def _able(policy: Policy, remembering: bool) -> list[Method]:
+def able_methods(policy: Policy, remembering: bool = False) -> list[Method]:
     """Methods that need no parameters and accept the policy."""
     able = []
     for cls in catalogue("methods", Method).values():
@@ -103,13 +103,13 @@ def _able(policy: Policy, remembering: bool) -> list[Method]:
 
 
 def _alternatives(policy: Policy, besides: str, remembering: bool) -> str:
-    names = [method.name for method in _able(policy, remembering) if method.name != besides]
+    names = [method.name for method in able_methods(policy, remembering) if method.name != besides]
     return "methods that can: " + ", ".join(names) if names else "no method can; look at 'protect' and the column roles"
 
 
 def _chosen(policy: Policy, records: int | None, remembering: bool) -> tuple[Method, str]:
     """The able method with the highest rank at this size; ranks are what methods say about themselves."""
-    able = _able(policy, remembering)
+    able = able_methods(policy, remembering)
     if not able:
         kinds = [cls() for cls in catalogue("methods", Method).values() if policy.data.name in cls.kinds]
         reasons = {_unfit(method, policy, remembering) for method in kinds}

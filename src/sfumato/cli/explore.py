@@ -1,0 +1,60 @@
+"""``sfumato explore``: what levels and methods cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli import SETTINGS
+
+if TYPE_CHECKING:
+    from sfumato.exploration.result import Exploration
+
+
+@click.command("explore", context_settings=SETTINGS)
+@click.argument("policy", type=click.Path())
+@click.option("--data", help="Take the data from here instead of the policy's source.")
+@click.option(
+    "--level", "levels", multiple=True, metavar="NAME=A,B", help="A level and its values, like k=3,5,10; may be repeated."
+)
+@click.option("--method", "methods", multiple=True, help="A method to try; may be repeated. Default: all that are able and fast.")
+@click.option("--without", multiple=True, metavar="A,B", help="Also try without these columns; may be repeated.")
+@click.option("--depth", "depths", multiple=True, metavar="COLUMN=A,B", help="How many levels of its hierarchy a column may rise.")
+@click.option("--budget", type=click.FloatRange(0), default=120.0, show_default=True, help="Seconds; no point is begun after them.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
+@click.option(
+    "--out", type=click.Path(), help="Folder for the page, the points, and the chosen policy; goes on where it was stopped."
+)
+@click.option("--choose", type=click.IntRange(1), help="The number of the point to write as a policy, instead of the cheapest.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(policy: str, data: str | None, out: str | None, choose: int | None, as_json: bool, **options: Any) -> None:
+    """Vary POLICY (levels, methods, and if asked columns and hierarchy depths) and show privacy against loss and query error.
+
+    Every point is a certified release that is kept nowhere. Dominated points are marked. With --out the page (explore.html), the
+    finished points and the chosen policy (chosen.yaml) are written; calling it again goes on where it was stopped.
+    """
+    from sfumato.cli._show import print_json, progress_bar
+    from sfumato.exploration.explore import explore
+    from sfumato.exploration.writing import sweep_of, write_exploration
+
+    sweep = sweep_of(*(options.pop(key) for key in ("levels", "methods", "without", "depths")))
+    with progress_bar(quiet=as_json) as progress:
+        found = explore(policy, data, sweep=sweep, folder=out, progress=progress, **options)
+    written = {} if out is None else write_exploration(found, Path(out), choose)
+    if as_json:
+        print_json(found.to_json() | ({"written": {name: str(path) for name, path in written.items()}} if written else {}))
+    else:
+        _show(found, written)
+    if found.stopped:
+        raise click.Abort
+
+
+def _show(found: Exploration, written: dict[str, Path]) -> None:
+    from sfumato.exploration.writing import lines
+
+    for line in lines(found):
+        click.echo(line)
+    for name, path in written.items():
+        click.echo(f"{name}: {path}")
