@@ -14,13 +14,18 @@ CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERE
   shipped DATE, total INTEGER NOT NULL CHECK (total >= 0), CHECK (ordered <= shipped));
 CREATE TABLE newsletter (email TEXT PRIMARY KEY, since DATE);
 """
-POLICY = """
+ACCEPTED = '  accept: ["surviving:customer.email->newsletter.email"]\n'
+"""The newsletter keeps the addresses of customers: known, and wanted here."""
+POLICY = (
+    """
 version: 1
 data:
   kind: database
   source: {source}
   target: {target}
-columns:
+"""
+    + ACCEPTED
+    + """columns:
   customer.id:     {{role: replaced, domain: {{integers: [1, 99999]}}}}
   customer.name:   {{role: replaced, domain: {{fakes: name}}}}
   customer.email:  {{role: replaced, domain: {{fakes: email}}}}
@@ -30,6 +35,7 @@ columns:
 keep:
   - "mean(orders.total) = mean(original.orders.total)"
 """
+)
 
 
 def make_shop(path: Path, customers: int = 60) -> str:

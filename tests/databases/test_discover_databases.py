@@ -233,7 +233,8 @@ def test_wrong_sources_are_clear_errors(arguments, code, said, tmp_path, monkeyp
 def test_a_login_in_the_url_is_not_written(folder):
     from sfumato.discover.databases import discover_database
 
-    text = policy_text(discover_database(database_of("chinook", folder), source="postgresql://somebody:sesame@host/shop"))
+    where = {"source": "postgresql://somebody:sesame@host/shop"}
+    text = policy_text(discover_database(database_of("chinook", folder), where=where))
     assert "sesame" not in text
     assert "somebody" not in text
     assert "${SFUMATO_SOURCE}" in text

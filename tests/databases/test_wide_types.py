@@ -29,7 +29,7 @@ INSERT INTO visit SELECT id, seen FROM person;
 """
 POLICY = """
 version: 1
-data: {{kind: database, source: '{source}', target: '{target}'}}
+data: {{kind: database, source: '{source}', target: '{target}', accept: ["surviving:person.seen->visit.at"]}}
 columns:
   person.id:     {{role: replaced, domain: {{pattern: "[0-9a-f]{{8}}-([0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}"}}}}
   person.mood:   {{role: replaced, domain: {{values: [sad, ok, happy]}}}}

@@ -1,6 +1,8 @@
 """The test database itself, after the load: what stands there is what was certified, and the server agrees.
 
 Guarantee: everything is judged on rows read back from the target, by the checks that judged the release, without the original.
+With the source at hand, no old value of a replaced column is found in a column of the target that was not replaced, computed ones
+included.
 """
 
 from __future__ import annotations
@@ -11,14 +13,18 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
 from sfumato.audit.checks.database import Constraints, PolicyRules, TablesPresent
+from sfumato.audit.checks.database_survivors import finding_of
 from sfumato.audit.checks.database_values import DatabaseDomains
 from sfumato.audit.databases import DatabaseExhibit, differing
+from sfumato.audit.survivors import Originals, survivors
 from sfumato.data.database import ColumnFacts, Database
 from sfumato.data.moments import moment
 from sfumato.errors import SfumatoError
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
@@ -26,8 +32,10 @@ from sfumato.release.release import Part
 _CHECKS: tuple[type[Check], ...] = (TablesPresent, Constraints, PolicyRules, DatabaseDomains)
 
 
-def judge_target(exhibit: Exhibit, there: Database, server: Sequence[str]) -> tuple[Finding, ...]:
-    """`there` was read back from the target; `server` are its own complaints."""
+def judge_target(
+    exhibit: Exhibit, there: Database, server: Sequence[str], originals: Originals | None = None
+) -> tuple[Finding, ...]:
+    """`there` was read back from the target; `server` are its own complaints; `originals` are old values, if at hand."""
     seen = exhibit.once(DatabaseExhibit)
     parts = {part: Part(_written(seen, table, there)) for part, table in seen.names.items() if table in there.tables}
     target = replace(exhibit.as_published(), parts=parts, damage=None)
@@ -35,7 +43,37 @@ def judge_target(exhibit: Exhibit, there: Database, server: Sequence[str]) -> tu
     for check in (cls() for cls in _CHECKS):
         if check.applies(target):
             findings.append(_judged(check, target))
+    if originals is not None:
+        findings.append(_survivors(seen, there, originals))
     return tuple(findings)
+
+
+def _survivors(seen: DatabaseExhibit, there: Database, originals: Originals) -> Finding:
+    """Old values in columns that nobody replaced, those included that the target computes by itself."""
+    new = set(seen.bound.changed)
+    kept = {
+        column: (table.frame.column(facts.name), facts.kind)
+        for name, table in there.tables.items()
+        for facts in there.schema.table(name).columns
+        if (column := ColumnValue(facts.name, name)) not in new
+    }
+    fresh = {column: seen.column(column) for column in originals if column.table in seen.tables}
+    gone = {
+        column: values.filter(pc.invert(pc.is_in(values, value_set=_distinct(fresh[column]))))
+        for column, values in originals.items()
+    }
+    computed = {column: cells for column, cells in kept.items() if _is_computed(there, column)}
+    plain = {column: cells for column, cells in kept.items() if column not in computed}
+    found = [*survivors(originals, plain), *survivors(gone, computed)]  # what was computed from new values may hold these
+    return finding_of("target: surviving values", found, seen.form.accepted)
+
+
+def _distinct(column: pa.ChunkedArray) -> pa.Array:
+    return pc.drop_null(pc.unique(column))
+
+
+def _is_computed(there: Database, column: ColumnValue) -> bool:
+    return bool(there.schema.table(str(column.table)).column(column.name).computed)
 
 
 def _written(seen: DatabaseExhibit, table: str, there: Database) -> pa.Table:

@@ -12,9 +12,10 @@ from sfumato.cli import SETTINGS
 @click.option("--policy", type=click.Path(), help="Compare with this policy and warn about what it overlooks.")
 @click.option("--table", default="", help="Only this table, when SOURCE is a database.")
 @click.option("--schema", default="", help="The PostgreSQL schema of the tables, when it is not the user's own.")
+@click.option("--target", default="", help="Write this URL into the policy as the test database to load.")
 @click.option("--rows-only", is_flag=True, help="Look at the rows alone, not at what a database declares.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(source: str, policy: str | None, table: str, schema: str, rows_only: bool, as_json: bool) -> None:
+def command(source: str, policy: str | None, table: str, schema: str, target: str, rows_only: bool, as_json: bool) -> None:
     """Propose a policy for SOURCE: column roles, hierarchies, rules and dependencies that hold in the data.
 
     SOURCE is a file, or the URL of a database (all its tables, or one). What is printed is read from private data.
@@ -26,10 +27,11 @@ def command(source: str, policy: str | None, table: str, schema: str, rows_only:
 
     with progress_bar() as progress:
         compared = Policy.read(policy) if policy else None
-        found = discover(source, compared, table=table, schema=schema, declared=not rows_only, progress=progress)
+        found = discover(source, compared, table=table, schema=schema, target=target, declared=not rows_only, progress=progress)
     if as_json:
         rules = [each.as_json() for each in found.proposals]
-        told = {"reasons": [PRIVATE, *found.reasons], "warnings": list(found.warnings)}
+        told: dict[str, object] = {"reasons": [PRIVATE, *found.reasons], "warnings": list(found.warnings)}
+        told |= {"accepted": dict(found.accepted), "left": dict(found.left)}
         print_json({"policy": dict(found.policy), **told, "rules": rules})
         return
     for warning in found.warnings:

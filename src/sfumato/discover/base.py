@@ -26,6 +26,10 @@ class Suggestion:
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    """Warnings of `check` that a policy for this data will meet, and what they mean."""
+    left: Mapping[str, str] = field(default_factory=dict)
+    """Columns that look personal and that nothing could be proposed for, and why."""
 
 
 class Finder(ABC):
@@ -46,13 +50,14 @@ def discover(
     *,
     table: str = "",
     schema: str = "",
+    target: str = "",
     declared: bool = True,
     progress: Progress = silent,
 ) -> Suggestion:
     """All suggestions for some data, put together into one proposal.
 
     The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
-    their rows is looked at.
+    their rows is looked at. `target` is written into the policy as the test database to load.
     """
     from sfumato.discover.databases import discover_database, read_database
 
@@ -61,7 +66,8 @@ def discover(
     if isinstance(source, str) and is_url(source) and not table and (policy is None or policy.data.name == "database"):
         database = read_database(source, lambda done, what: progress(done / 2, what), schema)
         later = partial(_second_half, progress)
-        return discover_database(database, policy, source=source, declared=declared, progress=later)
+        where = {"source": source, "target": target, "schema": schema}
+        return discover_database(database, policy, where=where, declared=declared, progress=later)
     return _of_table(source, policy, table, progress)
 
 

@@ -1,6 +1,8 @@
 """A whole database: a policy of kind `database` with personal columns replaced and the rules that hold.
 
 Only columns that look personal are named; all others are published as they are, and columns that refer to a replaced key follow it.
+What is written has been tried: it binds to the schema, every part can be made, no replaced value survives elsewhere, and what
+`check` will warn about is accepted by name with the reason beside it.
 """
 
 from __future__ import annotations
@@ -9,34 +11,79 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sfumato.data.database import Database
+from sfumato.audit.sources.database import DatabaseAudit
+from sfumato.data.database import ColumnFacts, Database
 from sfumato.discover.base import Suggestion
-from sfumato.discover.personal import fits, is_personal, numbering, replacement
+from sfumato.discover.personal import candidates, fits, is_personal, numbering, what_it_says
 from sfumato.discover.proposal import Proposal, ranked
+from sfumato.discover.remedies import with_remedies
 from sfumato.discover.rules import rules_of_database, view_of
 from sfumato.discover.templates.patterns import pattern_of
+from sfumato.discover.trial import refusal, tried_columns, tried_rules
 from sfumato.discover.view import ColumnView
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import columns_of, parse
+from sfumato.policy.rules.tree import Unique
 
-_WITHHELD = "${SFUMATO_SOURCE}"
+_WITHHELD = {"source": "${SFUMATO_SOURCE}", "target": "${SFUMATO_TARGET}"}
+Facts = Mapping[tuple[str, str], ColumnFacts]
 
 
 def discover_database(
-    database: Database, policy: Policy | None = None, *, source: str = "", declared: bool = True, progress: Progress = silent
+    database: Database,
+    policy: Policy | None = None,
+    *,
+    where: Mapping[str, str] | None = None,
+    declared: bool = True,
+    progress: Progress = silent,
 ) -> Suggestion:
-    """Roles and rules for all tables; `policy`, when given, is compared with them."""
-    rules = rules_of_database(database, declared=declared, progress=progress)
-    columns = _columns(database, rules)
-    rules = ranked(_yielding(each, columns) for each in rules)
-    silent_tables = [name for name, table in database.tables.items() if table.rows == 0]
+    """Roles and rules for all tables; `policy`, when given, is compared with them.
+
+    `where` holds the URLs of source and target, and the schema.
+    """
+    where = where or {}
+    found = rules_of_database(database, declared=declared, progress=progress)
+    proposed, left = _columns(database, found)
+    data = {"kind": "database", "source": _shown("source", where), **_given(where)}
+    tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed})
+    columns = tree["columns"]
+    rules = tried_rules(database, tree, ranked(_yielding(each, columns, database) for each in _leaner(found)))
+    accepted = remedies.accepted | _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
     reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
-    reasons += [f"table '{name}' has no rows: nothing can be said about it" for name in silent_tables]
-    if "@" in source:
-        reasons.append(f"put the URL of the source into the environment: {_WITHHELD} stands for it here, because it holds a login")
-    tree: dict[str, Any] = {"version": 1, "data": {"kind": "database", "source": _shown(source)}, "columns": columns}
-    return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules))
+    reasons += [*remedies.reasons, *_silent_tables(database), *_logins(where)]
+    return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules), accepted, left | refused)
+
+
+def _tried(database: Database, tree: Mapping[str, Any]) -> tuple[dict[str, Any], Any, dict[str, str]]:
+    """The policy without what the schema refuses, and with remedies for values that survive elsewhere."""
+    current, refused = tried_columns(database, tree)
+    forms = {f"{column.table}.{column.name}": pattern_of(column) for column in view_of(database).columns if column.unit == "text"}
+    current, remedies = with_remedies(database, current, forms)
+    current, more = tried_columns(database, current)
+    return current, remedies, refused | more
+
+
+def _warnings(database: Database, tree: Mapping[str, Any], rules: list[str], accepted: Mapping[str, str]) -> dict[str, str]:
+    """What `check` will say about the written policy; values that survive are no warning to be waved through here."""
+    if not tree["columns"] or refusal(database, tree, rules):
+        return {}
+    policy = Policy.parse({**tree, "keep": rules})
+    report = DatabaseAudit().examine(policy, database)
+    return {warning.identifier: warning.text for warning in report.warnings if warning.identifier not in accepted}
+
+
+def _silent_tables(database: Database) -> Iterator[str]:
+    empty = [name for name, table in database.tables.items() if table.rows == 0]
+    if empty:
+        shown = ", ".join(f"'{name}'" for name in empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
+        yield f"no rows in {shown}: their columns are judged by their names alone"
+
+
+def _logins(where: Mapping[str, str]) -> Iterator[str]:
+    for key, name in _WITHHELD.items():
+        if "@" in where.get(key, ""):
+            yield f"put the URL of the {key} into the environment: {name} stands for it here, because it holds a login"
 
 
 def _overlooked(policy: Policy | None, columns: Mapping[str, Any], rules: list[Proposal]) -> Iterator[str]:
@@ -48,36 +95,69 @@ def _overlooked(policy: Policy | None, columns: Mapping[str, Any], rules: list[P
     yield from (f"{each.rule} holds in the data but is not under 'keep'" for each in new)
 
 
-def _shown(source: str) -> str:
+def _shown(key: str, where: Mapping[str, str]) -> str:
     """The URL when it holds no login."""
-    return source if source and "@" not in source else _WITHHELD
+    url = where.get(key, "")
+    return url if url and "@" not in url else _WITHHELD[key]
 
 
-def _columns(database: Database, rules: list[Proposal]) -> dict[str, Any]:
+def _given(where: Mapping[str, str]) -> dict[str, str]:
+    found = {"target": _shown("target", where)} if where.get("target") else {}
+    return found | ({"schema": where["schema"]} if where.get("schema") else {})
+
+
+def _columns(database: Database, rules: list[Proposal]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Replaced columns with domains that fit their types, and personal columns for which nothing fits."""
     found: dict[str, Any] = {}
+    left: dict[str, str] = {}
     following = {each.rule.partition(" references ")[0] for each in rules if each.template == "foreign keys" and each.active}
     facts = {(table.name, column.name): column for table in database.schema.tables for column in table.columns}
     for columns in view_of(database).tables().values():
-        people = any(is_personal(column) for column in columns)
+        people = any(is_personal(column, facts.get((str(column.table), column.name))) for column in columns)
         for column in columns:
-            domain = None if str(column) in following else _domain(column, columns, people)
-            if domain and fits(domain, facts.get((str(column.table), column.name))):
-                found[f"{column.table}.{column.name}"] = {"role": "replaced", "domain": domain}
-    return found
+            own = facts.get((str(column.table), column.name))
+            if str(column) in following or (own is not None and own.computed):
+                continue
+            domain = next((one for one in _wanted(column, columns, people, own) if fits(one, own)), None)
+            name = f"{column.table}.{column.name}"
+            if domain:
+                found[name] = {"role": "replaced", "domain": domain}
+            elif own is not None and what_it_says(column, own):
+                left[name] = f"nothing fits the type {own.native}; it looks personal ({what_it_says(column, own)})"
+    return found, left
 
 
-def _domain(column: ColumnView, columns: list[ColumnView], people: bool) -> dict[str, Any] | None:
-    if people and column is columns[0]:
-        return numbering(column)
-    return replacement(column, columns, pattern_of(column))
+def _wanted(column: ColumnView, columns: list[ColumnView], people: bool, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:
+    if people and column is columns[0] and (numbers := numbering(column)) is not None:
+        yield numbers
+    elif people and column is columns[0] and facts is not None and facts.kind == "uuid":
+        yield {"fakes": "uuid"}
+    else:
+        yield from candidates(column, columns, pattern_of(column), facts)
 
 
-def _yielding(each: Proposal, columns: Mapping[str, Any]) -> Proposal:
-    """Switched off when it speaks about how replaced values look: these are invented, and the domain says how."""
+def _leaner(rules: list[Proposal]) -> Iterator[Proposal]:
+    """Without keys that contain another key."""
+    bodies = [parse(each.rule).body for each in rules]
+    keys = [set(body.columns) for each, body in zip(rules, bodies, strict=True) if isinstance(body, Unique) and each.active]
+    for each, body in zip(rules, bodies, strict=True):
+        if each.declared or not isinstance(body, Unique) or not any(key < set(body.columns) for key in keys):
+            yield each
+
+
+def _yielding(each: Proposal, columns: Mapping[str, Any], database: Database) -> Proposal:
+    """Switched off when it speaks about how replaced values look, or about what the server computes or cannot compare."""
+    named = columns_of(parse(each.rule))
+    facts = [database.schema.table(str(column.table)).column(column.name) for column in named]
+    if any(column.computed for column in facts):
+        return replace(each, off="the server computes a column of it")
+    if each.template == "patterns" and any(column.kind != "text" for column in facts):
+        return replace(each, off="the type of the column says it already")
+    if any(columns.get(str(column), {}).get("domain") == {"empty": True} for column in named) and not each.declared:
+        return replace(each, off="a column of it is emptied")
     if each.declared or each.template not in ("patterns", "value lists", "dependencies"):
         return each
-    named = {f"{column.table}.{column.name}" for column in columns_of(parse(each.rule))}
-    return replace(each, off="a replaced column gets invented values") if named & columns.keys() else each
+    return replace(each, off="a replaced column gets invented values") if {str(c) for c in named} & columns.keys() else each
 
 
 def read_database(url: str, progress: Progress = silent, schema: str = "") -> Database:

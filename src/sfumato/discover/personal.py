@@ -11,8 +11,8 @@ anything. Bounds are rounded outwards (decades, powers of ten), because the olde
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterator
 from datetime import date
 from typing import Any
 
@@ -20,99 +20,105 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.database import ColumnFacts
-from sfumato.data.words import words
+from sfumato.data.personal import PEOPLE, personal
 from sfumato.discover.names import numbers_things
 from sfumato.discover.proposal import OFTEN
 from sfumato.discover.view import ColumnView
+from sfumato.policy.fitting import misfit
+from sfumato.policy.replacements import read
 
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
-_GIVEN = frozenset(("first", "given", "fore", "firstname", "forename", "middle"))
-_FAMILY = frozenset(("last", "family", "sur", "lastname", "surname", "maiden"))
-_SERVED = frozenset(("customer", "patient", "student", "client", "guest", "tenant", "participant", "subscriber", "visitor"))
-_SERVING = frozenset(("employee", "staff", "driver", "teacher", "doctor", "nurse", "manager", "owner", "author", "actor"))
-_ANYBODY = frozenset(("person", "people", "user", "member", "contact", "citizen", "child", "parent", "full"))
-_PEOPLE = _SERVED | _SERVING | _ANYBODY
-_CALLS = frozenset(("phone", "mobile", "telephone", "tel", "fax", "cell"))
-_BIRTH = frozenset(("birth", "born", "dob", "birthday", "birthdate"))
-_HOME = frozenset(("address", "street"))
-_TYPES = {
-    "fakes": ("text",),
-    "pattern": ("text", "integer"),
-    "integers": ("integer", "text"),
-    "dates": ("date", "timestamp", "text"),
-    "timestamps": ("timestamp", "text"),
+_BESIDE = {
+    "city": frozenset(("city", "town", "suburb", "district", "village")),
+    "company": frozenset(("company", "organisation", "organization", "employer")),
 }
-_SECRET = frozenset(("password", "passwd", "pwd", "secret", "token"))
-_PAPERS = frozenset(("ssn", "passport", "iban", "licence", "license"))
+_FAKES = {"name": "name", "first name": "first_name", "last name": "last_name", "email": "email", "street": "street"}
+_FORMS = {
+    "phone": "[2-9][0-9]{9}",
+    "paper": "[0-9]{9}",
+    "card": "4[0-9]{15}",
+    "account": "[1-9][0-9]{9}",
+    "postcode": "[1-9][0-9]{4}",
+    "login": "[a-z]{5}[0-9]{3}",
+    "secret": "[0-9a-f]{32}",
+    "link": "[a-z]{8}",
+}
+_EMPTY = ("free text", "link", "document", "secret", "place")
+"""What nothing can stand for better than something."""
 
 
 def names_people(name: tuple[str, ...]) -> bool:
     """Whether a column of this name holds people's names."""
-    given = bool((_GIVEN | _FAMILY) & set(name)) and ("name" in name or len(name) == 1)
-    return given or ("name" in name and bool(_PEOPLE & set(name)) and "user" not in name)
+    return personal("_".join(name)) in ("name", "first name", "last name")
 
 
 def names_somebody(column: ColumnView) -> bool:
     """Whether the column numbers people, as `patient_id` does."""
-    return numbers_things(column.words) and bool((_SERVED | _ANYBODY) & set(column.words))
+    return numbers_things(column.words) and bool(PEOPLE & set(column.words))
 
 
-def is_personal(column: ColumnView) -> bool:
-    """Whether the column by itself points at a person."""
-    return _own(column) is not None
+def what_it_says(column: ColumnView, facts: ColumnFacts | None = None) -> str:
+    """What the column says about people, in a word."""
+    kind = facts.kind if facts is not None else _KINDS.get(column.unit, "text")
+    return personal(column.name, column.table or "", kind, column.values[:500])
 
 
-def replacement(column: ColumnView, neighbours: Collection[ColumnView], pattern: str) -> dict[str, Any] | None:
-    """The domain of new values, None when the column does not look personal; `pattern` is the form its values have, if any."""
-    found = _own(column)
-    if found is not None:
-        return {"pattern": pattern} if "pattern" in found and pattern and len(column.values) >= 10 * OFTEN else found
-    if column.unit == "text" and any(is_personal(other) for other in neighbours):
-        return _beside(column)
-    return None
+_KINDS = {"number": "decimal", "day": "date", "moment": "timestamp"}
 
 
-def _own(column: ColumnView) -> dict[str, Any] | None:
-    name = set(column.words)
-    if not column.values or (numbers_things(column.words) and not name & (_CALLS | _PAPERS)):
-        return None
-    if column.unit in ("day", "moment"):
-        return _born(column) if name & _BIRTH else None
-    return _text(column, name)
+def is_personal(column: ColumnView, facts: ColumnFacts | None = None) -> bool:
+    """Whether the column by itself points at a person; free text and secrets only may."""
+    return what_it_says(column, facts) not in ("", "free text", "secret", "link", "ip", "latitude", "longitude", "place")
 
 
-def _text(column: ColumnView, name: set[str]) -> dict[str, Any] | None:
-    if column.unit == "text" and sum(bool(_EMAIL.fullmatch(value)) for value in column.values) >= 0.8 * len(column.values):
-        return {"fakes": "email"}
-    if names_people(column.words) or (name == {"name"} and _PEOPLE & set(words(column.table or ""))):
-        part = "first_name" if name & _GIVEN else "last_name" if name & _FAMILY else "name"
-        return {"fakes": part}
-    if name & _CALLS:
-        return {"pattern": "[2-9][0-9]{9}"}
-    if name & _PAPERS:
-        return {"pattern": "[0-9]{9}"}
-    if name & _SECRET:
-        return {"pattern": "[0-9a-f]{16}"}
-    if name & {"username", "login"} or column.words[:2] == ("user", "name"):
-        return {"pattern": "[a-z]{5}[0-9]{3}"}
-    if name & _HOME and column.unit == "text" and not name & {"email", "mail", "ip", "mac", "web"}:
-        return {"fakes": "street"}
-    return {"pattern": "[0-9]{5}"} if name & {"zip", "postal", "postcode", "zipcode"} else None
+def candidates(
+    column: ColumnView, neighbours: Collection[ColumnView], pattern: str, facts: ColumnFacts | None
+) -> Iterator[dict[str, Any]]:
+    """Domains of new values for a personal column, the best one first; nothing when the column does not look personal."""
+    what = what_it_says(column, facts)
+    if what:
+        yield from _domains(column, what, pattern, facts)
+    elif column.unit == "text" and any(is_personal(other) for other in neighbours):
+        yield from ({"fakes": fake} for fake, names in _BESIDE.items() if names & set(column.words))
 
 
-def _beside(column: ColumnView) -> dict[str, Any] | None:
-    """What is personal in a table about people only."""
-    name = set(column.words)
-    if name & {"city", "town", "suburb", "district"}:
-        return {"fakes": "city"}
-    return {"fakes": "company"} if name & {"company", "organisation", "organization", "employer"} else None
+def _domains(column: ColumnView, what: str, pattern: str, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:
+    many = pattern and len(column.values) >= 10 * OFTEN
+    if what in _EMPTY and (facts is None or facts.nullable or what != "secret") and not column.is_key:
+        yield {"empty": True}
+    if what in _FAKES:
+        yield {"fakes": _FAKES[what]}
+    if what in ("birth", "birth year") and column.values:
+        yield from _born(column)
+    if what in ("ip", "mac"):
+        yield {"fakes": "ipv4" if what == "ip" else "mac"}
+    if what in ("latitude", "longitude") and column.values:
+        yield from _around(column, 90 if what == "latitude" else 180, facts)
+    if what in _FORMS:
+        if many and what not in ("secret", "card"):
+            yield {"pattern": pattern}
+        yield {"pattern": _FORMS[what]}
+        yield {"integers": [10**8, 10**9 - 1]}
+    yield {"empty": True}
 
 
-def _born(column: ColumnView) -> dict[str, Any]:
+def _around(column: ColumnView, most: int, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:
+    """Coordinates inside the whole degrees around the old ones."""
+    found = column.quantities[column.present]
+    if column.unit == "number" and len(found):
+        low, high = max(-most, math.floor(float(found.min()))), min(most, math.ceil(float(found.max())))
+        places = facts.places if facts is not None and facts.places is not None else 6
+        yield {"decimals": [low, max(high, low + 1)], "places": min(places, 6)}
+
+
+def _born(column: ColumnView) -> Iterator[dict[str, Any]]:
     if column.unit == "day":
-        return {"dates": decades(column.levels[column.present])}
-    days = np.array([date.fromisoformat(value[:10]).toordinal() for value in column.values])
-    return {"timestamps": decades(days), "step": "day"}
+        yield {"dates": decades(column.levels[column.present])}
+    elif column.unit == "moment":
+        days = np.array([date.fromisoformat(value[:10]).toordinal() for value in column.values])
+        yield {"timestamps": decades(days), "step": "day"}
+    elif column.unit == "number" and column.exact and column.scale == 1:
+        years = column.levels[column.present]
+        yield {"integers": [int(years.min()) // 10 * 10, int(years.max()) // 10 * 10 + 9]}
 
 
 def decades(days: NDArray[np.int64]) -> list[str]:
@@ -122,11 +128,8 @@ def decades(days: NDArray[np.int64]) -> list[str]:
 
 
 def fits(domain: dict[str, Any], facts: ColumnFacts | None) -> bool:
-    """Whether a column of that type can hold such values; a type that the rules of texts do not cover holds none."""
-    if facts is None:
-        return True
-    kinds = next((kinds for key, kinds in _TYPES.items() if key in domain), ())
-    return facts.kind in kinds and not facts.computed
+    """Whether a column of that type can hold such values."""
+    return facts is None or not misfit(read(domain), facts)
 
 
 def numbering(column: ColumnView) -> dict[str, Any] | None:

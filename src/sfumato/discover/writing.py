@@ -15,6 +15,7 @@ keep:  # rules that hold; a '#' switches one off
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sfumato.discover.base import Suggestion
 from sfumato.policy.read import write_switches, write_yaml
@@ -27,8 +28,17 @@ _REPLACED = "rules that hold; a '#' switches one off"
 def policy_text(found: Suggestion) -> str:
     """YAML that reads back as the suggested policy with the rules that are switched on."""
     remarks = (f"# {line}\n" for line in (PRIVATE, *found.reasons))
-    keys = (write_yaml({key: value}, compact=key == "columns") for key, value in found.policy.items())
+    keys = [text for key, value in found.policy.items() for text in _key(found, key, value)]
     return "".join([*remarks, *keys, *_keep(found)])
+
+
+def _key(found: Suggestion, key: str, value: Any) -> Iterator[str]:
+    yield write_yaml({key: value}, compact=key == "columns")
+    if key == "data" and found.accepted:
+        lines = write_switches("accept", ((name, True, remark) for name, remark in found.accepted.items())).splitlines()
+        yield "".join(f"  {line}\n" for line in lines)
+    if key == "columns":
+        yield "".join(f"#  {name}: left out: {' '.join(reason.split())}\n" for name, reason in found.left.items())
 
 
 def _keep(found: Suggestion) -> Iterator[str]:

@@ -54,6 +54,7 @@ class DatabaseForm(Form):
     dialect: str = Field(default="", description="the kind of server it came from")
     namespace: str = Field(default="", description="the schema it came from, where a server has several")
     subset: bool = Field(default=False, description="whether only some of the rows are published")
+    accepted: tuple[str, ...] = Field(default=(), description="pairs of columns in which original values may still stand")
 
     @model_validator(mode="before")
     @classmethod

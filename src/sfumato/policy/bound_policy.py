@@ -24,7 +24,7 @@ from sfumato.policy.declared_rules import Constraint, constraints_of
 from sfumato.policy.fitting import MOMENTS, NUMBERS, fitted, misfit
 from sfumato.policy.keep import require_linear
 from sfumato.policy.policy import Policy
-from sfumato.policy.replacements import Like, ValueDomain
+from sfumato.policy.replacements import Empty, Like, ValueDomain
 from sfumato.policy.rules import IntegrityRule, RuleError, bind, parse
 from sfumato.policy.rules.tree import ColumnValue, References
 from sfumato.registry import nearest
@@ -103,7 +103,14 @@ class BoundPolicy:
             raise PolicyError(f"'{column}': {wrong}", where=where, hint="choose a domain that the column can hold")
         if isinstance(domain, Like):
             self.column(domain.column, "columns", str(column), "domain")
-        return fitted(domain, self.facts(column))
+        found = fitted(domain, self.facts(column))
+        if isinstance(found, Empty) and found.stands is not None and self._must_differ(column):
+            raise PolicyError(f"'{column}' is unique and cannot be empty in every row", where=where, hint="give it a domain")
+        return found
+
+    def _must_differ(self, column: ColumnValue) -> bool:
+        table = self.schema.table(str(column.table))
+        return (column.name,) in (table.primary_key, *table.uniques)
 
     # ---- columns that change together ------------------------------------------------------------------------------------
 
@@ -158,6 +165,8 @@ class BoundPolicy:
     def _root(self, roots: Sequence[ColumnValue]) -> ColumnValue:
         """One domain for all; a child may repeat its parent's."""
         first, where = roots[0], self.policy.document.where("columns", str(roots[-1]))
+        if any(isinstance(self.replaced[one], Empty) for one in roots):
+            raise PolicyError(f"'{first}' is linked to other columns and cannot be emptied", where=where, hint="give it a domain")
         if isinstance(self.replaced[first], Like):
             hint = "give it a domain of its own"
             raise PolicyError(f"'{first}' is linked to other columns and cannot be drawn like one", where=where, hint=hint)
@@ -173,16 +182,21 @@ class BoundPolicy:
 
     @cached_property
     def free(self) -> dict[ColumnValue, ValueDomain]:
-        return {column: domain for column, domain in self.replaced.items() if column not in self.mapped}
+        return {c: domain for c, domain in self.replaced.items() if c not in self.mapped and not isinstance(domain, Empty)}
+
+    @cached_property
+    def emptied(self) -> dict[ColumnValue, str | None]:
+        """Columns whose values are taken away, with what stands there instead."""
+        return {column: domain.stands for column, domain in self.replaced.items() if isinstance(domain, Empty)}
 
     @property
     def changed(self) -> list[ColumnValue]:
         """All columns with new values, in the order of the database."""
-        return [column for column in self.columns.values() if column in self.mapped or column in self.free]
+        return [column for column in self.columns.values() if column in self.mapped or column in self.replaced]
 
     def domain(self, column: ColumnValue) -> ValueDomain:
         """What the new values of a changed column are drawn from."""
-        return self.mapped[column].domain if column in self.mapped else self.free[column]
+        return self.mapped[column].domain if column in self.mapped else self.replaced[column]
 
     # ---- rules -----------------------------------------------------------------------------------------------------------
 

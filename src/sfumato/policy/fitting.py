@@ -11,31 +11,80 @@ import re
 from dataclasses import replace
 
 from sfumato.data.database import ColumnFacts
-from sfumato.policy.replacements import Dates, Decimals, Integers, Like, Ordered, PatternDomain, Timestamps, ValueDomain, Values
+from sfumato.policy.replacements import (
+    Dates,
+    Decimals,
+    Empty,
+    FormedFakes,
+    Integers,
+    Like,
+    Ordered,
+    PatternDomain,
+    Timestamps,
+    ValueDomain,
+    Values,
+)
 
 NUMBERS = ("integer", "decimal", "float")
 MOMENTS = ("date", "timestamp")
-_FREE = (Values, Like, PatternDomain)
+_DIGITS = re.compile(r"(?:\[[0-9]-[0-9]\]|\[[0-9]+\]|[0-9]|\\d|\{\d{1,2}\})+")
+_FORMED = {"uuid": "uuid", "inet": "ipv4", "cidr": "ipv4", "macaddr": "mac"}
+"""Kinds of columns and the fakes that fit them."""
 _FITS: dict[str, tuple[type[ValueDomain], ...]] = {
-    "integer": (Integers, *_FREE),
+    "integer": (Integers, Values, Like, PatternDomain),
     "decimal": (Integers, Decimals, Values, Like),
     "float": (Integers, Decimals, Values, Like),
     "date": (Dates, Values, Like),
     "timestamp": (Dates, Timestamps, Values, Like),
     "text": (ValueDomain,),
 }
+_NOTHING = {"text": "", "json": "{}", "array": "{}", "tsvector": "", "binary": "\\x", "hstore": "", "xml": ""}
+"""What stands for nothing where a null is not allowed."""
 _WIDTHS = {"SMALLINT": 15, "INT2": 15, "INTEGER": 31, "INT": 31, "INT4": 31, "SERIAL": 31, "BIGINT": 63, "INT8": 63}
 
 
 def misfit(domain: ValueDomain, column: ColumnFacts) -> str:
     """Why values of the domain cannot stand in the column; empty when they can."""
-    if not isinstance(domain, _FITS.get(column.kind, _FREE)):
-        return f"a domain of {_word(domain)} does not fit the type {column.native}"
+    if column.computed:
+        return "the server computes this column from others"
+    if isinstance(domain, Empty):
+        return (
+            ""
+            if column.nullable or column.kind in _NOTHING
+            else f"the type {column.native} has no empty value, and no null is allowed"
+        )
+    fitting = _FITS.get(column.kind, (Values, Like))
+    if isinstance(domain, PatternDomain) and column.kind != "text":
+        formed = isinstance(domain, FormedFakes) and _FORMED.get(column.kind) == domain.fake
+        formed = formed or (column.kind == "uuid" and _spells_uuid(domain.pattern))
+        digits = column.kind == "integer" and _DIGITS.fullmatch(domain.pattern) is not None
+        return "" if formed or (digits and _narrow(domain, column)) else _unfit(domain, column)
+    if not isinstance(domain, fitting):
+        return _unfit(domain, column)
     if isinstance(domain, Values):
         return _misfit_values(domain, column)
     if isinstance(domain, Ordered):
         return _misfit_ordered(domain, column)
     return ""
+
+
+def _unfit(domain: ValueDomain, column: ColumnFacts) -> str:
+    return f"a domain of {_word(domain)} does not fit the type {column.native}"
+
+
+def _spells_uuid(pattern: str) -> bool:
+    """Whether everything of this form has the length and the signs of a uuid."""
+    import re._parser as parser  # type: ignore[import-not-found]
+
+    return parser.parse(pattern).getwidth() == (36, 36) and re.fullmatch(r"[0-9a-f\[\](){}|,-]+", pattern) is not None
+
+
+def _narrow(domain: PatternDomain, column: ColumnFacts) -> bool:
+    """Whether every number of a pattern of digits fits; leading zeros would be lost."""
+    bits = _WIDTHS.get(column.native.upper(), 63)
+    signs = re.sub(r"\[[^]]*\]|\\d", "9", domain.pattern)
+    widest = re.sub(r"(.)\{(\d+)\}", lambda found: found[1] * int(found[2]), signs)
+    return not re.match(r"0|\[0|\\d", domain.pattern) and widest.isdigit() and int(widest) < 1 << bits
 
 
 def _misfit_values(domain: Values, column: ColumnFacts) -> str:
@@ -67,6 +116,8 @@ def _misfit_ordered(domain: Ordered, column: ColumnFacts) -> str:
 
 def fitted(domain: ValueDomain, column: ColumnFacts) -> ValueDomain:
     """The domain as the column's type writes it."""
+    if isinstance(domain, Empty):
+        return Empty(None if column.nullable else _NOTHING[column.kind])
     if isinstance(domain, Dates) and column.kind == "timestamp":
         domain = Timestamps(domain.low, domain.high, 1)
     if isinstance(domain, Timestamps) and zoned(column):

@@ -30,6 +30,12 @@ from sfumato.errors import PolicyError
 from sfumato.registry import nearest
 
 FAKES = ("name", "first_name", "last_name", "email", "city", "street", "address", "company", "job", "country")
+FORMED = {
+    "uuid": "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
+    "ipv4": r"10(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}",
+    "mac": "02(:[0-9a-f]{2}){5}",
+}
+"""Fakes that a pattern describes: random identifiers, addresses of private networks, locally administered devices."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +189,16 @@ class PatternDomain(ValueDomain):
 
 
 @dataclass(frozen=True)
+class FormedFakes(PatternDomain):
+    """Realistic invented values of a fixed form: identifiers and addresses of machines."""
+
+    fake: str = ""
+
+    def declared(self) -> dict[str, Any]:
+        return {"fakes": self.fake}
+
+
+@dataclass(frozen=True)
 class Values(ValueDomain):
     """A list, in the order given."""
 
@@ -222,9 +238,26 @@ class Fakes(ValueDomain):
         return {"fakes": self.fake, "locale": self.locale}
 
 
+@dataclass(frozen=True)
+class Empty(ValueDomain):
+    """Nothing: a null where the column allows one, else the empty value of its type."""
+
+    stands: str | None = None
+    """What is written: known when the column is."""
+
+    def contains(self, texts: Sequence[str]) -> BoolArray:
+        return np.fromiter((text == self.stands for text in texts), dtype=bool, count=len(texts))
+
+    def holds(self, text: str) -> bool:
+        return text == self.stands
+
+    def declared(self) -> dict[str, Any]:
+        return {"empty": True}
+
+
 _OPTIONS = {"decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale"}}
 _WEIGHED = ("integers", "decimals", "dates", "values", "like")
-_NAMES = ("integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes")
+_NAMES = ("integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "empty")
 
 
 def read(declared: Mapping[str, Any], where: str = "") -> ValueDomain:
@@ -321,9 +354,17 @@ def _like(declared: Mapping[str, Any], where: str) -> ValueDomain:
 
 def _fakes(declared: Mapping[str, Any], where: str) -> ValueDomain:
     fake = str(declared["fakes"])
+    if fake in FORMED:
+        return FormedFakes(FORMED[fake], fake=fake)
     if fake not in FAKES:
-        raise PolicyError(f"unknown fakes '{fake}'", where=where, hint=nearest(fake, list(FAKES)))
+        raise PolicyError(f"unknown fakes '{fake}'", where=where, hint=nearest(fake, [*FAKES, *FORMED]))
     return Fakes(fake, str(declared.get("locale", "en_US")))
+
+
+def _empty(declared: Mapping[str, Any], where: str) -> ValueDomain:
+    if str(declared["empty"]).lower() != "true":
+        raise PolicyError("'empty' takes the word true", where=where, hint="{empty: true}")
+    return Empty()
 
 
 _READERS = {
@@ -335,4 +376,5 @@ _READERS = {
     "values": _values,
     "like": _like,
     "fakes": _fakes,
+    "empty": _empty,
 }

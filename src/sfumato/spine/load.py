@@ -12,16 +12,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace as changed_to
 from pathlib import Path
 from typing import Any
 
+from sfumato.audit.surviving import originals_of
+from sfumato.audit.survivors import Originals
 from sfumato.audit.target import judge_target
-from sfumato.data.database import Schema, ServerFinding
+from sfumato.data.database import Database, Schema, ServerFinding
 from sfumato.errors import AuditRefused, DataError, PolicyError, ReleaseError
 from sfumato.forms.database import DatabaseForm, schema_of, tables_of
 from sfumato.io.database import DatabaseSource, given_url
 from sfumato.io.sql import dialect_of, load, read_back, read_schema, server_findings
 from sfumato.methods.base import Progress, silent
+from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import public_policy
 from sfumato.release.certificate import Finding
@@ -106,7 +110,8 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
         if replace or not _complete(release, target, schema, namespace):
             raise
     progress(1.0, "judging the target")
-    found = Loading(judged(release, target, schema, namespace), rows, resumed, left_out)
+    old = originals_of(BoundPolicy.of(policy, schema), _replaced_columns(source, policy, schema))
+    found = Loading(judged(release, target, schema, namespace, old), rows, resumed, left_out)
     _record(found, folder)
     if not found.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
@@ -123,14 +128,25 @@ def _complete(release: Exhibit, target: str, schema: Schema, namespace: str | No
     return judged(release, target, schema, namespace)[0].holds
 
 
-def judged(release: Exhibit, target: str, schema: Schema, namespace: str | None) -> tuple[Finding, ...]:
+def _replaced_columns(source: DatabaseSource, policy: Policy, schema: Schema) -> Database:
+    """The old values of what was replaced, read once more: whoever goes on with a load has not read the source."""
+    changed = BoundPolicy.of(policy, schema).changed
+    names = {table.name: {column.name for column in changed if column.table == table.name} for table in schema.tables}
+    wanted = [table for table in schema.tables if names[table.name]]
+    cut = tuple(changed_to(table, columns=tuple(c for c in table.columns if c.name in names[table.name])) for table in wanted)
+    return source.read_tables(source.source_url(), changed_to(schema, tables=cut))
+
+
+def judged(
+    release: Exhibit, target: str, schema: Schema, namespace: str | None, originals: Originals | None = None
+) -> tuple[Finding, ...]:
     """The audit of a target against the release it was loaded from; the first finding is about the rows."""
     there = read_schema(target, namespace)
     known = {table.name for table in schema.tables}
     mine = Schema(tuple(t for t in there.tables if t.name in known), there.dialect, there.namespace)
     asked = server_findings(target, schema, namespace=namespace)
     complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
-    return judge_target(release, read_back(target, mine), complaints)
+    return judge_target(release, read_back(target, mine), complaints, originals)
 
 
 def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:

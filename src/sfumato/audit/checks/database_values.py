@@ -79,6 +79,8 @@ def _changed_cells(seen: DatabaseExhibit) -> dict[str, int]:
         found[name] += len(behind) - len(np.unique(behind))
         for column in (ColumnValue(c, name) for c in table.names):
             now, before = seen.column(column), seen.original(column)
+            if column in seen.bound.emptied:
+                continue
             if column in new:
                 found[name] += int(pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0)
             else:

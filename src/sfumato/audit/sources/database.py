@@ -7,6 +7,7 @@ A warning has an identifier that stays the same as long as policy and schema do,
     broken-rule:N          rule N under `keep` does not hold in the source
     unread-check:ID        a check over replaced columns that cannot be turned into a rule
     bound-column:T.C       rules tie new values to original or kept ones, so some may stay the same
+    surviving:T.C->U.D     values of the replaced column T.C also stand in U.D, which is published as it is
     left-out:N             something of the source that the target will not have
     new-table:T, new-column:T.C, gone-table:T, gone-column:T.C, changed-type:T.C    since an earlier release
 """
@@ -24,10 +25,11 @@ from sfumato.audit.checks.database import breaks
 from sfumato.audit.checks.database_values import bound_by_rules
 from sfumato.audit.databases import DatabaseExhibit
 from sfumato.audit.source import SourceAudit, SourceReport, Warning, accepting
-from sfumato.audit.suspects import looks_personal
+from sfumato.audit.surviving import surviving
 from sfumato.data.database import Database, Schema
+from sfumato.data.personal import personal
 from sfumato.data.schema_json import schema_from
-from sfumato.errors import DataError
+from sfumato.errors import AuditRefused, DataError
 from sfumato.forms.database import DatabaseForm, PublishedTable
 from sfumato.io.database import DatabaseSource, given_url
 from sfumato.policy.bound_policy import BoundPolicy
@@ -39,6 +41,8 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import read_folder
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Trace
+
+_SHOWN, _LOOKED_AT = 8, 2_000
 
 
 class DatabaseAudit(SourceAudit):
@@ -62,6 +66,7 @@ class DatabaseAudit(SourceAudit):
         assert isinstance(policy.data, DatabaseSource)
         if not policy.data.subset:
             require_sound(policy, dataset)
+        require_replaced(policy, dataset)
 
     def reads_rows(self, policy: Policy) -> bool:
         return True
@@ -70,7 +75,8 @@ class DatabaseAudit(SourceAudit):
         seen = source_seen(policy, dataset)
         found = [*_constraints(seen), *_rules(seen)]
         warnings = [warning for _, warning in found if warning is not None]
-        warnings += [*_plain_columns(seen.bound), *_unread(seen.bound), *_tied(seen.bound), *_left_out(dataset.schema)]
+        warnings += [*_plain_columns(seen.bound, dataset), *_unread(seen.bound), *_tied(seen.bound), *_left_out(dataset.schema)]
+        warnings += [Warning(str(one), one.sentence) for one in surviving(seen.bound, dataset)]
         warnings += list(_drift(dataset.schema, _schema_of(since))) if since is not None else []
         return accepting(seen.bound.source.accept, warnings, tuple(finding for finding, _ in found))
 
@@ -106,6 +112,19 @@ def require_sound(policy: Policy, database: Database) -> None:
             if count:
                 hint = "clean the source, drop the rule, or replace one of its columns"
                 raise DataError(f'the source breaks the rule "{rule}" {count} time(s), and new values would not mend it', hint=hint)
+
+
+def require_replaced(policy: Policy, database: Database) -> None:
+    """What is replaced in one column and stands in another would be published; refused before the work."""
+    bound = BoundPolicy.of(policy, database.schema)
+    found = [one for one in surviving(bound, database) if str(one) not in bound.source.accept]
+    if found:
+        told = "; ".join(f"{one.sentence} [{one}]" for one in sorted(found, key=lambda one: -one.cells)[:_SHOWN])
+        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        hint = (
+            "replace or empty those columns, name them under 'consistent', or accept each pair by its identifier under data.accept"
+        )
+        raise AuditRefused(f"replaced values would survive elsewhere: {told}{more}", hint=hint)
 
 
 def _constraints(seen: DatabaseExhibit) -> Iterator[tuple[Finding, Warning | None]]:
@@ -150,11 +169,15 @@ def _rules(seen: DatabaseExhibit) -> Iterator[tuple[Finding, Warning | None]]:
             yield _sound(f'rule "{rule}"', f'rule "{rule}" holds in the original'), None
 
 
-def _plain_columns(bound: BoundPolicy) -> Iterator[Warning]:
+def _plain_columns(bound: BoundPolicy, database: Database) -> Iterator[Warning]:
     spoken = {*bound.declared, *bound.changed}
     for name, column in bound.columns.items():
-        if column not in spoken and looks_personal(column.name):
-            yield Warning(f"plain-column:{name}", f"'{name}' looks personal and is published as it is")
+        if column in spoken or bound.facts(column).computed:
+            continue
+        values = database.tables[str(column.table)].column(column.name)[:_LOOKED_AT].drop_null().to_pylist()
+        what = personal(column.name, str(column.table), bound.facts(column).kind, values)
+        if what:
+            yield Warning(f"plain-column:{name}", f"'{name}' looks personal ({what}) and is published as it is")
 
 
 def _unread(bound: BoundPolicy) -> Iterator[Warning]:

@@ -82,7 +82,11 @@ class Relational(Method):
         """The rows that will be published: all, or a subset that is closed under references."""
         wanted = bound.source.subset
         rows = subset(database, wanted, bound.kinds, random.child("subset")) if wanted else None
-        return Selected(database, rows)
+        return Selected(database, rows, bound.emptied)
+
+    def foreseen(self, bound: BoundPolicy) -> None:
+        """Refuses rules that tie keys to other values, before a row is looked at."""
+        narrowing(bound)
 
     def made(self, bound: BoundPolicy, data: Selected, random: Randomness, progress: Progress = silent) -> NewTables:
         """New values for every changed column, in the rows' original order."""
@@ -179,6 +183,7 @@ def _form(bound: BoundPolicy, data: Selected, made: NewTables) -> DatabaseForm:
         dialect=bound.schema.dialect,
         namespace=bound.schema.namespace or "",
         subset=bool(bound.source.subset),
+        accepted=tuple(sorted(one for one in bound.source.accept if one.startswith("surviving:"))),
     )
 
 
@@ -217,6 +222,8 @@ def _notes(bound: BoundPolicy, made: NewTables) -> tuple[str, ...]:
         notes.append("some parts read original values, as their rules or weights ask")
     if any(isinstance(segment.route.engine, Blocks) for segment in made.free.segments):
         notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")
+    if any(one.startswith("surviving:") for one in bound.source.accept):
+        notes.append("original values of replaced columns still stand in columns that the data holder accepts: see 'accepted'")
     if bound.source.subset:
         notes.append("a subset was published: whoever is in it is known to have been in the original")
     return tuple(notes)

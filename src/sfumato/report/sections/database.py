@@ -61,6 +61,8 @@ def _row(column: ColumnValue, bound: BoundPolicy, part: MadePart | None) -> tupl
         link = bound.mapped[column]
         how = "a function of a secret" if link.deterministic else "one map for all linked columns"
         return str(column), source if column == link.root else f"follows {link.root}", how, "equal values stay equal"
+    if column in bound.emptied:
+        return str(column), "nothing", "emptied", "no"
     assert part is not None
     return str(column), source, part.engine, "yes" if part.reads_original else "no"
 

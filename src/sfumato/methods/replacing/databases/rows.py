@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from sfumato.policy.rules.tree import ColumnValue
 class Selected:
     """Some rows of every table of a database, in their original order."""
 
-    def __init__(self, database: Database, rows: dict[str, IntArray] | None = None) -> None:
-        self.database = database
+    def __init__(
+        self, database: Database, rows: dict[str, IntArray] | None = None, emptied: Mapping[ColumnValue, str | None] | None = None
+    ) -> None:
+        self.database, self.emptied = database, emptied or {}
         self.rows = rows or {name: np.arange(table.rows, dtype=np.int64) for name, table in database.tables.items()}
         self._taken: dict[ColumnValue, pa.Array] = {}
 
@@ -28,8 +31,10 @@ class Selected:
         return len(self.rows[table])
 
     def column(self, column: ColumnValue) -> pa.Array:
-        """The original values, nulls included."""
+        """The original values, nulls included; of an emptied column what stands there instead."""
         key = ColumnValue(column.name, column.table)
+        if key in self.emptied and key not in self._taken:
+            self._taken[key] = pa.array([self.emptied[key]] * self.count(str(column.table)), pa.string())
         if key not in self._taken:
             table = self.database.tables[str(column.table)]
             whole = table.column(column.name).combine_chunks()

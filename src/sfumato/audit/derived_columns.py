@@ -1,0 +1,176 @@
+r"""Columns that were derived from a replaced one and are published as they are: the old value can be read off its own row.
+
+Guarantee
+    In a sample of rows, the old value of a replaced column is compared with every kept cell of its row: the same, in lower or upper
+    case, its initials, its beginning, its slug, a digest of it, the year or month of a day, or all its words in any order, as
+    a text-search vector holds them. What agrees with the own row far more often than with another row is derived.
+
+Notation
+    own      rows in which the kept cell agrees with the old value of that row
+    other    rows in which it agrees with the old value of another row, drawn at random
+    derived  own exceeds other by five standard deviations, in at least one row in a hundred (for numbers, days and
+             beginnings: every second row);
+             in tables of a few rows: in all rows and never in another
+
+>>> import pyarrow as pa
+>>> names = [f"Ann{chr(97 + i % 26)} Boe{chr(97 + i // 26)}" for i in range(60)]
+>>> rows = pa.table({"name": names, "short": [f"{name[0]}{name.split()[1][0]}".lower() for name in names], "n": ["1"] * 60})
+>>> [(found.kept.name, found.how) for found in derived_columns("t", rows, ["name"], {"short": "text", "n": "integer"})]
+[]
+>>> slugs = rows.append_column("slug", pa.array([name.lower().replace(" ", "-") for name in names]))
+>>> [(found.kept.name, found.how) for found in derived_columns("t", slugs, ["name"], {"slug": "text", "n": "integer"})]
+[('slug', 'the slug')]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.audit.survivors import QUIET, Survivor, words
+from sfumato.policy.rules.tree import ColumnValue
+
+_SAMPLE, _SCREEN = 2_000, 300
+_FEWEST = 3
+_SIGMAS = 5.0
+_SHARE_OF_TEXT, _SHARE_OF_NUMBERS = 0.01, 0.5
+_VECTOR = re.compile(r"'((?:[^']|'')*)'")
+
+
+def derived_columns(table: str, rows: pa.Table, replaced: Sequence[str], kept: Mapping[str, str]) -> Iterator[Survivor]:
+    """Kept columns (with their kinds) from which old values of replaced columns of the same rows can be read."""
+    sample = rows.take(pa.array(spread(rows.num_rows)))
+    old = {ColumnValue(name, table): sample.column(name).to_pylist() for name in replaced}
+    yield from read_off(table, old, sample, kept, rows.num_rows)
+
+
+def read_off(
+    table: str, old: Mapping[ColumnValue, list[str | None]], sample: pa.Table, kept: Mapping[str, str], rows: int
+) -> Iterator[Survivor]:
+    """The same for old values of any table that go with the sampled rows; `rows` is how many rows the sample stands for."""
+    for name, kind in kept.items():
+        cells = sample.column(name).to_pylist()
+        for source, values in old.items():
+            found = _derivation(values, cells, kind)
+            if found is not None:
+                how, share = found
+                count = max(1, round(share * rows))
+                yield Survivor(source, ColumnValue(name, table), count, count if how == "the values" else 0, how)
+
+
+def spread(count: int) -> np.ndarray:
+    """Evenly spaced row numbers, at most as many as are looked at."""
+    return np.unique(np.linspace(0, max(count - 1, 0), min(count, _SAMPLE)).astype(np.int64))
+
+
+def _derivation(old: list[str | None], cells: list[str | None], kind: str) -> tuple[str, float] | None:
+    """How the cells come from the old values, and in which share of the rows."""
+    pairs = [(value, cell) for value, cell in zip(old, cells, strict=True) if value and cell]
+    values = [value for value, _ in pairs]
+    if len(pairs) < _FEWEST or len(set(values)) < 2 or _running(values):
+        return None
+    shifted = values[len(values) // 2 + 1 :] + values[: len(values) // 2 + 1]
+    others = [(value, cell) for value, (_, cell) in zip(shifted, pairs, strict=True)]
+    for how, made in _WAYS.items():
+        if kind in QUIET and how not in _OF_NUMBERS:
+            continue
+        if len(pairs) > 2 * _SCREEN and not any(made(value, cell) for value, cell in pairs[:: len(pairs) // _SCREEN]):
+            continue
+        least = _SHARE_OF_NUMBERS if kind in QUIET or how == _WEAK else _SHARE_OF_TEXT
+        own = sum(made(value, cell) for value, cell in pairs)
+        if own < max(_FEWEST, least * len(pairs)):
+            continue
+        other = sum(made(value, cell) for value, cell in others)
+        if own == len(pairs) and not other:
+            return how, 1.0
+        spread = math.sqrt(max(other, 1.0) * max(1 - other / len(pairs), 1 / len(pairs)))
+        if own - other > _SIGMAS * spread:
+            return how, own / len(pairs)
+    return None
+
+
+def _running(values: list[str]) -> bool:
+    """Whole numbers that count something through; that another column counts along tells nothing."""
+    if not all(len(value) < 10 and value.isdigit() for value in values):
+        return False
+    numbers = [int(value) for value in values]
+    return len(set(numbers)) == len(numbers) and max(numbers) - min(numbers) < 100 * len(numbers)
+
+
+def _initials(value: str, cell: str) -> bool:
+    own = words(value)
+    return len(own) > 1 and "".join(word[0] for word in own) == "".join(words(cell))
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+
+
+def _slug(value: str, cell: str) -> bool:
+    return len(value) > 2 and re.sub(r"[^a-z0-9]+", "", _plain(value)) == re.sub(r"[^a-z0-9]+", "", cell.lower())
+
+
+def _digest(value: str, cell: str) -> bool:
+    if len(cell) not in (32, 40, 64, 66):
+        return False
+    spelt = cell.removeprefix("\\x").lower()
+    texts = (value.encode(), value.lower().strip().encode())
+    return any(hashlib.new(kind, text, usedforsecurity=False).hexdigest() == spelt for kind in _DIGESTS for text in texts)
+
+
+_DIGESTS = ("md5", "sha1", "sha256")
+
+
+def _in_vector(value: str, cell: str) -> bool:
+    """All words of the value among the lexemes of a text-search vector, whose endings may be cut off."""
+    lexemes = {lexeme.replace("''", "'").lower() for lexeme in _VECTOR.findall(cell)}
+    own = [word for word in words(value) if len(word) > 2]
+    return bool(own and lexemes) and all(_stemmed(word, lexemes) for word in own)
+
+
+def _stemmed(word: str, lexemes: set[str]) -> bool:
+    return any(word[:length] in lexemes for length in range(max(3, len(word) - 3), len(word) + 1))
+
+
+def _all_words(value: str, cell: str) -> bool:
+    own = [word for word in words(value) if len(word) > 2]
+    return bool(own) and set(own) <= set(words(cell))
+
+
+def _within(value: str, cell: str) -> bool:
+    """The value inside a longer word: a login made of a name."""
+    own = re.sub(r"[^a-z0-9]+", "", _plain(value))
+    return len(own) > 3 and own in re.sub(r"[^a-z0-9]+", "", _plain(cell))
+
+
+def _begins(value: str, cell: str) -> bool:
+    """A key made of the beginning of a name."""
+    own = re.sub(r"[^a-z]+", "", _plain(value))
+    signs = 3 if len(cell) < 8 else min(5, len(own))
+    return len(own) > 2 and _plain(cell)[:signs] == own[:signs]
+
+
+def _part_of_day(value: str, cell: str) -> bool:
+    return bool(re.match(r"\d{4}-\d\d-\d\d", value)) and cell in (value[:4], value[:7], value[:10])
+
+
+_WAYS: dict[str, Callable[[str, str], bool]] = {
+    "the values": lambda value, cell: value == cell,
+    "the values in another case": lambda value, cell: len(value) > 1 and value.lower() == cell.lower(),
+    "the slug": _slug,
+    "the initials": _initials,
+    "a part of the date": _part_of_day,
+    "a digest": _digest,
+    "the lexemes": _in_vector,
+    "the words": _all_words,
+    "the text": _within,
+    "the beginning": _begins,
+}
+_WEAK = "the beginning"
+_OF_NUMBERS = ("the values", "a part of the date")

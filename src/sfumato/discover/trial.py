@@ -1,0 +1,92 @@
+"""A proposed policy tried before it is written: what the method or the schema refuses is left out, with the reason.
+
+Guarantee: the policy that is written binds to the schema, and every part of it has an engine; nothing in it goes to the constraint
+solver unless the schema itself asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sfumato.data.database import Database
+from sfumato.discover.proposal import Proposal
+from sfumato.errors import DataError, Infeasible, PolicyError
+from sfumato.methods.replacing.databases.parts import FreeColumns
+from sfumato.methods.replacing.relational import Relational
+from sfumato.methods.replacing.sampling.blocks import Blocks
+from sfumato.policy.bound_policy import BoundPolicy
+from sfumato.policy.policy import Policy
+from sfumato.policy.rules import columns_of, parse
+from sfumato.randomness import Randomness
+
+_SOLVED = 2_000
+"""Rows up to which a rule may go to the solver."""
+
+
+def refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[str] = ()) -> str:
+    """Why a policy cannot be carried out, or nothing."""
+    try:
+        policy = Policy.parse({**tree, "keep": list(rules)})
+        bound = BoundPolicy(policy, database.schema)
+        bound.require_fit()
+        if not bound.replaced:
+            return ""
+        method = Relational()
+        method.foreseen(bound)
+        free = FreeColumns(bound, method.selected(bound, database, Randomness()))
+        for segment in free.segments:
+            count = max(len(rows) for rows in segment.rows.values())
+            if isinstance(segment.route.engine, Blocks) and rules and count > _SOLVED:
+                return f"'{segment.title}' would need the constraint solver for {count:,} rows"
+        return ""
+    except (PolicyError, Infeasible, DataError) as error:
+        return error.what
+
+
+def tried_columns(database: Database, tree: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The policy without the replaced columns that the schema refuses, and why they were left out."""
+    left: dict[str, str] = {}
+    if not refusal(database, tree):
+        return dict(tree), left
+    kept: dict[str, Any] = {}
+    for name, entry in tree["columns"].items():
+        reason = refusal(database, {**tree, "columns": {**kept, name: entry}, "data": _within(tree["data"], {**kept, name: entry})})
+        if reason:
+            left[name] = reason
+        else:
+            kept[name] = entry
+    return {**tree, "columns": kept, "data": _within(tree["data"], kept)}, left
+
+
+def _within(data: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Groups of consistent columns whose first column is replaced."""
+    groups = [group for group in data.get("consistent", ()) if group[0] in columns]
+    rest = {key: value for key, value in data.items() if key != "consistent"}
+    return rest | ({"consistent": groups} if groups else {})
+
+
+def tried_rules(database: Database, tree: Mapping[str, Any], proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The proposals, those switched off that cannot be kept together with the replaced columns and the others."""
+    new = set(tree["columns"])
+    asked = [each for each in proposals if each.active and _mentions(each, new)]
+    settled = [each.rule for each in proposals if each.active and not _mentions(each, new)]
+    off: dict[str, str] = {}
+    if refusal(database, tree, [*settled, *(each.rule for each in asked)]):
+        kept: list[str] = []
+        for each in asked:
+            reason = refusal(database, tree, [*kept, each.rule])
+            if reason:
+                off[each.rule] = reason
+            else:
+                kept.append(each.rule)
+        for rule in settled:
+            reason = refusal(database, tree, [rule])
+            if reason:
+                off[rule] = reason
+    return [replace(each, off=off[each.rule]) if each.rule in off else each for each in proposals]
+
+
+def _mentions(each: Proposal, columns: set[str]) -> bool:
+    return any(str(column) in columns for column in columns_of(parse(each.rule)))

@@ -1,0 +1,121 @@
+"""Values that were replaced in one column and stand in another: found, warned about, refused, and remedied by discovery."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from small_shop import sfumato
+from tests.secret import SEED
+
+from sfumato.data.check_digits import luhn_digit
+
+PEOPLE = [
+    f"{first}{number} {last}" for number, (first, last) in enumerate([("Carla", "Schmidt"), ("Boris", "Ovchin"), ("Mae", "Li")] * 8)
+]
+POLICY = """
+version: 1
+data: {{kind: database, source: "sqlite:///{path}", accept: [{accept}]}}
+columns:
+  person.name:  {{role: replaced, domain: {{fakes: name}}}}
+  person.email: {{role: replaced, domain: {{fakes: email}}}}
+  person.born:  {{role: replaced, domain: {{dates: [1950-01-01, 1999-12-31]}}}}
+"""
+
+
+def shop(path: Path, extra: str = "", fill: str = "") -> None:
+    """People with a name, an e-mail address and a birthday, and what the case under test derives from them."""
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, email TEXT, born DATE{extra})")
+        rows = [(n, name, f"m{n}x@home.test", f"19{50 + n}-0{n % 9 + 1}-1{n % 9}") for n, name in enumerate(PEOPLE)]
+        connection.executemany("INSERT INTO person (id, name, email, born) VALUES (?, ?, ?, ?)", rows)
+        connection.execute(
+            "CREATE TABLE log (id INTEGER PRIMARY KEY, person_id INTEGER REFERENCES person (id), text TEXT, doc JSON)"
+        )
+        connection.execute("INSERT INTO log SELECT id, id, 'nothing', '{}' FROM person")
+        connection.executescript(fill)
+
+
+def published(folder: Path, accept: str = "") -> tuple[int, str]:
+    policy = folder / "people.yaml"
+    policy.write_text(POLICY.format(path=folder / "people.db", accept=accept))
+    found = sfumato("publish", str(policy), "--out", str(folder / "release"), "--seed", str(SEED), "--no-report")
+    return found.returncode, found.stderr
+
+
+FIRST, LAST = "substr(name, 1, instr(name, ' ') - 1)", "substr(name, instr(name, ' ') + 1)"
+OWN = "(SELECT {0} FROM person WHERE person.id = person_id)"
+CASES = {
+    "a copy in another table": ("", f"UPDATE log SET text = {OWN.format('name')}"),
+    "inside a sentence": ("", f"UPDATE log SET text = 'called ' || {OWN.format('name')} || ' again' WHERE id = 3"),
+    "inside json": ("", f"UPDATE log SET doc = json_object('to', {OWN.format('email')}) WHERE id = 5"),
+    "escaped in json": ("", """UPDATE log SET doc = '{"by": "\\u0043arla0 Schmidt"}' WHERE id = 0"""),
+    "lower case": (", search TEXT", "UPDATE person SET search = lower(name)"),
+    "initials": (", short TEXT", f"UPDATE person SET short = substr(name, 1, 1) || substr({LAST}, 1, 1)"),
+    "a year": (", year INTEGER", "UPDATE person SET year = substr(born, 1, 4)"),
+    "words in another order": (", search TEXT", f"UPDATE person SET search = 'x ' || {LAST} || ' ' || {FIRST}"),
+    "lexemes": (", ts TEXT", f"UPDATE person SET ts = '''' || lower({FIRST}) || ''':1 ''' || lower({LAST}) || ''':2'"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_value_that_survives_is_refused(tmp_path, case):
+    shop(tmp_path / "people.db", *CASES[case])
+    code, told = published(tmp_path)
+    assert code == 5, told
+    assert "surviving:person." in told
+    assert not (tmp_path / "release").exists()
+
+
+def test_a_digest_survives(tmp_path):
+    from hashlib import md5
+
+    shop(tmp_path / "people.db", ", gravatar TEXT")
+    with sqlite3.connect(tmp_path / "people.db") as connection:
+        for (email,) in connection.execute("SELECT email FROM person").fetchall():
+            connection.execute("UPDATE person SET gravatar = ? WHERE email = ?", (md5(email.encode()).hexdigest(), email))
+    assert "surviving:person.email->person.gravatar" in published(tmp_path)[1]
+
+
+def test_what_does_not_survive_is_published(tmp_path):
+    shop(tmp_path / "people.db", ", height INTEGER", "UPDATE person SET height = 150 + id % 7; UPDATE log SET text = 'line ' || id")
+    code, told = published(tmp_path)
+    assert code == 0, told
+
+
+def test_a_pair_can_be_accepted_and_is_said(tmp_path):
+    shop(tmp_path / "people.db", *CASES["a copy in another table"])
+    code, told = published(tmp_path, accept='"surviving:person.name->log.text"')
+    assert code == 0, told
+    assert "surviving:person.name->log.text" in (tmp_path / "release" / "manifest.json").read_text()
+
+
+def test_check_warns_by_name(tmp_path):
+    shop(tmp_path / "people.db", *CASES["inside json"])
+    policy = tmp_path / "people.yaml"
+    policy.write_text(POLICY.format(path=tmp_path / "people.db", accept=""))
+    found = sfumato("check", str(policy), "--strict")
+    assert found.returncode == 2
+    assert "surviving:person.email->log.doc" in found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_discovery_remedies_what_survives(tmp_path, case):
+    """The written policy passes the strict check and publishes, and no name, address or word of them is in the folder."""
+    shop(tmp_path / "people.db", *CASES[case])
+    policy = tmp_path / "found.yaml"
+    policy.write_text(sfumato("discover", f"sqlite:///{tmp_path}/people.db").stdout)
+    assert sfumato("check", str(policy), "--strict").returncode == 0
+    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report")
+    assert done.returncode == 0, done.stderr
+    text = "".join(file.read_text() for file in (tmp_path / "release").glob("*.csv")).lower()
+    assert not [name for name in PEOPLE if name.lower() in text or "_".join(reversed(name.lower().split())) in text]
+    assert "@home.test" not in text
+
+
+def test_card_numbers_are_seen_by_their_check_digit():
+    from sfumato.data.personal import personal
+
+    cards = [body + luhn_digit(body) for body in (f"4539{n:011d}" for n in range(1000, 200000, 7919))]
+    assert personal("reference", "payments", "text", cards) == "card"
+    wrong = [card[:-1] + str((int(card[-1]) + 1) % 10) for card in cards]
+    assert personal("reference", "payments", "text", wrong) == ""
