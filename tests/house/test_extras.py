@@ -43,8 +43,6 @@ def names(requirements: list[str]) -> set[str]:
 @pytest.mark.parametrize(("package", "extra"), sorted(EXTRAS.items()))
 def test_the_extra_brings_the_package(package: str, extra: str) -> None:
     extras = PROJECT["optional-dependencies"]
-    if extra == "compiler" and package in names(PROJECT["dependencies"]):
-        return
     assert package in names(extras[extra]), f"sfumato[{extra}] does not install {package}"
 
 
@@ -80,7 +78,7 @@ def test_tables_need_no_extra(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("age,ill\n" + "\n".join(f"{20 + i % 9},{i % 3}" for i in range(60)), encoding="utf-8")
     policy = "version: 1\ndata: {kind: table, source: d.csv}\ncolumns: {age: quasi-identifier, ill: sensitive}\n"
     (tmp_path / "p.yaml").write_text(policy + "protect: [k-anonymity: {k: 2}]\nmethod: {mondrian: {}}\n", encoding="utf-8")
-    absent = set(EXTRAS) - {"numba"}
+    absent = set(EXTRAS)
     done = run_without(absent, ["publish", str(tmp_path / "p.yaml"), "--out", str(tmp_path / "out")])
     assert done.returncode == 0, done.stderr
     again = run_without(absent, ["verify", str(tmp_path / "out"), "--original", str(tmp_path / "d.csv")])

@@ -17,12 +17,13 @@ class Commands(click.Group):
     """A group whose commands are the modules of this package; only the one that runs is imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+        names = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
+        return sorted(name.replace("_", "-") for name in names)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+        command: click.Command = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -45,6 +46,7 @@ SUMMARIES = {
     "report": "Write the page that shows a release.",
     "risk": "Say how identifying a table is as it stands.",
     "verify": "Audit a release folder independently.",
+    "warm-up": "Make now what would be compiled later.",
 }
 
 

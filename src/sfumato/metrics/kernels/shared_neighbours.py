@@ -9,11 +9,7 @@ Cost
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from sfumato.compiled import jit
@@ -30,14 +26,13 @@ def pays_off(degrees: IntArray) -> bool:
     return nodes * nodes / 8 <= _MEMORY and words < 4 * steps
 
 
-@intrinsic
-def _ones(typing_context: Any, word: Any) -> Any:
-    """The number of set bits of a 64-bit word."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), emit
+@jit
+def _ones(word: np.uint64) -> np.uint64:
+    """The number of set bits of a 64-bit word: pairs, then fours, then bytes, then all bytes at once."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @jit
@@ -64,7 +59,7 @@ def shared_neighbours(starts: IntArray, neighbours: CodeArray) -> tuple[IntArray
         for v in range(u + 1, nodes):
             shared = 0
             for word in range(rows.shape[1]):
-                shared += int(_ones(rows[u, word] & rows[v, word]))  # type: ignore[call-arg]
+                shared += int(_ones(rows[u, word] & rows[v, word]))
             both = shared * (shared - 1) // 2
             diagonals += both
             if (rows[u, v >> 6] >> np.uint64(v & 63)) & np.uint64(1):

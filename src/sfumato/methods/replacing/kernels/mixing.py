@@ -30,8 +30,12 @@ from sfumato.data.arrays import FloatArray
 def diagnose(samples: FloatArray) -> tuple[float, float]:
     """The largest R̂ and the smallest effective sample size over all coordinates."""
     worst, least = 1.0, float(samples.shape[0] * samples.shape[1])
+    draws = np.empty((samples.shape[0], samples.shape[1]))
     for coordinate in range(samples.shape[2]):
-        ratio, size = coordinate_mixing(samples[:, :, coordinate])
+        for walk in range(samples.shape[0]):
+            for time in range(samples.shape[1]):
+                draws[walk, time] = samples[walk, time, coordinate]
+        ratio, size = coordinate_mixing(draws)
         worst = max(worst, ratio)
         least = min(least, size)
     return worst, least
