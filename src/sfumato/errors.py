@@ -18,13 +18,20 @@ class SfumatoError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.where = where
-        self.hint = hint
+        self.what, self.where, self.hint = one_line(what), one_line(where), one_line(hint)
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         return " — ".join(part for part in (self.what, self.where, self.hint) if part)
+
+
+def one_line(text: str) -> str:
+    r"""A sentence on one line: signs that a terminal would obey, as names in a file of a stranger may hold, are escapes.
+
+    >>> print(one_line("no column 'a" + chr(10) + "b'"))
+    no column 'a\nb'
+    """
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 class PolicyError(SfumatoError):

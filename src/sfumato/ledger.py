@@ -316,6 +316,7 @@ class Ledger:
         except sqlite3.OperationalError:
             raise LedgerError("the ledger cannot be opened", where=str(self.path), hint="check the path and the rights") from None
         try:
+            base.text_factory = _readable
             base.execute("PRAGMA trusted_schema = OFF")
             self._recognise(base)
             base.execute("PRAGMA synchronous = FULL")
@@ -336,6 +337,11 @@ class Ledger:
             )
         if _schema_of(base) != _known_schema():  # I5
             raise self._broken("its tables or triggers are not those of a ledger")
+
+
+def _readable(text: bytes) -> str:
+    """Text of a damaged file is no reason to stumble: what is no UTF-8 fits neither the schema nor the chain."""
+    return text.decode("utf-8", "replace")
 
 
 def _schema_of(base: sqlite3.Connection) -> list[Any]:

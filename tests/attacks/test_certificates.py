@@ -86,7 +86,7 @@ def test_the_original_plays_no_part() -> None:
 
 def test_certificates_without_attacks_are_read() -> None:
     old = {"findings": [], "records": {"input": 1, "published": 1, "suppressed": 0}}
-    assert Certificate.from_json(old).attacks == ()
+    assert Certificate.from_json(old).attacks is None
 
 
 def test_every_threat_has_a_paragraph_in_the_limits() -> None:

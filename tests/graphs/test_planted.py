@@ -132,3 +132,16 @@ def test_keeping_edges_bounds_paths_only():
     flip = EdgeChannel.keeping_edges(0.2, 100_000, 25_000_000)
     assert StructuralAttack(planted=20, success_at_most=0.05, against="paths").holds(flip, 7115)
     assert not StructuralAttack(planted=20, success_at_most=0.05).holds(flip, 7115)
+
+
+def test_more_planted_accounts_than_people_is_infeasible():
+    import networkx as nx
+    import pytest
+
+    import sfumato as sf
+
+    attack = {"structural-attack": {"planted": 4, "success_at_most": 0.9}}
+    for method in ({}, {"mu": 0.05}):
+        tree = {"version": 1, "data": {"kind": "graph"}, "protect": [attack], "method": {"edge-perturbation": method}}
+        with pytest.raises(sf.Infeasible, match="more than the 3 people"):
+            sf.publish(sf.Policy.parse(tree), data=nx.path_graph(3))

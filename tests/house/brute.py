@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 Row = dict[str, str]
 Tree = Any
+Weights = Mapping[str, Any]
+"""How much of each value there is: counts of rows, or exact shares."""
+JOINT = ("k-linkability", "k-diversity")
+"""Claims about all releases together: their outsider uses every quasi-identifier."""
 
 
 def paths(tree: Tree, above: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
@@ -22,21 +28,52 @@ def paths(tree: Tree, above: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]
     return {leaf: (leaf, *above) for leaf in tree}
 
 
-def allowed_labels(leaf: str, column: dict[str, Any]) -> set[str]:
+def chain_of(value: str, hierarchy: Tree) -> tuple[str, ...] | None:
+    """The labels of a value, itself first, from the words of the policy; ``None`` for ranges, which have too many."""
+    if hierarchy == "ranges":
+        return None
+    if hierarchy is None or value == "":
+        root = (
+            next(iter(hierarchy)) if isinstance(hierarchy, dict) and not set(hierarchy) & {"intervals", "prefix", "dates"} else "*"
+        )
+        return (value, root)
+    if "intervals" in hierarchy:
+        bins = [(int(value) // width * width, width) for width in hierarchy["intervals"]]
+        return (value, *(f"{low}-{low + width - 1}" for low, width in bins), "*")
+    if "prefix" in hierarchy:
+        shortest = len(value) - min(hierarchy["prefix"], len(value))
+        return (value, *(value[:keep] + "*" * (len(value) - keep) for keep in range(len(value) - 1, max(shortest, 0), -1)), "*")
+    if "dates" in hierarchy:
+        return (value, *(value[: {"month": 7, "year": 4}[unit]] for unit in hierarchy["dates"]), "*")
+    return paths(hierarchy)[value]
+
+
+def allowed_labels(value: str, column: dict[str, Any]) -> set[str]:
     """The labels this value may be published as, boundaries included."""
-    if column.get("hierarchy") is None:
-        return {leaf, "*"}
-    chain = paths(column["hierarchy"])[leaf]
-    boundary = set(column.get("boundary") or ())
+    chain = chain_of(value, column.get("hierarchy"))
+    assert chain is not None
+    boundary = column.get("boundary")
+    if isinstance(boundary, dict):
+        return set(chain[: boundary["level"] + 1])
     for i, label in enumerate(chain):
-        if label in boundary:
+        if label in set(boundary or ()):
             return set(chain[: i + 1])
     return set(chain)
 
 
+def may_stand_for(label: str, value: str, column: dict[str, Any]) -> bool:
+    """Whether a published label may stand for a value of a quasi-identifier."""
+    if column.get("hierarchy") != "ranges":
+        return label in allowed_labels(value, column)
+    ends = re.fullmatch(r"(-?\d+)-(-?\d+)", label)
+    return label == value or (ends is not None and int(ends[1]) <= int(value) <= int(ends[2]))
+
+
 def covers(row: Row, record: Row, columns: dict[str, dict[str, Any]]) -> bool:
     for name, column in columns.items():
-        if column["role"] == "quasi-identifier" and row[name] not in allowed_labels(record[name], column):
+        if not column.get("publish", True):
+            continue
+        if column["role"] == "quasi-identifier" and not may_stand_for(row[name], record[name], column):
             return False
         if column["role"] in ("sensitive", "other") and row[name] != record[name]:
             return False
@@ -69,42 +106,46 @@ def classes(rows: list[Row], given: list[str]) -> list[list[Row]]:
 
 def satisfies(group: list[Row], everything: list[Row], hide: list[str], model: str, level: dict[str, Any]) -> bool:
     counts = [Counter(row[name] for row in group) for name in hide]
+    whole = [Counter(row[name] for row in everything) for name in hide]
+    return believed(len(group), counts, whole, model, level)
+
+
+def believed(size: int, counts: list[Weights], whole: list[Weights], model: str, level: dict[str, Any]) -> bool:
+    """Whether a model holds for somebody among `size` candidates whose hidden values are spread so, column by column."""
     if model == "k-anonymity":
-        return len(group) >= level["k"]
+        return size >= level["k"]
     if model == "p-sensitivity":
         return all(len(count) >= level["p"] for count in counts)
     if model == "alpha-k-anonymity":
-        return len(group) >= level["k"] and all(max(c.values()) <= level["alpha"] * len(group) + 1e-9 for c in counts)
+        return size >= level["k"] and all(max(c.values()) <= level["alpha"] * sum(c.values()) + 1e-9 for c in counts)
     if model == "k-linkability":
         return all(len(count) >= level["k"] for count in counts)
     if model == "k-diversity":
-        return all(max(count.values()) * Fraction(str(level["k"])) <= len(group) for count in counts)
+        return all(max(count.values()) * Fraction(str(level["k"])) <= sum(count.values()) for count in counts)
     if model == "l-diversity":
         return all(diverse(count, level) for count in counts)
     if model == "t-closeness":
-        return all(
-            distance(count, Counter(row[name] for row in everything), level["distance"]) <= level["t"] + 1e-9
-            for name, count in zip(hide, counts, strict=True)
-        )
+        kind = level.get("distance", "equal")
+        return all(distance(count, all_, kind) <= level["t"] + 1e-9 for count, all_ in zip(counts, whole, strict=True))
     raise AssertionError(model)
 
 
-def diverse(count: Counter[str], level: dict[str, Any]) -> bool:
+def diverse(count: Weights, level: dict[str, Any]) -> bool:
     total, l = sum(count.values()), level["l"]
     kind = level.get("kind", "distinct")
     if kind == "distinct":
         return len(count) >= l
     if kind == "frequency":
-        return max(count.values()) * l <= total
+        return max(count.values()) * Fraction(str(l)) <= total
     if kind == "entropy":
         return -sum(n / total * math.log(n / total) for n in count.values()) >= math.log(l) - 1e-9
     ranked = sorted(count.values(), reverse=True)
-    return len(ranked) >= l and ranked[0] < level["c"] * sum(ranked[l - 1 :])
+    return len(ranked) >= l and ranked[0] < Fraction(str(level.get("c", 3))) * sum(ranked[l - 1 :])
 
 
-def distance(count: Counter[str], overall: Counter[str], kind: str) -> float:
+def distance(count: Weights, overall: Weights, kind: str) -> float:
     n, m = sum(count.values()), sum(overall.values())
-    gap = {value: Fraction(count[value], n) - Fraction(overall[value], m) for value in overall}
+    gap = {value: Fraction(count.get(value, 0)) / n - Fraction(overall[value]) / m for value in overall}
     if kind == "equal":
         return float(sum(abs(g) for g in gap.values()) / 2)
     order = sorted(overall, key=float)
@@ -114,18 +155,51 @@ def distance(count: Counter[str], overall: Counter[str], kind: str) -> float:
     return float(sum(abs(g) for g in running) / (len(order) - 1))
 
 
+SHORT = {
+    "anonymity": ("k-anonymity", "k", {}),
+    "sensitivity": ("p-sensitivity", "p", {}),
+    "diversity": ("l-diversity", "l", {"kind": "frequency"}),
+    "closeness": ("t-closeness", "t", {}),
+}
+"""The words of claims in one line."""
+
+
+def columns_of(policy: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: ({"role": c} if isinstance(c, str) else c) for name, c in policy["columns"].items()}
+
+
+def published_names(columns: dict[str, dict[str, Any]], *roles: str) -> list[str]:
+    """The columns of these roles (of all but identifiers when none is named) that a release shows."""
+    shown = roles or ("quasi-identifier", "sensitive", "other", "replaced")
+    return [name for name, column in columns.items() if column["role"] in shown and column.get("publish", True)]
+
+
+def claim_of(claim: Any, columns: dict[str, dict[str, Any]]) -> tuple[list[str], list[str], str, dict[str, Any]]:
+    """(given, hide, model, level) of a claim, however it is written."""
+    quasi, sensitive = published_names(columns, "quasi-identifier"), published_names(columns, "sensitive")
+    if isinstance(claim, str):
+        left, number, word = re.fullmatch(r"(.*) : ([\d.]+)-(\w+)", claim).groups()  # type: ignore[union-attr]
+        given, hide = ([name.strip() for name in side.split(",")] for side in left.split("->"))
+        model, key, more = SHORT[word]
+        return given, hide, model, {key: float(number) if "." in number else int(number), **more}
+    ((model, level),) = claim.get("by", claim).items()
+    given, hide = ([side] if isinstance(side, str) else side for side in (claim.get("given", quasi), claim.get("hide", sensitive)))
+    return quasi if model in JOINT else given, hide, model, level
+
+
 def violations(published: list[Row], records: list[Row], policy: dict[str, Any]) -> list[str]:
     """Everything that is wrong with a recoded release, by the definitions."""
-    columns = {name: ({"role": c} if isinstance(c, str) else c) for name, c in policy["columns"].items()}
-    given = [name for name, column in columns.items() if column["role"] == "quasi-identifier"]
-    hide = [name for name, column in columns.items() if column["role"] == "sensitive"]
+    columns = columns_of(policy)
     wrong = []
-    if any(set(row) != {name for name, column in columns.items() if column["role"] != "identifier"} for row in published):
-        wrong.append("columns")
+    if any(set(row) != set(published_names(columns)) for row in published):
+        return ["columns"]
     if not perfect_matching(published, records, columns):
         wrong.append("untruthful or beyond a boundary")
+    limit = policy.get("utility", {}).get("suppress_at_most")
+    if limit is not None and len(records) - len(published) > limit * len(records) + 1e-9:
+        wrong.append("suppression")
     for claim in policy["protect"]:
-        ((model, level),) = claim.items()
+        given, hide, model, level = claim_of(claim, columns)
         if not all(satisfies(group, published, hide, model, level) for group in classes(published, given)):
             wrong.append(model)
     return wrong
@@ -133,21 +207,23 @@ def violations(published: list[Row], records: list[Row], policy: dict[str, Any])
 
 def savable(records: list[Row], policy: dict[str, Any]) -> int:
     """How many records generalization alone can publish for claims on numbers and distinct values [boundaries Prop. 5, 6]."""
-    columns = {name: ({"role": c} if isinstance(c, str) else c) for name, c in policy["columns"].items()}
-    hide = [name for name, column in columns.items() if column["role"] == "sensitive"]
-    quasi = [name for name, column in columns.items() if column["role"] == "quasi-identifier"]
+    columns = columns_of(policy)
+    hide = published_names(columns, "sensitive")
+    quasi = published_names(columns, "quasi-identifier")
     regions: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for record in records:
-        regions[tuple(_ceiling(record[name], columns[name]) for name in quasi)].append(record)
+        regions[tuple(ceiling(record[name], columns[name]) for name in quasi)].append(record)
     safe = 0
     for region in regions.values():
-        if all(satisfies(region, records, hide, *next(iter(claim.items()))) for claim in policy["protect"]):
+        if all(satisfies(region, records, hide, *claim_of(claim, columns)[2:]) for claim in policy["protect"]):
             safe += len(region)
     return safe
 
 
-def _ceiling(leaf: str, column: dict[str, Any]) -> str:
-    if column.get("hierarchy") is None:
+def ceiling(value: str, column: dict[str, Any]) -> str:
+    """The most general label that a value may be published as."""
+    chain = chain_of(value, column.get("hierarchy"))
+    if chain is None:
         return "*"
-    chain = paths(column["hierarchy"])[leaf]
-    return next((label for label in chain if label in set(column.get("boundary") or ())), chain[-1])
+    allowed = allowed_labels(value, column)
+    return [label for label in chain if label in allowed][-1]

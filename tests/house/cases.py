@@ -1,14 +1,37 @@
-"""Random small tables, hierarchies, boundaries and claims."""
+"""Random small tables, hierarchies, boundaries and claims; and every way in which a method that recodes can be asked to."""
 
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal, get_args, get_origin
+
+from sfumato.forms.recoded import Recoded
+from sfumato.methods.base import Method
+from sfumato.registry import catalogue
 
 DIVERSITIES = ("distinct", "frequency", "entropy", "recursive")
 DISTANCES = ("equal", "ordered")
 MODELS = ("k-anonymity", "p-sensitivity", "alpha-k-anonymity", "k-linkability", "k-diversity", *DIVERSITIES, *DISTANCES)
 """Every model of tables by its name, l-diversity by its kinds and t-closeness by its distances."""
+
+
+def recoding_variants(seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(method, parameters) of all methods that recode one table by itself."""
+    for name, cls in catalogue("methods", Method).items():
+        if issubclass(cls.form, Recoded) and not cls.remembers:
+            yield from ((name, parameters) for parameters in settings_of(cls, seconds))
+
+
+def settings_of(cls: type[Method], seconds: float) -> Iterator[dict[str, Any]]:
+    """The defaults, and once more for every other word that a parameter may be and for every switch."""
+    usual = {"seconds": seconds} if "seconds" in cls.model_fields else {}
+    yield usual
+    for key, field in cls.model_fields.items():
+        if get_origin(field.annotation) is Literal:
+            yield from ({**usual, key: word} for word in get_args(field.annotation) if word != field.default)
+        elif field.annotation is bool:
+            yield {**usual, key: not field.default}
 
 
 def random_tree(rng: random.Random, leaves: list[str], name: str) -> Any:

@@ -7,16 +7,13 @@ for every switch.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import pytest
 from brute import savable, violations
-from cases import DISTANCES, DIVERSITIES, MODELS, random_case
+from cases import DISTANCES, DIVERSITIES, MODELS, random_case, recoding_variants
 
 import sfumato as sf
-from sfumato.forms.recoded import Recoded
-from sfumato.methods.base import Method
 from sfumato.models.base import Model
 from sfumato.registry import catalogue
 
@@ -28,20 +25,7 @@ DEAR = {"optimal": 5}
 """Methods that run a solver are asked one case in so many."""
 
 
-def variants() -> Iterator[tuple[str, dict[str, Any]]]:
-    """(method, parameters) of all methods that recode one table by itself."""
-    for name, cls in catalogue("methods", Method).items():
-        if issubclass(cls.form, Recoded) and not cls.remembers:
-            usual = {"seconds": SECONDS} if "seconds" in cls.model_fields else {}
-            yield name, usual
-            for key, field in cls.model_fields.items():
-                if get_origin(field.annotation) is Literal:
-                    yield from ((name, {**usual, key: word}) for word in get_args(field.annotation) if word != field.default)
-                elif field.annotation is bool:
-                    yield name, {**usual, key: not field.default}
-
-
-METHODS = list(variants())
+METHODS = list(recoding_variants(SECONDS))
 NAMES = ["-".join((name, *(f"{key}-{value}" for key, value in level.items() if key != "seconds"))) for name, level in METHODS]
 
 

@@ -187,7 +187,7 @@ def test_columns_in_reading_order_without_repetition():
     ],
 )
 def test_what_is_too_deep_or_too_long_is_an_error_with_its_place(text, position):
-    with pytest.raises(RuleError, match=r"more than|too long|too deep|too often") as caught:
+    with pytest.raises(RuleError, match=r"more than|too long|too deep|too often|longer than") as caught:
         parse(text)
     assert caught.value.position == position
 

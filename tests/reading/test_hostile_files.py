@@ -350,3 +350,46 @@ def test_commands_say_one_line_and_the_code_of_the_contract(tmp_path: Path, name
             assert run.stderr.count("\n") == 1
         assert "Traceback" not in run.stderr
         assert "unexpected" not in run.stderr
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "\u2028", "a\r", "\x00"])
+def test_an_error_is_one_line_whatever_it_names(name: str) -> None:
+    for tree in ({name: 1}, {"utility": {name: 1}}, {"columns": {"a": {"role": "quasi-identifier", "hierarchy": f"{name}.csv"}}}):
+        with pytest.raises(SfumatoError) as caught:
+            sf.publish(sf.Policy.parse({"version": 1, "protect": [{"k-anonymity": {"k": 1}}], **tree}), data={"a": ["1"]})
+        assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "x/" * 3000, "a\0b"])
+def test_a_name_that_no_file_can_have(name: str) -> None:
+    for kind in ("table", "graph", "baskets"):
+        with pytest.raises(DataError):
+            sf.publish(sf.Policy.parse({"version": 1, "data": {"kind": kind, "source": f"{name}.csv"}, **NEEDED[kind]}))
+    column = {"role": "quasi-identifier", "hierarchy": name}
+    with pytest.raises(PolicyError, match="no such hierarchy file"):
+        sf.publish(
+            sf.Policy.parse({"version": 1, "columns": {"a": column}, "protect": [{"k-anonymity": {"k": 1}}]}), data={"a": ["1"]}
+        )
+
+
+NEEDED = {
+    "table": {"columns": {"a": "quasi-identifier"}, "protect": [{"k-anonymity": {"k": 1}}]},
+    "graph": {"protect": [{"k-degree-anonymity": {"k": 1}}]},
+    "baskets": {"protect": [{"k-anonymity": {"k": 1}}]},
+}
+
+
+@pytest.mark.parametrize("depth", [60, 400, 100_000])
+def test_a_policy_built_in_code_is_no_deeper_than_one_in_a_file(depth: int) -> None:
+    tree: object = "leaf"
+    for _ in range(depth):
+        tree = {"a": tree}
+    with pytest.raises(PolicyError, match="deep"):
+        sf.Policy.parse({"version": 1, "columns": {"a": {"role": "quasi-identifier", "hierarchy": tree}}})
+
+
+def test_bytes_that_are_no_text_in_a_ragged_row(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "people.csv").write_bytes(b"age,illness\n1,a\n2,\xac,b\n")
+    with pytest.raises(DataError, match="UTF-8"):
+        read_file(tmp_path / "people.csv")
+    assert capfd.readouterr().err == ""

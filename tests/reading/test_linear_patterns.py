@@ -135,3 +135,16 @@ def test_no_other_engine_matches_what_people_write() -> None:
     source = Path(sf.__file__).parent
     for name in ("audit/rules.py", "methods/replacing/sampling/vectors.py", "policy/replacements.py"):
         assert "import re\n" not in (source / name).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("pattern", ["é", "[é]b", "a|é", "[a-é]", "😀", "é{2}"])
+def test_a_pattern_to_draw_from_has_signs_that_can_be_drawn(pattern: str) -> None:
+    tree = {"version": 1, "columns": {"a": {"role": "replaced", "domain": {"pattern": pattern}}}, "method": {"obfuscation": {}}}
+    with pytest.raises(PolicyError, match="ASCII"):
+        sf.publish(sf.Policy.parse(tree), data={"a": ["x", "y"]})
+
+
+def test_a_rule_is_not_compiled_before_its_size_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(re, "compile", lambda *given: pytest.fail("compiled"))
+    with pytest.raises(PolicyError, match="longer than"):
+        parse(f'match(a, "{"(" * 3000}")')

@@ -137,7 +137,7 @@ def redo(folder: Path, **changes: Any) -> None:
 
 
 def _rows(file: Path) -> int:
-    with file.open(newline="") as lines:
+    with file.open(newline="", errors="replace") as lines:
         return max(0, sum(1 for _ in csv.reader(lines)) - 1)
 
 

@@ -348,3 +348,13 @@ def test_looking_ahead_says_that_the_ledger_is_not_there_and_makes_none(tmp_path
 def test_a_ledger_that_is_not_there_is_not_whole(tmp_path: Path, command: list[str]) -> None:
     assert run(*command, str(tmp_path / "no.ledger")).returncode == 6
     assert not (tmp_path / "no.ledger").exists()
+
+
+def test_a_ledger_whose_schema_is_no_text(book: Path, tmp_path: Path) -> None:
+    """Every byte of the schema in turn is one that no text has."""
+    content = (book / "book.ledger").read_bytes()
+    place = content.index(b"CREATE TABLE")
+    for at in range(place, place + 60, 7):
+        (tmp_path / "broken.ledger").write_bytes(content[:at] + b"\xd7" + content[at + 1 :])
+        with pytest.raises(LedgerError):
+            Ledger(tmp_path / "broken.ledger").verify()

@@ -87,3 +87,40 @@ def test_a_forged_text_under_a_sum(tmp_path: Path) -> None:
     assert "Traceback" not in shown.stdout + shown.stderr
     assert {"rules", "domains"} <= violations(folder)
     assert {"rules", "domains"} <= violations(folder, original)
+
+
+@pytest.mark.parametrize("claim", JOINT)
+@pytest.mark.parametrize("method", ["mondrian", "clustering"])
+def test_people_who_were_left_out_are_no_people_with_few_links(method: str, claim: tuple[str, int], tmp_path: Path) -> None:
+    """Whoever lives alone behind a boundary is suppressed; with the original at hand that is no violation of a joint claim."""
+    data, (model, k) = columns(60), claim
+    tree = {"any": {"young": [str(age) for age in range(20, 60)], "old": ["80", "90"]}}
+    data["age"] = ["80", "90", *data["age"][2:]]
+    roles = {"age": {"role": "quasi-identifier", "hierarchy": tree, "boundary": ["young", "old"]}, "sex": "quasi-identifier"}
+    roles |= {"ward": "other", "illness": "sensitive"}
+    policy = sf.Policy.parse({"version": 1, "columns": roles, "protect": [{model: {"k": k}}], "method": {method: {}}})
+    data["illness"] = ["flu", "flu", *data["illness"][2:]]
+    publication = sf.publish(policy, data=data, seed=secret(3))
+    assert publication.certificate.records.suppressed == 2
+    folder = publication.write(tmp_path / "out")
+    assert sf.verify(folder, original=data).holds
+
+
+@pytest.mark.parametrize("method", [{"degree-anonymity": {}}, {"edge-perturbation": {"mu": 0.001}}])
+def test_a_graph_without_any_tie(method: dict[str, Any], tmp_path: Path) -> None:
+    people = nx.Graph()
+    people.add_nodes_from(range(5))
+    tree: dict[str, Any] = {"version": 1, "data": {"kind": "graph"}, "method": method}
+    tree |= {"protect": [{"k-degree-anonymity": {"k": 3}}]} if "degree-anonymity" in method else {}
+    publication = sf.publish(sf.Policy.parse(tree), data=people, seed=secret(1))
+    assert len(publication.release.parts["edges"]) == 0
+    folder = publication.write(tmp_path / "out")
+    assert sf.verify(folder, original=people).holds
+
+
+def test_edges_that_nobody_compared_are_not_said_to_be_there(tmp_path: Path) -> None:
+    """Without the private trace only numbers and degrees are compared, and a swap of ties keeps both."""
+    folder, original = copy_of("graph", tmp_path)
+    alone = sf.verify(folder, original=original)
+    assert not alone.violated
+    assert [finding.model for finding in alone.open] == ["kept-edges"]

@@ -111,6 +111,10 @@ def test_unknown_findings_records_method_and_figures(form: str, tmp_path: Path) 
         "more suppressed": lambda tree: tree["records"].update(suppressed=7),
         "method": lambda tree: tree.update(method="magic"),
         "figure": lambda tree: tree["utility"].update(usefulness=1.0),
+        "attack left out": lambda tree: tree["attacks"].pop(),
+        "attack talked down": lambda tree: tree["attacks"][0].update(applies="not worth a thought"),
+        "attack of another release": lambda tree: tree["attacks"].append({"name": "magic", "applies": "always"}),
+        "attack of another version": lambda tree: tree.update(version="0.0.1", attacks=[{"name": "magic", "applies": "always"}]),
     }
     for name, change in changes.items():
         folder = edited(copy_of(form, tmp_path / name)[0], change)
@@ -134,6 +138,7 @@ def test_a_certificate_of_the_first_version_still_verifies(tmp_path: Path) -> No
     def age(tree: Tree) -> None:
         tree["findings"] = [entry for entry in tree["findings"] if entry["model"] not in ("floor", "form")]
         tree.pop("complete", None)
+        tree.pop("attacks")
         for entry in tree["findings"]:
             if entry["model"] == "suppression":
                 entry["achieved"].pop("suppress_at_most", None)

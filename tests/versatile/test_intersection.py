@@ -1,10 +1,13 @@
 """The adversary of §1.3 gets the paper's four tuples out of Table 2 and nothing out of a release in normal form."""
 
+import pytest
 from baselines.dealing import deal
 from baselines.short_rules import rule
 from versatile_paper import CODES, labelled, table_2
 
 from sfumato.attacks._intersecting import intersect
+from sfumato.attacks.intersection import IntersectionAttack
+from sfumato.errors import ReleaseError
 from sfumato.methods.subtables.coloring import utility_aware
 from sfumato.randomness import Randomness
 
@@ -60,3 +63,13 @@ def test_large_tables_are_attacked_by_joining_them():
     assert not taken.exact
     assert taken.attacked > 0
     assert all(zipcode == code * 7 % 11 for _, code, zipcode in taken.tuples)
+
+
+@pytest.mark.parametrize("name", ["policy.yaml", "table-1.csv", "manifest.json"])
+def test_nothing_is_read_before_everything_is_a_plain_file(name, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "mine.txt").write_text("a\n1\n")
+    (tmp_path / "folder" / "table-2.csv").write_text("a\n1\n")
+    (tmp_path / "folder" / name).symlink_to(tmp_path / "mine.txt")
+    with pytest.raises(ReleaseError, match="is a link"):
+        IntersectionAttack(target=str(tmp_path / "folder"), rule="a -> b").run()

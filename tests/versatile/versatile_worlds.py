@@ -55,15 +55,21 @@ def link(known, rows):
     return tuple(linked)
 
 
-def largest_posterior(tables, given, hidden, believed=lambda person: True):
-    """The largest P(hidden = s | given = q, all tables) over people q that exist in some world with only believed people."""
-    together, alone = Counter(), Counter()
+def posteriors(tables, given, hidden, believed=lambda person: True):
+    """The weights of the hidden values for every q (given = q) that exists in some world with only believed people."""
+    found = {}
     for world, weight in people(tables).items():
         if not all(believed(dict(person)) for person in world):
             continue
         for person in world:
             values = dict(person)
-            q = tuple(values[name] for name in given if name in values)
-            together[q, values[hidden]] += weight
-            alone[q] += weight
-    return max(Fraction(count, alone[q]) for (q, _), count in together.items())
+            if hidden in values:  # else it is withheld
+                q = tuple(values[name] for name in given if name in values)
+                found.setdefault(q, Counter())[values[hidden]] += weight
+    return found
+
+
+def largest_posterior(tables, given, hidden, believed=lambda person: True):
+    """The largest P(hidden = s | given = q, all tables) over people q that exist in some world with only believed people."""
+    found = posteriors(tables, given, hidden, believed)
+    return max(Fraction(max(count.values()), sum(count.values())) for count in found.values())

@@ -10,7 +10,6 @@ What a certificate names
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +24,7 @@ from sfumato.release.certificate import KnownAttack
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import MANIFEST, POLICY, open_release
 from sfumato.release.form import Form
+from sfumato.release.plain_files import files_of, read_tree
 
 
 class Threat:
@@ -89,7 +89,8 @@ def known_attacks(exhibit: Exhibit) -> tuple[KnownAttack, ...]:
 def outlined(folder: Path) -> tuple[KnownAttack, ...]:
     """The attacks that concern a release folder, from its manifest and policy; never from the certificate, which may be edited."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        files_of(folder)  # nothing in it is read before it is known to hold plain files only
+        manifest = read_tree(folder / MANIFEST)
         form = Form.read(str(manifest["form"]), dict(manifest["public"]))
         return known_attacks(Exhibit(form, {}, Policy.read(folder / POLICY)))
     except (SfumatoError, OSError, KeyError, TypeError, ValueError, AttributeError):  # a damaged folder is the audit's business

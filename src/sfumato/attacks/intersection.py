@@ -9,6 +9,7 @@ Paper: [versatile §1.3].
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.privacy import rules_of_claim
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import MANIFEST, POLICY, read_folder
+from sfumato.release.plain_files import files_of
 
 
 class IntersectionAttack(Attack):
@@ -46,8 +48,13 @@ class IntersectionAttack(Attack):
 
     def run(self) -> dict[str, Any]:
         folder = Path(self.target)
-        policy = Policy.read(folder / POLICY) if (folder / POLICY).exists() else None
-        tables = read_tables(_parts(folder), (policy.sensitive[0] if policy and policy.sensitive else "value"))
+        present = files_of(folder)  # nothing in it is read before it is known to hold plain files only
+        exhibit = read_folder(folder) if MANIFEST in present else None
+        policy = exhibit.policy if exhibit is not None else Policy.read(folder / POLICY) if POLICY in present else None
+        tables = read_tables(
+            exhibit.tables if exhibit is not None else _parts(present),
+            (policy.sensitive[0] if policy and policy.sensitive else "value"),
+        )
         rules = self._rules(policy)
         found = [intersect(tables.sheets(), given, hidden) for given, hidden in rules]
         return {
@@ -78,7 +85,6 @@ class IntersectionAttack(Attack):
         return figures
 
 
-def _parts(folder: Path) -> Mapping[str, Table]:
-    if (folder / MANIFEST).exists():
-        return read_folder(folder).tables
-    return {path.stem: Table(read_file(path)) for path in sorted(folder.glob("table-*.csv"))}
+def _parts(present: Mapping[str, Path]) -> Mapping[str, Table]:
+    """The tables of a folder that nobody certified."""
+    return {path.stem: Table(read_file(path)) for name, path in present.items() if fnmatchcase(name, "table-*.csv")}

@@ -24,22 +24,26 @@ from sfumato.audit.boxes import contained
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Boxes, ReleaseSequence
+from sfumato.errors import DataError
 
 _SLICE = 2_000_000
 _SAFE = 1 << 62
 
 
-def linkage_of(sequence: ReleaseSequence, cliques: IntArray, labels: tuple[str, ...]) -> Linkage:
-    """Everybody's candidates when an outsider joins all releases by `cliques`."""
+def linkage_of(sequence: ReleaseSequence, cliques: IntArray, labels: tuple[str, ...], *, suppressed: bool = False) -> Linkage:
+    """Everybody's candidates when an outsider joins all releases by `cliques`; who fits no row must be `suppressed`."""
     people = sequence.people()  # I1
     entries = [_spread(sequence, part, cliques) for part in _parts(sequence, people, cliques)]
     kind = np.concatenate([first + part[0] for first, part in zip(_offsets(entries), entries, strict=True)])
     value = np.concatenate([part[1] for part in entries])
     weight = np.concatenate([part[2] for part in entries])
-    start = np.searchsorted(kind, np.arange(len(people) + 1)).astype(np.int64)
+    met, number = np.unique(kind, return_inverse=True)
+    if len(met) < len(people) and not suppressed:
+        raise DataError("somebody whose record was published fits no row")
+    start = np.searchsorted(number, np.arange(len(met) + 1)).astype(np.int64)
     spread = Spread(start, value, weight, labels)
     total = np.array([min(int(t), _SAFE) for t in spread.total()], dtype=np.int64)
-    return Linkage(people.count, total, {sequence.attributes[sequence.sensitive].name: spread})
+    return Linkage(people.count[met], total, {sequence.attributes[sequence.sensitive].name: spread})
 
 
 def _offsets(entries: list[tuple[IntArray, IntArray, np.ndarray, int]]) -> IntArray:

@@ -10,6 +10,10 @@ The outsider
     knows everybody's quasi-identifiers and joins all releases. With ``cohorts: known`` the outsider also knows when people joined;
     ``growth: separative`` adds a second one, who can tell which rows of a release are new. A claim holds for both.
 
+Invariants
+    I1  Whoever fits no row of a single release was left out of it, and nothing can be linked to them: suppressed people are no
+        people with few links. That as many were left out as is said, and truly, other checks judge.
+
 Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
 """
 
@@ -182,7 +186,7 @@ def _alone(exhibit: Exhibit, claim: Claim, column: str) -> Judged:
     """This release without a history; with the original the tuples that occur are known, without it they are guessed at."""
     sequence, labels = _single(exhibit, column)
     if exhibit.original is not None:
-        return Judged(linkage_of(sequence, match_join(sequence), labels), "exact")
+        return Judged(linkage_of(sequence, match_join(sequence), labels, suppressed=True), "exact")  # I1
     boxes, m = sequence.releases[0], sequence.sensitive
     quasi = sequence.quasi
     people = _some(boxes.restricted(quasi)[0], len(boxes))

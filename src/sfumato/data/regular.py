@@ -37,33 +37,34 @@ _TWO_MEANINGS = re.compile(r"(?<!\\)\{,\d|\[\[:")
 
 def require_regular(pattern: str, *, where: str = "") -> None:
     """Refuses a pattern that is no pattern, or that only a backtracking engine could match."""
-    error = _trouble(pattern)
+    error = trouble(pattern)
     if error is not None:
         raise PolicyError(error[0], where=where, hint=error[1])
 
 
 @lru_cache(maxsize=256)
-def _trouble(pattern: str) -> tuple[str, str] | None:
+def trouble(pattern: str) -> tuple[str, str, int] | None:
+    """What is wrong with a pattern, what to try, and at which character; nothing is tried out before its size is known."""
     if len(pattern) > LONGEST_PATTERN:
-        return f"the pattern is longer than {LONGEST_PATTERN} characters", "shorten it, or list the values"
+        return f"the pattern is longer than {LONGEST_PATTERN} characters", "shorten it, or list the values", 0
     if max(accumulate((sign == "(") - (sign == ")") for sign in pattern), default=0) > DEEPEST_PATTERN:
-        return "the pattern is nested too deep", "write it with fewer brackets"
+        return "the pattern is nested too deep", "write it with fewer brackets", 0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)
             re.compile(pattern, re.ASCII)
     except re.error as error:
-        return f"the pattern cannot be read: {error.msg}", "check its brackets and signs"
+        return f"the pattern cannot be read: {error.msg}", "check its brackets and signs", error.pos or 0
     except OverflowError:
-        return "the pattern repeats something too often", "repeat it at most 1000 times"
+        return "the pattern repeats something too often", "repeat it at most 1000 times", 0
     except FutureWarning:
-        return "the pattern has something that engines read differently", "write '{0,n}' and plain classes like [a-z]"
+        return "the pattern has something that engines read differently", "write '{0,n}' and plain classes like [a-z]", 0
     if _TWO_MEANINGS.search(pattern):
-        return "the pattern has something that engines read differently", "write '{0,n}' and plain classes like [a-z]"
+        return "the pattern has something that engines read differently", "write '{0,n}' and plain classes like [a-z]", 0
     try:
         pc.match_substring_regex(pa.array([""]), _whole(pattern))
     except pa.ArrowInvalid:
-        return "the pattern has something that cannot be matched in linear time", "use no look-around and no references"
+        return "the pattern has something that cannot be matched in linear time", "use no look-around and no references", 0
     return None
 
 

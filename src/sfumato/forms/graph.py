@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
+import pyarrow as pa
 from pydantic import Field, model_validator
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.errors import ReleaseError
+from sfumato.io.files import read_exact
 from sfumato.release.exhibit import Exhibit, of_parts
 from sfumato.release.form import Form, differing_columns, differing_parts
 from sfumato.release.release import Trace
@@ -75,6 +78,10 @@ class Edges(Form):
             yield "the manifest says neither how ties were flipped nor how many were added"
         if "edges" in exhibit.parts and self.nodes > 2 * len(exhibit.parts["edges"]) + MOST_ALONE:
             yield "the manifest says that there are more people without any tie than can be looked at"
+
+    def read_part(self, file: Path) -> pa.Table:
+        """Nobody may have a tie."""
+        return read_exact(file)
 
     def trace_type(self) -> type[Trace]:
         return GraphTrace

@@ -29,7 +29,7 @@ from sfumato.data.splitting import split_columns
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.base import LINE_BREAKS, LineBreaks, Source
-from sfumato.io.contents import read_bytes
+from sfumato.io.contents import is_there, read_bytes
 from sfumato.io.files import is_text, read_file
 from sfumato.io.frames import from_frame, require_values
 from sfumato.io.sql import is_url, read_sql
@@ -92,7 +92,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 def read_fimi(path: Path, separator: str = " ") -> Baskets:
     """One record per line; blank lines are not records."""
-    if not path.is_file():
+    if not is_there(path):
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     try:
         records = pa.array([line for line in read_bytes(path).splitlines() if line.strip()], pa.binary()).cast(pa.string())

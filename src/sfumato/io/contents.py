@@ -22,6 +22,14 @@ MOST_BYTES = 1 << 34
 _PIECE = 1 << 22
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a file of this name; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def read_bytes(path: Path) -> bytes:
     """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put first."""
     try:

@@ -22,7 +22,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
-from sfumato.io.contents import read_bytes, require_size
+from sfumato.io.contents import is_there, read_bytes, require_size
 from sfumato.io.frames import from_frame
 from sfumato.io.quoting import line_of_record, require_quotes, require_records
 
@@ -35,7 +35,7 @@ _LOOKED_AT = 100
 
 def read_file(path: Path, *, line_breaks: bool = True) -> pa.Table:
     """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them."""
-    if not path.is_file():
+    if not is_there(path):
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     if is_text(path):
         return read_csv(path, line_breaks=line_breaks)
@@ -81,6 +81,10 @@ def _parsed(
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if "Expected" not in str(error):
             raise _unreadable(path, error) from None
+    try:
+        content.decode("utf-8")  # the library that names the row stumbles over anything else
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, error) from None
     bad: list[Any] = []
 
     def refuse(row: Any) -> str:

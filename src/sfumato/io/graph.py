@@ -23,7 +23,7 @@ from pydantic import Field
 from sfumato.data.graph import Graph
 from sfumato.errors import DataError
 from sfumato.io.base import Source
-from sfumato.io.contents import read_bytes
+from sfumato.io.contents import is_there, read_bytes
 from sfumato.io.files import read_file
 from sfumato.io.frames import from_frame
 from sfumato.io.quoting import require_quotes, require_records
@@ -64,7 +64,7 @@ def read_graph(data: Any) -> Graph:
 
 
 def _read_path(path: Path) -> Graph:
-    if not path.is_file():
+    if not is_there(path):
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if ending in {"parquet", "pq"}:

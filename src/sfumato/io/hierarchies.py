@@ -34,7 +34,7 @@ from sfumato.data.labels import row_of, without
 from sfumato.data.moments import moment
 from sfumato.data.numbers import EXACT, is_whole, number, numbers, plain
 from sfumato.errors import DataError, PolicyError
-from sfumato.io.contents import read_bytes
+from sfumato.io.contents import is_there, read_bytes
 from sfumato.io.quoting import require_quotes
 from sfumato.registry import nearest
 
@@ -54,7 +54,7 @@ _USE = "use a file, flat, ranges, {intervals: […]}, {prefix: n}, {dates: […]
 
 def load_hierarchy(path: Path) -> Hierarchy:
     """The hierarchy in a file of rows ``leaf;…;root``."""
-    if not path.is_file():
+    if not is_there(path):
         raise PolicyError(f"no such hierarchy file: {path.name}", where=str(path), hint="paths are relative to the policy file")
     content = read_bytes(path)
     try:

@@ -15,6 +15,7 @@ from sfumato.data.formulas import escaped
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.base import LINE_BREAKS, LineBreaks, Source
+from sfumato.io.contents import is_there
 from sfumato.io.files import is_text, read_file
 from sfumato.io.frames import from_frame, require_values
 from sfumato.io.sql import is_url, read_sql
@@ -74,7 +75,7 @@ class TableSource(Source):
 
     def size(self) -> int | None:
         """Exact for Parquet; for CSV a guess from the file's size and its first lines."""
-        if not self.source or is_url(self.source) or not self.path().is_file():
+        if not self.source or is_url(self.source) or not is_there(self.path()):
             return None
         if self.path().suffix == ".parquet":
             return _count_rows(self.path())

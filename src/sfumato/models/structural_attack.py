@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.data.edge_channel import EdgeChannel
+from sfumato.errors import Infeasible
 from sfumato.models._planted import any_bound, needed_flip, path_bound
 from sfumato.models.base import Example, Safer, rounded
 from sfumato.models.channel import ChannelModel, PublishedChannel
@@ -86,4 +87,7 @@ class StructuralAttack(ChannelModel):
 
     def needed_mu(self, nodes: int) -> float:
         """The smallest symmetric flip that holds; 0.5 when none does."""
+        if self.planted > nodes:
+            what = f"{self.planted} planted accounts are more than the {nodes} people of the graph"
+            raise Infeasible(what, where=self.name, hint="plant fewer, or leave the claim out for a graph this small")
         return needed_flip(self.planted, self.success_at_most, nodes, against=self.against)

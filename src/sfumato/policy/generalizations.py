@@ -20,6 +20,7 @@ from typing import Any
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.errors import PolicyError
+from sfumato.io.contents import is_there
 from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.policy.policy import Policy
 
@@ -43,7 +44,7 @@ def _said(spec: Any, base: Path) -> str:
     """The entry of the policy in a form that can be compared; of a file its content, of a tree made in code the tree itself."""
     if isinstance(spec, str | Path) and is_standing(spec):
         file = base / spec
-        return "file " + (hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else str(file))
+        return "file " + (hashlib.sha256(file.read_bytes()).hexdigest() if is_there(file) else str(file))
     if isinstance(spec, Generalization):
         return f"object {id(spec)}"
     return _written(spec)

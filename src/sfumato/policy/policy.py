@@ -24,7 +24,7 @@ from sfumato.io.hierarchies import require_rule
 from sfumato.policy.claims import Claim, read_claims
 from sfumato.policy.declared import declare
 from sfumato.policy.person import DateShift, Person, read_person, require_private
-from sfumato.policy.read import Document, read_yaml
+from sfumato.policy.read import Document, read_yaml, require_shallow
 from sfumato.registry import find, nearest
 
 T = TypeVar("T")
@@ -114,6 +114,7 @@ class Policy:
     @classmethod
     def parse(cls, tree: Mapping[str, Any], *, base: str | Path = ".") -> Policy:
         """A policy built in code, with the same keys as the file."""
+        require_shallow(tree)
         return cls.from_document(Document(dict(tree), base=Path(base)))
 
     @classmethod

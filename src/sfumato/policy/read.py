@@ -13,7 +13,7 @@ sfumato.errors.PolicyError: 'a' stands twice — p.yaml:2 — keep one of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,20 @@ def _look_through(text: str, name: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise PolicyError(f"nested more than {DEEPEST} deep", where=_at(name, event), hint="write it flatter")
+
+
+def require_shallow(tree: Any) -> None:
+    """Refuses a tree built in code that no file could hold: one nested more than `DEEPEST` deep."""
+    level = [tree]
+    for _ in range(DEEPEST + 1):
+        level = [below for each in level for below in _below(each)]
+        if not level:
+            return
+    raise PolicyError(f"nested more than {DEEPEST} deep", hint="write it flatter")
+
+
+def _below(tree: Any) -> Iterable[Any]:
+    return tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list | tuple) else ()
 
 
 def _at(name: str, thing: Any) -> str:

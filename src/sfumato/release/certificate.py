@@ -108,7 +108,8 @@ class Certificate:
     version: str = ""
     ledger: Mapping[str, Any] | None = None
     """Number of the release and head of the ledger it was entered in (`release.head`)."""
-    attacks: tuple[KnownAttack, ...] = ()
+    attacks: tuple[KnownAttack, ...] | None = ()
+    """What it does not protect against; ``None`` in a certificate from before these were named."""
 
     @property
     def holds(self) -> bool:
@@ -133,7 +134,7 @@ class Certificate:
             "holds": verdict_of(self.findings),
             "complete": self.complete,
             "findings": [finding.to_json() for finding in self.findings],
-            "attacks": [asdict(attack) for attack in self.attacks],
+            "attacks": [asdict(attack) for attack in self.attacks or ()],
             "records": asdict(self.records),
             "utility": dict(self.utility),
             "assumptions": list(self.assumptions),
@@ -155,7 +156,7 @@ class Certificate:
             str(tree.get("method", "")),
             str(tree.get("version", "")),
             None if tree.get("ledger") is None else dict(tree["ledger"]),
-            tuple(KnownAttack(str(entry["name"]), str(entry["applies"])) for entry in tree.get("attacks", ())),
+            None if "attacks" not in tree else tuple(KnownAttack(str(e["name"]), str(e["applies"])) for e in tree["attacks"]),
         )
 
 

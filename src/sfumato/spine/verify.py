@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato import __version__
+from sfumato.attacks.base import known_attacks
 from sfumato.audit.certify import certify, compared
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Method
 from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding, verdict_of
-from sfumato.release.exhibit import Exhibit
+from sfumato.release.exhibit import Exhibit, certified
 from sfumato.release.folder import laid_beside, read_folder
 from sfumato.release.signature import VerifyingKey
 from sfumato.release.statement import UNSIGNED, examine_signature
@@ -101,6 +103,40 @@ def audit_of(exhibit: Exhibit) -> Audit:
 
 
 def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
+    """Whether the certificate states what was found and what it does not protect against."""
+    told, hushed = _findings_stated(exhibit, found), _hushed(exhibit)
+    if not hushed:
+        return told
+    count = int(told.achieved.get("contradictions", 1 - told.holds)) + 1
+    return Finding(
+        "certificate",
+        False,
+        {"contradictions": 0},
+        {"contradictions": count},
+        reason="; ".join(filter(None, [told.reason, hushed])),
+    )
+
+
+def _hushed(exhibit: Exhibit) -> str:
+    """Attacks that apply and that the certificate leaves out or talks down, or names without cause; empty when there are none.
+
+    A certificate of another version may word them differently and not know all of them: there, only names are compared.
+    """
+    stated = certified(exhibit).attacks
+    if stated is None:
+        return ""
+    known = known_attacks(exhibit)
+    if certified(exhibit).version != __version__:
+        strange = {attack.name for attack in stated} - {attack.name for attack in known}
+        return f"{len(strange)} attack(s) of the certificate do not concern this release" if strange else ""
+    return (
+        ""
+        if sorted(map(astuple, stated)) == sorted(map(astuple, known))
+        else "the certificate does not name the attacks that apply"
+    )
+
+
+def _findings_stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
     """Whether the certificate states what was found or, where original or ledger show more, as much as a folder may say."""
     plain = compared(exhibit, found)
     if plain.holds or not (exhibit.private or exhibit.history is not None):

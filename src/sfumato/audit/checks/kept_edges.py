@@ -1,9 +1,9 @@
 """Kept edges: a graph that is said to have gained edges has all the old ones, gained as many as declared, and needed that many.
 
 From the published files alone: a simple graph in ascending order, and declared figures that are possible. With the original: the
-number of edges, and degrees that rise place by place. With the private names: every original edge, pair by pair, unless the
-original now lists people in another order. A bound said to be proven by counting is counted here again; one proven by the
-solver is only compared with what was added.
+number of edges, and degrees that rise place by place; whether every edge is there is then not judged. With the private names:
+every original edge, pair by pair, unless the original now lists people in another order. A bound said to be proven by counting is
+counted here again; one proven by the solver is only compared with what was added.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from sfumato.audit.checks.perturbation import grade_of
 from sfumato.audit.fewest_edges import fewest_new_edges
 from sfumato.data.graph import Dropped, Graph
 from sfumato.forms.graph import Edges, GraphTrace, fewest_added, original_graph, published_graph
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
 OTHER_ORDER = "people stand in another order than when this was published, so edges were compared in number and degree only"
+NO_NAMES = "without the private trace nobody knows who is who, so edges were compared in number and degree only"
 
 
 class KeptEdges(Check):
@@ -39,10 +40,17 @@ class KeptEdges(Check):
         graph, (least, _) = exhibit.once(published_graph), fewest_added(exhibit)
         added = exhibit.of(Edges).added_edges
         wrong = [*_alone(exhibit, graph, added, least), *_with_original(exhibit, graph, added, least)]
-        reason = "; ".join(wrong) or ("" if _same_people(exhibit) else OTHER_ORDER)
-        return Finding(
-            self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, grade=grade_of(exhibit), reason=reason
-        )
+        unsure = "" if wrong or not exhibit.private else _unsure(exhibit)
+        grade = NOT_JUDGED if unsure else grade_of(exhibit)
+        reason = "; ".join(wrong) or unsure
+        return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, grade=grade, reason=reason)
+
+
+def _unsure(exhibit: Exhibit) -> str:
+    """Why edges could not be compared pair by pair; empty when they were."""
+    if exhibit.traced(GraphTrace).names is None:
+        return NO_NAMES
+    return "" if _same_people(exhibit) else OTHER_ORDER
 
 
 def _same_people(exhibit: Exhibit) -> bool:

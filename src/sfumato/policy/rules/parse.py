@@ -30,11 +30,11 @@ sfumato.policy.rules.scan.RuleError: expected ')' after the columns — characte
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from datetime import date
 from fractions import Fraction
 
+from sfumato.data.regular import trouble
 from sfumato.data.token_reader import Token, TokenReader, exact_number
 from sfumato.policy.rules.scan import RuleError, scan
 from sfumato.policy.rules.tree import (
@@ -282,12 +282,9 @@ class _RuleReader(TokenReader):
         if token.kind != "text":
             raise self.wrong("expected the pattern between quotes")
         self.take()
-        try:
-            re.compile(token.text)
-        except re.error as error:
-            raise self.wrong(f"the pattern cannot be read: {error.msg}", token.at + 1 + (error.pos or 0)) from None
-        except (RecursionError, OverflowError):
-            raise self.wrong("the pattern is too deep or repeats too often", token.at) from None
+        if error := trouble(token.text):
+            what, hint, at = error
+            raise self.wrong(what, token.at + (1 + at if at else 0), hint=hint)
         self.expect(")", "after the pattern")
         return Match(column, token.text, at=at)
 

@@ -28,7 +28,7 @@ class KnownAttacks(Section):
         return bool(certified(exhibit).attacks)
 
     def render(self, exhibit: Exhibit) -> Markup:
-        named = certified(exhibit).attacks
+        named = certified(exhibit).attacks or ()
         parts = [table(("attack", "why it applies"), [(attack.name, attack.applies) for attack in named])]
         if exhibit.private:
             rows = [row for attack in named for row in _played(attack.name, exhibit)]

@@ -65,6 +65,9 @@ class _PatternReader(TokenReader):
     def read(self) -> Syntax:
         if len(self.text) > LONGEST:
             raise self.wrong(f"patterns of more than {LONGEST} characters are not supported", LONGEST)
+        strange = next((at for at, sign in enumerate(self.text) if not sign.isascii()), None)
+        if strange is not None:
+            raise self.wrong("only ASCII characters can be drawn", strange, hint="list other texts with 'values: […]'")
         found = self.alternatives()
         if self.peek():
             raise self.wrong(f"'{self.peek()}' was not expected")

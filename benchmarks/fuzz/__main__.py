@@ -1,0 +1,44 @@
+"""The command behind ``make fuzz``."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.fuzz.running import KINDS, _memory, play, run
+from benchmarks.fuzz.tally import Tally
+
+RESULTS = Path(__file__).resolve().parents[1] / "results" / "fuzz.json"
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
+    options.add_argument("--minutes", type=float, default=5.0, help="CPU minutes to go on for")
+    options.add_argument("--seed", type=int, default=None, help="repeats a run; drawn and said when it is not given")
+    options.add_argument("--kind", default="", choices=["", *KINDS], help="only cases of this kind")
+    options.add_argument("--replay", default="", help="one case, as a failure names it: kind:seed:number")
+    options.add_argument("--out", type=Path, default=RESULTS, help="where the figures go")
+    asked = options.parse_args()
+    tempfile.tempdir = _memory()
+    if asked.replay:
+        tally = Tally()
+        play(asked.replay, tally)
+        print(tally.table(), *(f"{each['what']}: {each['detail']}" for each in tally.failures), sep="\n")
+        return 0 if tally.clean else 1
+    seed = secrets.randbelow(10**9) if asked.seed is None else asked.seed
+    print(f"seed {seed}", flush=True)
+    before = time.process_time()
+    tally = run(seed, minutes=asked.minutes, only=asked.kind)
+    tally.save(asked.out, seed=seed, **{"CPU minutes": round((time.process_time() - before) / 60, 1)})
+    print(tally.table())
+    for failure in tally.failures:
+        print(f"make fuzz REPLAY={failure['case']}    # {failure['what']}: {failure['detail'].strip().splitlines()[-1][:160]}")
+    return 0 if tally.clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""Set-valued records: possible worlds of every published row by listing them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.fuzz.story import Kind, Story, rows_of
+from tests.house.cases import settings_of
+
+import sfumato as sf
+from sfumato.data.baskets import Baskets
+from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
+
+SETTINGS = list(settings_of(Nonreciprocal, 0.0))
+ITEMS = "abcde"
+World = frozenset[str]
+
+
+class BasketKind(Kind):
+    """A base set, doubtful items and a threshold for every person."""
+
+    name: ClassVar[str] = "baskets"
+    form: ClassVar[str] = "baskets"
+    weight: ClassVar[float] = 2.0
+
+    def draw(self, rng: random.Random, place: Path) -> Story:
+        count = rng.randint(2, 14)
+        sets = [sorted(item for item in ITEMS if rng.random() < 0.4) for _ in range(count)]
+        labels = [f"l{rng.randint(0, rng.choice([2, 4, 8]))}" for _ in range(count)]
+        tree: dict[str, Any] = {"version": 1, "data": {"kind": "baskets"}, "columns": {"label": "sensitive"}}
+        tree["protect"] = rng.sample(_claims(rng), rng.choice([1, 1, 2]))
+        tree["method"] = {"nonreciprocal": dict(rng.choice(SETTINGS))}
+        data = Baskets.of(sets, {"label": labels}, names=list(ITEMS))
+        records = [(frozenset(items), label) for items, label in zip(sets, labels, strict=True)]
+        return Story(tree, data, data, records, "nonreciprocal")
+
+    def learn(self, story: Story, made: sf.Publication) -> None:
+        story.known["candidates"] = made.release.trace.assignments.T.tolist()
+
+    def judge(self, story: Story, folder: Path) -> list[str]:
+        rows = rows_of(folder / "data.csv")
+        worlds = [_worlds(row) for row in rows]
+        fits = [[person[0] in world for world in worlds] for person in story.records]
+        wrong = [] if len(rows) == len(story.records) and _placed(story.records, rows, fits) else ["untruthful"]
+        for claim in story.tree["protect"]:
+            ((model, level),) = claim.items()
+            if not all(self._holds(story, person, rows, worlds, fits, model, level) for person in range(len(story.records))):
+                wrong.append(model)
+        return wrong
+
+    def _holds(
+        self, story: Story, person: int, rows: list[Any], worlds: list[set[World]], fits: list[list[bool]], model: str, level: Any
+    ) -> bool:
+        mine = [row for row, fit in enumerate(fits[person]) if fit]
+        if model == "k-anonymity":
+            return len(mine) >= level["k"]
+        if model == "km-anonymity":
+            items = sorted(story.records[person][0])
+            known = [set(some) for size in range(1, level["m"] + 1) for some in combinations(items, size)]
+            return all(sum(any(some <= world for world in each) for each in worlds) >= level["k"] for some in known)
+        shown = {rows[row]["label"] for row in mine} - {""}
+        if model == "p-sensitivity" or level.get("kind", "distinct") == "distinct":
+            return len(shown) >= level.get("p", level.get("l"))
+        drawn = [row for row, people in enumerate(story.known["candidates"]) if person in people]
+        counted = Counter(rows[row]["label"] for row in drawn if rows[row]["label"])
+        return set(drawn) <= set(mine) and max(counted.values(), default=0) * level["l"] <= len(drawn)
+
+
+def _claims(rng: random.Random) -> list[dict[str, Any]]:
+    return [
+        {"k-anonymity": {"k": rng.randint(1, 5)}},
+        {"l-diversity": {"l": rng.choice([1, 2, 3, 1.5]), "kind": "frequency"}},
+        {"p-sensitivity": {"p": rng.randint(1, 3)}},
+        {"l-diversity": {"l": rng.randint(1, 3)}},
+        {"km-anonymity": {"k": rng.randint(1, 4), "m": rng.randint(1, 2)}},
+    ]
+
+
+def _worlds(row: dict[str, str]) -> set[World]:
+    """Every set that differs from the base in at most so many of the doubtful items."""
+    base, doubt = set(row["items"].split()), row["distance_items"].split()
+    return {frozenset(base ^ set(some)) for size in range(int(row["threshold"]) + 1) for some in combinations(doubt, size)}
+
+
+def _placed(people: list[Any], rows: list[dict[str, str]], fits: list[list[bool]]) -> bool:
+    """Whether everybody has a row of their own: one of its worlds, and their label or none."""
+    owner: dict[int, int] = {}
+
+    def augment(person: int, seen: set[int]) -> bool:
+        for row in range(len(rows)):
+            fit = fits[person][row] and rows[row]["label"] in ("", people[person][1])
+            if fit and row not in seen:
+                seen.add(row)
+                if row not in owner or augment(owner[row], seen):
+                    owner[row] = person
+                    return True
+        return False
+
+    return all(augment(person, set()) for person in range(len(people)))

@@ -1,0 +1,85 @@
+"""The loop: cases of all kinds one after the other until the time is over; whatever goes wrong is written down with its seed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.fuzz.anatomy import AnatomyKind
+from benchmarks.fuzz.baskets import BasketKind
+from benchmarks.fuzz.databases import DatabaseKind
+from benchmarks.fuzz.graphs import GraphKind
+from benchmarks.fuzz.hostile import HostileKind
+from benchmarks.fuzz.recoded import RecodedKind
+from benchmarks.fuzz.replaced import ReplacedKind, WalkedKind
+from benchmarks.fuzz.sequences import SequenceKind
+from benchmarks.fuzz.story import LONGEST, Hangs, Kind, within
+from benchmarks.fuzz.subtables import SubTableKind
+from benchmarks.fuzz.tally import Tally
+
+from sfumato import AuditRefused
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), GraphKind(), DatabaseKind(),
+        SequenceKind(), HostileKind(),
+    )
+}  # fmt: skip
+
+
+def play(case: str, tally: Tally) -> None:
+    """One case by its name, ``kind:seed:number``; nothing it does ends the run."""
+    kind = KINDS[case.partition(":")[0]]
+    tally.case = case
+    place = Path(tempfile.mkdtemp(prefix="fuzz-", dir=_memory()))
+    try:
+        with within(LONGEST):
+            kind.play(random.Random(case), place, tally)
+    except Hangs:
+        tally.fail("hang", traceback.format_exc())
+    except AuditRefused as error:
+        tally.fail("crash", f"a defect of the method: {error}")
+    except Exception:
+        tally.fail("crash", traceback.format_exc()[-1800:])
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _memory() -> str | None:
+    """Folders are synced when they are written; in memory that costs nothing."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+def run(seed: int, *, minutes: float = 0.0, cases: int | None = None, only: str = "") -> Tally:
+    """Cases until so many CPU minutes are over, or so many cases of every kind; kinds share the time by their weights."""
+    tally, started, said = Tally(), time.process_time(), time.monotonic()
+    spent = {name: 0.0 for name in KINDS if not only or name == only}
+    number = dict.fromkeys(spent, 0)
+    while cases is not None or time.process_time() - started < 60 * minutes:
+        left = [name for name in spent if cases is None or number[name] < cases]
+        if not left:
+            break
+        name = min(left, key=lambda name: spent[name] / KINDS[name].weight)
+        before, failures = time.process_time(), len(tally.failures)
+        play(f"{name}:{seed}:{number[name]}", tally)
+        number[name] += 1
+        spent[name] += time.process_time() - before + 1e-3
+        for failure in tally.failures[failures:]:
+            print(f"\n{failure['what']} in {failure['case']}: {failure['detail']}", file=sys.stderr, flush=True)
+        if time.monotonic() - said > 20:
+            said = time.monotonic()
+            _progress(tally, time.process_time() - started)
+    return tally
+
+
+def _progress(tally: Tally, seconds: float) -> None:
+    figures = tally.figures()
+    words = ("releases judged", "violations", "false alarms", "spoilings planted", "spoilings found", "hostile inputs", "crashes")
+    print(f"{seconds / 60:6.1f} min  " + "  ".join(f"{word} {figures[word]:,}" for word in words), flush=True)

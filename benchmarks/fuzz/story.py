@@ -1,0 +1,154 @@
+"""One case: what is published, and everything that happens to it."""
+
+from __future__ import annotations
+
+import csv
+import random
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.fuzz.spoiling import Spoiling, spoilings
+from benchmarks.fuzz.tally import Tally
+from tests.secret import secret
+
+import sfumato as sf
+from sfumato.release.trace_file import trace_path
+
+Rows = list[dict[str, str]]
+NEED_THE_TRACE = ("rules left open", "rules of the policy left open")
+"""What is left open where nobody knows which row was which record; the trace of these forms is not kept."""
+LONGEST = 60
+"""Seconds after which a case of so few records hangs."""
+
+
+class Hangs(Exception):
+    """Something took longer than it ever should."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Fails rather than waits."""
+
+    def late(*_: object) -> None:
+        raise Hangs(f"no answer in {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@dataclass
+class Story:
+    """A policy with its data; `original` is what `verify` is given, `records` what a judge looks at."""
+
+    tree: dict[str, Any]
+    data: Any
+    original: Any
+    records: Any
+    method: str
+    known: dict[str, Any] = field(default_factory=dict)
+    """What a judge keeps of a release that it cannot read off the folder, such as who stands behind which row."""
+
+
+class Kind:
+    """A kind of release: how cases are drawn and judged."""
+
+    name: ClassVar[str]
+    weight: ClassVar[float] = 1.0
+    """How much of the time it gets."""
+    form: ClassVar[str]
+
+    def draw(self, rng: random.Random, place: Path) -> Story:
+        """A random case."""
+        raise NotImplementedError
+
+    def judge(self, story: Story, folder: Path) -> list[str]:
+        """Everything that is wrong with the published files, by the definitions."""
+        raise NotImplementedError
+
+    def refused_falsely(self, story: Story) -> str:
+        """Why a refusal as infeasible is false; empty when it is right, or nobody knows."""
+        return ""
+
+    def learn(self, story: Story, made: sf.Publication) -> None:
+        """Keep what the judge needs to know."""
+
+    def play(self, rng: random.Random, place: Path, tally: Tally) -> None:
+        """One case from the draw to the spoilings."""
+        story = self.draw(rng, place)
+        made = self.published(story, tally, rng)
+        if made is None:
+            return
+        self.learn(story, made)
+        folder = made.write(place / "out", report=rng.random() < 0.01)
+        tally.judged(self.form, story.method)
+        tally.violations(self.judge(story, folder))
+        self.alarms(story, folder, tally)
+        for spoiling in spoilings(rng, self.form, 0.3):
+            self.spoil(spoiling, rng, story, folder, tally)
+
+    def published(self, story: Story, tally: Tally, rng: random.Random) -> sf.Publication | None:
+        try:
+            return sf.publish(sf.Policy.parse(story.tree), data=story.data, seed=secret(rng.getrandbits(60)))
+        except sf.Infeasible as error:
+            tally.refused("infeasible", story.method)
+            tally.false_refusal(self.refused_falsely(story), str(error))
+        except (sf.PolicyError, sf.DataError) as error:
+            tally.refused(type(error).__name__, story.method)
+        return None
+
+    def alarms(self, story: Story, folder: Path, tally: Tally) -> None:
+        """A good release that is called bad, with or without the original."""
+        tally.alarm("alone", told(folder, None))
+        tally.alarm("with the original", told(folder, story.original, whole=True))
+
+    def spoil(self, spoiling: Spoiling, rng: random.Random, story: Story, folder: Path, tally: Tally) -> None:
+        """Plant a spoiling into a copy; what the judge finds wrong, or what is wrong by construction, must be found."""
+        copy = folder.with_name("spoilt")
+        shutil.copytree(folder, copy)
+        if trace_path(folder).exists():
+            shutil.copy(trace_path(folder), trace_path(copy))
+        try:
+            said = spoiling.plant(rng, copy, story)
+            if said and (spoiling.certain or self.judge_spoilt(story, copy)):
+                tally.spoilt(self.form, spoiling.name, said, bool(told(copy, None)) or bool(told(copy, story.original)))
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+            trace_path(copy).unlink(missing_ok=True)
+
+    def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
+        """A judge may stumble over what is no release at all; that is a finding, too."""
+        try:
+            return self.judge(story, folder)
+        except (KeyError, ValueError, IndexError, TypeError, AttributeError, AssertionError) as error:
+            return [type(error).__name__]
+
+
+def told(folder: Path, original: Any, *, whole: bool = False) -> list[str]:
+    """What `verify` finds wrong; with `whole` also what it leaves open."""
+    try:
+        verdict = sf.verify(folder, original=original)
+    except sf.SfumatoError as error:
+        return [f"unreadable: {error.what}"]
+    wrong = [f"{finding.model}: {finding.reason}" for finding in verdict.findings if not finding.holds]
+    left = [finding for finding in verdict.findings if whole and finding.open and finding.model not in NEED_THE_TRACE]
+    return wrong + [f"{finding.model} is left open: {finding.reason}" for finding in left]
+
+
+def rows_of(file: Path) -> Rows:
+    """The lines of a published file as a reader without the product sees them."""
+    with file.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines, strict=True))
+
+
+def columns_of(records: Rows) -> dict[str, list[Any]]:
+    return {name: [record[name] for record in records] for name in records[0]}
