@@ -321,7 +321,7 @@ class Ledger:
             self._recognise(base)
             base.execute("PRAGMA synchronous = FULL")
             yield base
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the words of a damaged schema may be no text
             if "locked" in str(error) or "busy" in str(error):
                 raise LedgerError("the ledger is busy", where=str(self.path), hint="try again in a moment") from None
             raise self._broken("the file is damaged") from None
