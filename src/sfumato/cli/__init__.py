@@ -26,10 +26,36 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        _spare_pandas()
+        return super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """One line per command from a small table, so that help imports no command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, SUMMARIES.get(name, "")) for name in self.list_commands(ctx)])
+
+
+class _NoPandas:
+    """While it stands at the head of the line, pandas is not found."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def _spare_pandas() -> None:
+    """Half a second of every command: pyarrow asks once whether pandas is there, and by asking loads it. No command needs it."""
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type]
+    try:
+        import pyarrow as pa
+
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
 
 
 SUMMARIES = {
