@@ -1,4 +1,4 @@
-"""The first ten minutes, measured: install, first and later runs, on a clean copy with an empty cache and with a home that cannot be written.
+"""The first ten minutes, measured: install, first and later runs, with an empty cache and with a home that cannot be written.
 
     python benchmarks/cold_start.py [--extras all] > benchmarks/results/cold_start.md
 
@@ -93,7 +93,7 @@ def main() -> None:
         row("publish, home cannot be written", [sfumato, "publish", "policy.yaml", "--out", "without-home"], folder, **nowhere)
         row("warm-up", [sfumato, "warm-up"], folder)
         print(
-            f"\npackages on disk: {size} MB, {size - tools} MB without pip and setuptools; kept in the home afterwards: {megabytes(home)} MB"
+            f"\npackages on disk: {size} MB, {size - tools} MB without pip and setuptools; in the home then: {megabytes(home)} MB"
         )
 
 

@@ -38,6 +38,43 @@ class PolicyError(SfumatoError):
     """The policy cannot be understood, or asks for something that no method can do."""
 
     exit_code = 2
+    others: tuple[PolicyError, ...] = ()
+    """Further errors of the same policy, in the order of the file."""
+
+
+class PolicyErrors:
+    """Collects the errors of parts that can be read independently, so that all of them are shown at once.
+
+    >>> errors = PolicyErrors()
+    >>> with errors:
+    ...     raise PolicyError("one")
+    >>> with errors:
+    ...     raise PolicyError("two")
+    >>> try:
+    ...     errors.settle()
+    ... except PolicyError as error:
+    ...     print(error, [str(other) for other in error.others])
+    one ['two']
+    """
+
+    def __init__(self) -> None:
+        self.found: list[PolicyError] = []
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        if not isinstance(error, PolicyError):
+            return False
+        self.found += [error, *error.others]
+        return True
+
+    def settle(self) -> None:
+        """Raise the first error, with the others in its company."""
+        if self.found:
+            first, rest = self.found[0], self.found[1:]
+            first.others = tuple(rest)
+            raise first
 
 
 class DataError(SfumatoError):

@@ -49,13 +49,13 @@ def _spare_pandas() -> None:
     """Half a second of every command: pyarrow asks once whether pandas is there, and by asking loads it. No command needs it."""
     if "pandas" in sys.modules:
         return
-    sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _NoPandas)
     try:
         import pyarrow as pa
 
         pa.array([0])
     finally:
-        sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
+        sys.meta_path.remove(_NoPandas)
 
 
 SUMMARIES = {
@@ -71,6 +71,7 @@ SUMMARIES = {
     "query": "Answer COUNT queries from a release folder.",
     "report": "Write the page that shows a release.",
     "risk": "Say how identifying a table is as it stands.",
+    "schema": "Print the JSON schema of a policy.",
     "verify": "Audit a release folder independently.",
     "warm-up": "Make now what would be compiled later.",
 }
@@ -113,11 +114,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _explain(error: Exception) -> int:
-    """One line, without a traceback and without people's values."""
+    """One line (of a policy: one for each thing that is wrong), without a traceback and without people's values."""
     from sfumato.errors import SfumatoError
 
     if isinstance(error, SfumatoError):
-        click.echo(f"error: {error}", err=True)
+        for one in (error, *getattr(error, "others", ())):
+            click.echo(f"error: {one}", err=True)
         return error.exit_code
     if isinstance(error, OSError):
         what, where = error.strerror or type(error).__name__, error.filename or ""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.decomposition.privacy_rules import written_rule
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, PolicyErrors
 from sfumato.models.base import Model, Short
 from sfumato.policy.declared import declare
 from sfumato.policy.read import Document
@@ -51,7 +51,11 @@ def read_claims(
         return ()
     if not isinstance(entries, list):
         raise PolicyError("'protect' is a list of claims", where=document.where("protect"), hint="write '- k-anonymity: {k: 5}'")
-    claims = [_claim(entry, i, document, tuple(given), tuple(hide)) for i, entry in enumerate(entries)]
+    claims, errors = [], PolicyErrors()
+    for i, entry in enumerate(entries):
+        with errors:
+            claims.append(_claim(entry, i, document, tuple(given), tuple(hide)))
+    errors.settle()
     return tuple(replace(claim, hide=claim.hide or tuple(secret)) if claim.model.joint else claim for claim in claims)
 
 

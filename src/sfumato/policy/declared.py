@@ -27,15 +27,25 @@ def declare(cls: type[D], values: Any, document: Document, *path: str | int) -> 
 
 
 def _pointing(error: ValidationError, cls: type[BaseModel], document: Document, path: tuple[str | int, ...]) -> PolicyError:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = tuple(part for part in first["loc"] if isinstance(part, int) or (isinstance(part, str) and "[" not in part))
+    """The first thing that is wrong, with everything else that is wrong in its company."""
+    found: dict[str, PolicyError] = {}
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        pointed = _one(one, cls, document, path)
+        found.setdefault(str(one["loc"][:1]), pointed)  # a value of several possible types is wrong once
+    first, *others = found.values()
+    first.others = tuple(others)
+    return first
+
+
+def _one(error: Any, cls: type[BaseModel], document: Document, path: tuple[str | int, ...]) -> PolicyError:
+    place = tuple(part for part in error["loc"] if isinstance(part, int) or (isinstance(part, str) and "[" not in part))
     name = str(place[-1]) if place else str(path[-1])
     where = document.where(*path, *place)
-    if first["type"] == "extra_forbidden":
+    if error["type"] == "extra_forbidden":
         return PolicyError(f"unknown key '{name}'", where=where, hint=nearest(name, list(cls.model_fields)))
-    if first["type"] == "missing":
+    if error["type"] == "missing":
         return PolicyError(f"'{name}' is missing", where=where, hint=_describe(cls, name))
-    message = first["msg"].removeprefix("Value error, ")
+    message = error["msg"].removeprefix("Value error, ")
     return PolicyError(f"'{name}': {message[0].lower() + message[1:]}", where=where, hint=_describe(cls, name))
 
 

@@ -11,14 +11,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from sfumato.data.numbers import number
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, PolicyErrors
 from sfumato.io.base import Source
 from sfumato.io.hierarchies import require_rule
 from sfumato.policy.claims import Claim, read_claims
@@ -119,32 +119,22 @@ class Policy:
 
     @classmethod
     def from_document(cls, document: Document) -> Policy:
-        tree = document.tree
-        for key in tree:
-            if key not in _KEYS:
-                raise PolicyError(f"unknown key '{key}'", where=document.where(key), hint=nearest(key, list(_KEYS)))
-        if str(tree.get("version", "")) != "1":
-            raise PolicyError("the policy needs 'version: 1'", where=document.where("version"), hint="write 'version: 1' first")
-        columns = _columns(document)
-        policy = cls(
-            data=_source(
-                document, tuple(name for name, column in columns.items() if column.role != "identifier" and column.publish)
-            ),
-            columns=columns,
-            claims=(),
-            method=_choice(document),
-            utility=declare(Utility, tree.get("utility"), document, "utility"),
-            keep=_texts(document, "keep"),
-            knows=_texts(document, "knows"),
-            ledger=_book(document),
-            key=_texts(document, "key"),
-            person=read_person(document),
-            accept=_texts(document, "accept"),
-            document=document,
-        )
-        secret = tuple(name for name, column in columns.items() if column.role == "sensitive")
-        claims = read_claims(tree.get("protect"), document, policy.quasi_identifiers, policy.sensitive, secret)
-        policy = replace(policy, claims=claims)
+        """The policy, or all that is wrong with it at once: what can be read by itself is read, whatever else is wrong."""
+        errors = PolicyErrors()
+        _require_keys(document, errors)
+        parts: dict[str, Any] = {}
+        with errors:
+            parts["columns"] = _columns(document)
+        shown = [name for name, one in parts.get("columns", {}).items() if one.role != "identifier" and one.publish]
+        for name, read in _READ.items():
+            with errors:
+                parts[name] = read(document)
+        with errors:
+            parts["data"] = _source(document, tuple(shown))
+        with errors:
+            parts["claims"] = _claims(document, parts.get("columns", {}))
+        errors.settle()
+        policy = cls(**parts, document=document)
         policy._check_claims()
         policy._check_person()
         policy._check_accepted()
@@ -210,6 +200,24 @@ class Policy:
         return self.document.base
 
 
+def _require_keys(document: Document, errors: PolicyErrors) -> None:
+    for key in document.tree:
+        if key not in _KEYS:
+            with errors:
+                raise PolicyError(f"unknown key '{key}'", where=document.where(key), hint=nearest(key, list(_KEYS)))
+    if str(document.tree.get("version", "")) != "1":
+        with errors:
+            raise PolicyError("the policy needs 'version: 1'", where=document.where("version"), hint="write 'version: 1' first")
+
+
+def _claims(document: Document, columns: Mapping[str, Column]) -> tuple[Claim, ...]:
+    def named(role: Role, *, published: bool = True) -> list[str]:
+        return [name for name, column in columns.items() if column.role == role and (column.publish or not published)]
+
+    known, hidden, secret = named("quasi-identifier"), named("sensitive"), named("sensitive", published=False)
+    return read_claims(document.tree.get("protect"), document, tuple(known), tuple(hidden), tuple(secret))
+
+
 def _source(document: Document, published: tuple[str, ...]) -> Source:
     given = document.tree.get("data") or {"kind": "table"}
     if isinstance(given, str):
@@ -229,13 +237,15 @@ def _columns(document: Document) -> dict[str, Column]:
     entries = document.tree.get("columns") or {}
     if not isinstance(entries, Mapping):
         raise PolicyError("'columns' maps names to roles", where=document.where("columns"), hint="write 'age: quasi-identifier'")
-    columns = {}
+    columns, errors = {}, PolicyErrors()
     for name, entry in entries.items():
-        values = {"role": entry} if isinstance(entry, str) else entry
-        column = declare(Column, values, document, "columns", name)
-        require_rule(column.hierarchy, column=str(name), where=document.where("columns", name, "hierarchy"))
-        _require_boundary(column, str(name), document)
-        columns[str(name)] = column
+        with errors:
+            values = {"role": entry} if isinstance(entry, str) else entry
+            column = declare(Column, values, document, "columns", name)
+            require_rule(column.hierarchy, column=str(name), where=document.where("columns", name, "hierarchy"))
+            _require_boundary(column, str(name), document)
+            columns[str(name)] = column
+    errors.settle()
     return columns
 
 
@@ -282,3 +292,16 @@ def _texts(document: Document, key: str) -> tuple[str, ...]:
         return ()
     entries = entry if isinstance(entry, list | tuple) else [entry]
     return tuple(str(text) for text in entries)
+
+
+_READ: dict[str, Callable[[Document], Any]] = {
+    "method": _choice,
+    "utility": lambda document: declare(Utility, document.tree.get("utility"), document, "utility"),
+    "keep": lambda document: _texts(document, "keep"),
+    "knows": lambda document: _texts(document, "knows"),
+    "ledger": _book,
+    "key": lambda document: _texts(document, "key"),
+    "person": read_person,
+    "accept": lambda document: _texts(document, "accept"),
+}
+"""The parts of a policy that are read by themselves."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.base import Attack
+from sfumato.catalogue.policy_page import policy_page
 from sfumato.demos.base import Scenario
 from sfumato.io.base import Source
 from sfumato.methods.base import Method
@@ -15,7 +16,7 @@ from sfumato.metrics.base import Metric
 from sfumato.models.base import Model
 from sfumato.registry import catalogue
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 def catalogue_page() -> str:
@@ -70,14 +71,10 @@ def cli_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"catalogue.md": catalogue_page, "cli.md": cli_page}
+PAGES = {"catalogue.md": catalogue_page, "cli.md": cli_page, "policy.md": policy_page}
 
 
 def main() -> None:
     """Write the generated pages."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
