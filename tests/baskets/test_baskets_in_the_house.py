@@ -17,9 +17,10 @@ from tests.secret import secret
 import sfumato as sf
 from sfumato.attacks.basket_linkage import BasketLinkage
 from sfumato.attacks.few_items import FewItems
-from sfumato.attacks.re_execution import ReExecution
+from sfumato.attacks.re_execution import ReExecution, play
 from sfumato.audit.checks.assignments import Assignments
 from sfumato.data.baskets import Baskets
+from sfumato.data.published_baskets import from_table
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.io.baskets import BasketSource
 from sfumato.release.exhibit import Exhibit
@@ -244,10 +245,27 @@ def test_adversaries_get_what_the_promise_allows(tmp_path: Path) -> None:
     linkage = BasketLinkage(target=str(folder), original=str(data)).run()
     assert linkage["fewest_candidates"] >= 6
     again = ReExecution(target=str(folder), original=str(data)).run()
-    assert again["rows_placed_on_the_ring"] == 1.0
-    assert again["guesses_right:label"] <= 1 / 3 + 0.07
+    assert again["rows_found"] <= again["promised"] + 1e-12
+    assert again["people_beyond_the_promise"] == 0
+    beside = ReExecution(target=str(folder), original=str(data), insiders=0.1).run()
+    assert beside["insiders"] > 0
+    assert beside["fewest_candidates"] < again["fewest_candidates"]
     few = FewItems(target=str(folder), original=str(data), m=2, k=6).run()
     assert few["people_below_6"] == 0
+
+
+def test_on_a_ring_adversaries_get_what_the_promise_allows() -> None:
+    baskets = people(400, labels=12)
+    publication = sf.publish(policy({"l-diversity": {"l": 3, "kind": "frequency"}}), data=baskets, seed=secret(2))
+    worlds = from_table(publication.exhibit.data)
+    again = play(baskets, worlds, "window", publication.release.form.degree, balance=0.01)
+    assert again["rows_placed_on_the_ring"] == 1.0
+    assert again["guesses_right_with_hints:label"] <= 1 / 3 + 0.07
+
+
+def test_labels_merely_withheld_bound_no_share() -> None:
+    with pytest.raises(PolicyError, match="hint"):
+        sf.publish(policy({"l-diversity": {"l": 3, "kind": "frequency"}}, labels="withhold"), data=people())
 
 
 def test_few_items_on_somebody_elses_file(tmp_path: Path) -> None:

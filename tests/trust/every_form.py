@@ -21,7 +21,7 @@ from sfumato.data.sets import Sets
 from sfumato.release.folder import digest
 from tests.secret import secret
 
-FORMS = ("recoded table", "anatomy", "sub-tables", "replaced table", "baskets", "graph", "database")
+FORMS = ("recoded table", "anatomy", "sub-tables", "replaced table", "baskets", "basket blocks", "graph", "database")
 KEPT = "tests of trust"
 
 
@@ -82,6 +82,12 @@ def _baskets() -> tuple[sf.Policy, Any]:
     return sf.Policy.parse(tree), Baskets(Sets.of(sets, 8), tuple("abcdefgh"), {"label": labels})
 
 
+def _blocks() -> tuple[sf.Policy, Any]:
+    original = _baskets()[1]
+    tree = {"version": 1, "data": {"kind": "baskets"}, "columns": {"label": "sensitive"}}
+    return sf.Policy.parse(tree | {"protect": [{"k-anonymity": {"k": 3}}], "method": {"blocks": {"items": "vote"}}}), original
+
+
 def _graph() -> tuple[sf.Policy, Any]:
     tree = {"version": 1, "data": {"kind": "graph"}, "protect": [{"k-degree-anonymity": {"k": 3}}]}
     policy = sf.Policy.parse(tree | {"method": {"degree-anonymity": {}}})
@@ -105,7 +111,7 @@ def _database() -> tuple[sf.Policy, Any]:
     return sf.Policy.parse(tree), f"sqlite:///{place / 'shop.db'}"
 
 
-_MAKERS = dict(zip(FORMS, (_recoded, _anatomy, _sub_tables, _replaced, _baskets, _graph, _database), strict=True))
+_MAKERS = dict(zip(FORMS, (_recoded, _anatomy, _sub_tables, _replaced, _baskets, _blocks, _graph, _database), strict=True))
 
 
 @cache

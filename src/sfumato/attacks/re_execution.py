@@ -1,4 +1,6 @@
-"""`re-execution`: the outsider who knows everybody's items and runs the program again to get the ring.
+"""`re-execution`: the outsider who knows everybody's items and runs the program again to get blocks or ring.
+
+Blocks look at items only, so the outsider gets all of them; within one every row is equally likely, less the rows of insiders.
 
 Where the ring looks at items only, the outsider gets the whole all-assignments graph and still has k equally likely rows for
 each person; what is left is to guess labels, also with the hint that a withheld label is probably one that is frequent nearby.
@@ -15,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from sfumato.attacks.base import ReleaseAttack
 from sfumato.audit.compatible import on_one_universe
@@ -22,44 +25,72 @@ from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import PolicyError
+from sfumato.forms.basket_blocks import BasketBlocks
 from sfumato.forms.baskets import Basket, published_baskets
 from sfumato.methods.baskets.needs import Needs
 from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
 from sfumato.methods.baskets.orders import ORDERS
+from sfumato.methods.baskets.partition import partition
 from sfumato.methods.baskets.rings import members
 from sfumato.methods.baskets.shifts import spaced
 from sfumato.methods.baskets.voting import vote
+from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
 
 class ReExecution(ReleaseAttack):
-    """Run the ordering again on everybody's items, find each person's candidates, and guess the labels."""
+    """Run the program again on everybody's items, find each person's candidates, and guess rows and labels."""
 
     name: ClassVar[str] = "re-execution"
     paper: ClassVar[str] = "multitype 3.4"
 
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
     quick: ClassVar[bool] = False
+    headline: ClassVar[str] = "rows_found"
+
+    insiders: float = Field(default=0.0, ge=0, lt=1, description="share of the people whose rows the outsider knows (blocks)")
 
     @classmethod
     def concerns(cls, exhibit: Exhibit) -> str:
         if not isinstance(exhibit.form, cls.forms):
             return ""
         return (
-            "whoever knows everybody's items can run the method again; rows stay hidden among their candidates, but labels that "
-            "were withheld or arranged leave hints"
+            "whoever knows everybody's items can run the method again; rows stay hidden among their candidates, but who also knows "
+            "matches of others has fewer left, on a ring (not in blocks) even far away from those"
         )
 
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
         choice = exhibit.policy.method
+        if isinstance(exhibit.form, BasketBlocks):
+            return play_blocks(exhibit, self.insiders)
         if choice is None or choice.name != Nonreciprocal.name:
-            raise PolicyError("this adversary re-runs the method nonreciprocal", where=self.target)
+            raise PolicyError("this adversary re-runs blocks and rings", where=self.target)
         method = Nonreciprocal(**choice.parameters)
         if method.labels == "shift":
             raise PolicyError("rings arranged by label fall to any re-execution", where=self.target, hint="see docs/limits.md")
         balance = method.allowance(Needs.of(claim.model for claim in exhibit.policy.claims))
         return play(exhibit.original, exhibit.once(published_baskets), method.order, exhibit.of(Basket).degree, balance)
+
+
+def play_blocks(exhibit: Exhibit, share: float) -> dict[str, Any]:
+    """What the outsider gets from blocks, with a share of the people as insiders: the chance of everybody else's row."""
+    baskets, form = exhibit.original, exhibit.of(BasketBlocks)
+    blocks = partition(baskets.sets, form.degree)
+    chance = Randomness(seed=0).generator()  # the adversary's own choice of insiders; nothing of this is published
+    insider = chance.random(len(baskets)) < share
+    known = np.bincount(blocks.block, weights=insider[blocks.order])
+    left = (blocks.sizes - known)[blocks.block][~insider[blocks.order]]
+    promised = 1 / (form.degree - form.insiders)
+    return {
+        "people": len(baskets),
+        "blocks": len(blocks.sizes),
+        "insiders": int(insider.sum()),
+        "fewest_candidates": int(left.min()),
+        "rows_found": float((1 / left).mean()),
+        "promised": promised,
+        "people_beyond_the_promise": int((1 / left > promised + 1e-12).sum()),
+    }
 
 
 def play(original: Baskets, published: PublishedBaskets, order_name: str, degree: int, balance: float = 0.0) -> dict[str, Any]:

@@ -12,6 +12,7 @@ Items of a cell stand in reading order (by number or alphabet), separated by `se
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 
 import numpy as np
@@ -57,8 +58,8 @@ def _written(sets: Sets, rank: NDArray[np.int64], names: tuple[str, ...], separa
     return written
 
 
-def from_table(table: Table, separator: str = " ") -> PublishedBaskets:
-    """What a reader of the published file sees; refuses files that are not of this form."""
+def from_table(table: Table, separator: str = " ", beside: Collection[str] = ()) -> PublishedBaskets:
+    """What a reader of the published file sees; refuses files that are not of this form. Columns `beside` are no labels."""
     missing = [name for name in OWN if name not in table.names]
     if missing:
         raise DataError(f"the published baskets lack the column '{missing[0]}'", where="data")
@@ -67,7 +68,7 @@ def from_table(table: Table, separator: str = " ") -> PublishedBaskets:
         raise DataError("a threshold is no whole number", where="data")
     threshold = np.array([int(label) for label in text.labels], dtype=np.int64)[text.codes]
     labels = {}
-    for name in (name for name in table.names if name not in OWN):
+    for name in (name for name in table.names if name not in OWN and name not in beside):
         column = table.text(name)
         labels[name] = np.array(column.labels, dtype=object)[column.codes]
     (base, doubt), names = split_columns([table.column(ITEMS), table.column(DOUBT)], separator)

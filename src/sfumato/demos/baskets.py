@@ -24,7 +24,6 @@ columns:
 protect:
   - k-anonymity: {k: 6}
   - l-diversity: {l: 3, kind: frequency}
-method: {nonreciprocal: {spread: 2}}
 """
 
 _THEMES = {
@@ -66,8 +65,7 @@ class BasketDemo(Scenario):
         )
         again = ReExecution(target=release, original=original).run()
         say(
-            f"attack    knowing all baskets and this program: row found {again['chance_to_find_the_row']:.1%}, diagnosis guessed "
-            f"right {again['guesses_right_with_hints:diagnosis']:.1%}"
+            f"attack    knowing all baskets and this program: row found {again['rows_found']:.1%}, promised {again['promised']:.1%}"
         )
         return report
 

@@ -48,4 +48,4 @@ class Basket(Form):
 def published_baskets(exhibit: Exhibit) -> PublishedBaskets:
     """The published records as sets; ask for it with ``exhibit.once(published_baskets)``."""
     assert isinstance(exhibit.form, Basket)
-    return from_table(exhibit.data, exhibit.form.separator)
+    return from_table(exhibit.data, exhibit.form.separator, beside=exhibit.form.made)

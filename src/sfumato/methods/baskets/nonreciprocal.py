@@ -1,10 +1,12 @@
 """`nonreciprocal`: set-valued records on a ring, each published as itself or one of its next neighbours, by secret draw.
 
 Guarantee
-    k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, also for an outsider who
-    knows all item sets and this program. l-diversity: among those k no *shown* label stands more than k/l times; with
-    `labels: guarded` no label, shown or withheld, is guessed with a chance above 1/l by an outsider who also knows this program
-    and the shares of labels, as long as labels are independent of items and of each other.
+    k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, for an outsider who knows all
+    item sets and this program, *and nobody's match*. l-diversity: with `labels: guarded` no label, shown or withheld, is guessed
+    with a chance above 1/l by such an outsider who also knows the shares of labels, as long as labels are independent of items and
+    of each other. Nothing is promised beside insiders: the offsets of a perfect matching on a ring add up to a multiple of n (its
+    winding number), so one known match tells about all others. At k = 2 there are two matchings in all, and whoever knows one row
+    knows everybody's; at k = 4 the best guess with the winding number is about 0.4. `blocks` has no such number and is the default.
 Paper
     [multitype ch. 3].
 Invariants
@@ -14,8 +16,9 @@ Invariants
     I4  Published rows are shuffled.
 Departures
     The thesis' greedy l-diversification does not hold what it says and is not offered. Labels are withheld instead
-    (`labels: withhold`), or, under a weaker threat model, rings are arranged by label (`labels: shift`). Where labels are
-    protected, a little bit error rate is spent on showing items as often as records have them (`balance`): such a release is
+    (`labels: guarded`; `withhold` bounds no share, because that a label is withheld hints at one shown nearby, and serves claims
+    that count different labels only), or, under a weaker threat model, rings are arranged by label (`labels: shift`). Where labels
+    are protected, a little bit error rate is spent on showing items as often as records have them (`balance`): such a release is
     made for counting, and a plain majority drops what a third of each group has from all of them.
 Cost
     A million records at k = 16 in minutes; memory O(records x k).
@@ -40,6 +43,7 @@ from sfumato.methods.baskets.assignments import Walk, assignments
 from sfumato.methods.baskets.needs import Needs, able
 from sfumato.methods.baskets.orders import ORDERS, OrderName
 from sfumato.methods.baskets.rings import targets
+from sfumato.methods.baskets.separators import separator_for
 from sfumato.methods.baskets.shifts import arrange, turn
 from sfumato.methods.baskets.voting import vote
 from sfumato.methods.baskets.withholding import distinct_shown, guarded, withhold
@@ -81,9 +85,9 @@ class Nonreciprocal(Method):
     order: OrderName = Field(default="window", description="how records are put on the ring: window, gray-tsp or gray")
     walk: Walk = Field(default="truncated", description="how assignments are drawn: truncated, closed or backtracking")
     labels: Literal["withhold", "guarded", "shift"] = Field(
-        default="withhold",
-        description="withhold labels that would be too frequent; guarded: so that knowing the rule does not help, with at least "
-        "2l candidates; or arrange rings by label (weaker)",
+        default="guarded",
+        description="guarded: withhold labels so that knowing the rule does not help, with at least 2l candidates; withhold: those "
+        "that would be too frequent (for claims that count different labels); or arrange rings by label (weaker)",
     )
     spread: int = Field(default=1, ge=1, description="candidates per record as a multiple of l; more means fewer withheld labels")
 
@@ -100,6 +104,8 @@ class Nonreciprocal(Method):
                 return f"a ring cannot be made to satisfy {claim}"
             if claim.model.needs_sensitive and not claim.hide:
                 return f"{claim.model.name} needs a label: give a column the role 'sensitive'"
+            if self.labels == "withhold" and claim.model.needs_sensitive and not claim.model.demand().counts_values:
+                return "that a label is withheld is a hint at one shown nearby that nothing bounds; take labels: guarded, or blocks"
         wrong = [name for name, column in policy.columns.items() if column.role in ("quasi-identifier", "replaced")]
         if wrong:
             return f"column '{wrong[0]}' of set-valued records is an identifier, sensitive or other; its items are what is known"
@@ -112,7 +118,7 @@ class Nonreciprocal(Method):
         return able(claim.model)
 
     def preference(self, records: int | None) -> tuple[int, str]:
-        return 50, "it publishes sets without a hierarchy and loses least"
+        return 40, "it publishes sets without a hierarchy"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         needs = Needs.of(claim.model for claim in policy.claims)
@@ -213,23 +219,17 @@ def _release(task: Task, drawn: Drawn, balance: float, hint: str) -> Release:
             labels[name][drawn.hidden[name]] = WITHHELD
     shuffle = task.randomness.child("rows").permutation(len(baskets))  # I4
     worlds = PublishedBaskets(votes.base, votes.doubt, votes.threshold, baskets.names, labels).take(shuffle)
-    separator = _separator(baskets.names)
+    separator = separator_for(baskets.names)
     degree = len(drawn.graph)
     trace = BasketTrace({"data": drawn.behind[shuffle]}, assignments=drawn.graph[:, shuffle])
     form = Basket(degree=degree, separator=separator)
     return Release(form, {"data": Part(to_table(worlds, separator))}, trace=trace, notes=_notes(drawn, hint))
 
 
-def _separator(names: tuple[str, ...]) -> str:
-    for candidate in (" ", ",", ";", "|", "\t"):
-        if not any(candidate in name for name in names):
-            return candidate
-    raise Infeasible("items contain every separator a release could use", where="items", hint="rename items")
-
-
 def _notes(drawn: Drawn, hint: str) -> tuple[str, ...]:
     notes = [
-        "outsiders may know the items of everybody and how the release was made, but not which label goes with which set",
+        "outsiders may know the items of everybody and how the release was made, but nobody's match: on a ring one known match "
+        "tells about others (at k = 2 about all), because the offsets of all matches add up to a multiple of the number of records",
         "one record is one person, and labels do not follow from items by common knowledge",
     ]
     for name, hidden in drawn.hidden.items():

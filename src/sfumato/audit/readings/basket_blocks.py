@@ -1,0 +1,176 @@
+"""Baskets in blocks: everybody's candidates are the rows of the own block, less those that insiders may know.
+
+Guarantee, by what is at hand
+    the folder alone     rows of a block that show the same items cannot be told apart, so their number is exact; so are the labels
+                         shown, where none is hidden. Dealt rows differ, and hidden labels speak by the law of all labels: both are
+                         *not judged*.
+    original and trace   that rows were dealt evenly and stand for records of their block is checked (`blocks`), and what hidden
+                         labels say is counted from the law of labels and the chance of hiding (`audit.hidden_labels`): exact.
+    original alone       rows of a block and shown labels are counted: a release that fails is broken, one that passes is consistent
+                         with its certificate, a bound (at most).
+Why exact
+    See the proof in `blocks`; what it needs and files cannot show is that permutations were drawn uniformly. That is the method's
+    word, as in every form that rests on chance.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.base import Reading
+from sfumato.audit.hidden_labels import Law, hidden_copies, hidden_whole
+from sfumato.audit.readings.baskets import BasketReading, _by_share, _open, label_codes
+from sfumato.data.arrays import IntArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.worlds import WITHHELD
+from sfumato.forms.basket_blocks import BasketBlocks, BlockTrace, blocks_of
+from sfumato.forms.baskets import published_baskets
+from sfumato.policy.claims import Claim
+from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+
+Entries = tuple[list[float], list[int]]
+
+
+class BlockReading(BasketReading):
+    """The rows of the person's block."""
+
+    name: ClassVar[str] = "basket blocks"
+    form: ClassVar[type[Form]] = BasketBlocks
+
+    def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        if claim.model.known_items is not None:
+            return super().judge(exhibit, claim)
+        asked = (claim.model.name, claim.model.required(), claim.given, claim.hide)
+        traced = exhibit.behind is not None and exhibit.private
+        dealt, hides = exhibit.of(BasketBlocks).shows == "dealt", _by_share(claim) and _hides(exhibit, claim)
+        if not exhibit.private and (dealt or hides):
+            why = "that dealt rows are nobody's own" if dealt else "what hidden labels say by the shares of all labels"
+            return _open(*asked, f"{why} is not judged without the original records")
+        if not traced and (dealt or hides):
+            return _graded(Reading.judge(self, exhibit, claim), "bound (at most)")
+        return _graded(Reading.judge(self, exhibit, claim), "exact")
+
+    def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
+        if claim.model.known_items is not None:
+            return super().read(exhibit, claim)
+        block, form = exhibit.once(blocks_of), exhibit.of(BasketBlocks)
+        sizes = np.bincount(block).astype(np.int64)
+        spread = {name: _spread(exhibit, name, block, sizes, claim) for name in claim.hide}
+        note = f"blocks of {int(sizes.min())} to {int(sizes.max())} rows" + (f", {form.insiders} known" if form.insiders else "")
+        return Linkage(sizes, np.maximum(sizes - form.insiders, 0), spread, note)
+
+
+def _graded(finding: Finding, grade: str) -> Finding:
+    return Finding(
+        finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade, finding.reason
+    )
+
+
+def _hides(exhibit: Exhibit, claim: Claim) -> bool:
+    published = exhibit.once(published_baskets)
+    return any(bool((published.labels[name] == WITHHELD).any()) for name in claim.hide if name in published.labels)
+
+
+def _spread(exhibit: Exhibit, name: str, block: IntArray, sizes: IntArray, claim: Claim) -> Spread:
+    """How labels spread over the rows of every block, as an outsider believes it who knows the law and the rule."""
+    codes, values = label_codes(exhibit.once(published_baskets), name)
+    shown = codes >= 0
+    hidden = np.bincount(block[~shown], minlength=len(sizes))
+    counted = Spread.count(block[shown], codes[shown], len(sizes), values)
+    insiders = exhibit.of(BasketBlocks).insiders
+    if not hidden.any() and not insiders:
+        return counted
+    beliefs = _Beliefs(exhibit, name, values, claim)
+    weights: list[list[float]] = []
+    labels: list[list[int]] = []
+    for kind in np.arange(len(sizes)).tolist():
+        part = slice(counted.start[kind], counted.start[kind + 1])
+        if hidden[kind]:
+            some = beliefs.of(counted.value[part], counted.weight[part], int(hidden[kind]), int(sizes[kind]))
+        else:
+            some = counted.weight[part].tolist(), counted.value[part].tolist()
+        some = _without_insiders(some, insiders) if hidden[kind] < sizes[kind] else some
+        weights.append(some[0])
+        labels.append(some[1])
+    start = np.concatenate([[0], np.cumsum([len(row) for row in weights])]).astype(np.int64)
+    named = (*values, *[WITHHELD] * (1 + max((max(row, default=0) for row in labels), default=0) - len(values)))
+    return Spread(start, np.concatenate(labels).astype(np.int64), np.concatenate(weights), named)
+
+
+def _without_insiders(entries: Entries, insiders: int) -> Entries:
+    """What is left for the worst-placed person: insiders have the rarest labels of the block."""
+    order = np.argsort(entries[0], kind="stable")
+    weight = np.array(entries[0], dtype=np.float64)[order]
+    left = float(insiders)
+    for place in range(len(weight) - 1):
+        gone = min(weight[place], left)
+        weight[place] -= gone
+        left -= gone
+    kept = weight > 1e-12
+    return weight[kept].tolist(), np.array(entries[1])[order][kept].tolist()
+
+
+class _Beliefs:
+    """What is believed where labels are hidden; the law is that of the original, and found once per size."""
+
+    def __init__(self, exhibit: Exhibit, name: str, values: tuple[str, ...], claim: Claim) -> None:
+        self.by_share = _by_share(claim)
+        self.values = len(values)
+        self.l = claim.model.demand().diversity
+        form = exhibit.of(BasketBlocks)
+        self.insiders, self.sparing = form.insiders, form.hides == "sparing"
+        self.chances = exhibit.traced(BlockTrace).chances.get(name, {})
+        self.law: NDArray[np.float64] | None = None
+        if exhibit.private and exhibit.behind is not None:
+            self.law, self.place = _law_of(exhibit.original.label_codes(name), values)
+        self.whole: dict[int, float] = {}
+
+    def of(self, value: IntArray, weight: IntArray, hidden: int, size: int) -> Entries:
+        """Weights and labels of one block with hidden labels; beyond the labels shown, numbers stand for labels not named."""
+        if not self.by_share:  # a hidden block may hold any label; copies of one are of a label that is not shown
+            return ([1.0] * self.values, list(range(self.values))) if not len(value) else self._beside(value, weight, [1.0])
+        if self.law is None:
+            return self._beside(value, weight, [1.0] * hidden)
+        if len(value):
+            belief = hidden_copies(self._for(size), self.place[value], hidden) * hidden
+            return self._beside(value, weight, _pieces(belief, hidden))
+        if size not in self.whole:
+            self.whole[size] = self._whole(size)
+        return self._beside(value, weight, _pieces(self.whole[size], 1.0))
+
+    def _beside(self, value: IntArray, weight: IntArray, more: list[float]) -> Entries:
+        named = list(range(self.values, self.values + len(more)))
+        return [*weight.astype(float).tolist(), *more], [*value.tolist(), *named]
+
+    def _for(self, size: int) -> Law:
+        assert self.law is not None
+        return Law(self.law, size, int(np.floor((size - self.insiders) / self.l + 1e-9)), self.l, self.sparing)
+
+    def _whole(self, size: int) -> float:
+        """The largest belief in a label where all are hidden, beside the insiders whose labels help most."""
+        law, chance = self._for(size), float(self.chances.get(size, 0.0))
+        if self.insiders > 1:  # a block that surely breaks is believed at max share / chance
+            return min(1.0, float(law.shares.max()) / chance) if chance > 0 else 1.0
+        if not self.insiders:
+            return hidden_whole(law, chance).belief
+        return max(hidden_whole(law, chance, (known,)).belief for known in {*law.suspects, int(np.argmin(law.shares))})
+
+
+def _law_of(labels: tuple[IntArray, tuple[str, ...]], values: tuple[str, ...]) -> tuple[NDArray[np.float64], IntArray]:
+    """The shares of labels in the original, and where the published labels stand among them."""
+    codes, named = labels
+    place = {label: index for index, label in enumerate(named)}
+    return np.bincount(codes) / len(codes), np.array([place[value] for value in values], dtype=np.int64)
+
+
+def _pieces(largest: float, total: float) -> list[float]:
+    """`total` as pieces none of which is larger than the first."""
+    pieces = [largest]
+    while total - sum(pieces) > 1e-12:
+        pieces.append(min(largest, total - sum(pieces)))
+    return pieces

@@ -1,0 +1,122 @@
+"""The labels of all blocks, hidden where the rule of their column and size says so.
+
+A claim that bounds shares hides by `hiding`, whose law of labels is their shares in the data. A claim that only counts different
+labels hides the blocks that show too few: what such a block holds is then any label of the data.
+
+Invariants
+    I1  Chance comes from the cryptographic source; whether a block that fits is hidden is drawn for each block by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.baskets import Baskets
+from sfumato.errors import Infeasible
+from sfumato.methods.baskets.hiding import Hiding, Rule
+from sfumato.methods.baskets.partition import Partition
+from sfumato.policy.policy import Policy
+from sfumato.randomness import Randomness
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenLabels:
+    """Per column the places whose label is hidden, and the chances used by size of block."""
+
+    places: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    chances: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the claims ask of one column: no label above 1/`share`, at least `distinct` different ones."""
+
+    share: float = 1.0
+    distinct: int = 0
+
+    @classmethod
+    def of(cls, policy: Policy, column: str) -> Wanted:
+        demands = [claim.model.demand() for claim in policy.claims if column in claim.hide and claim.model.needs_sensitive]
+        share = max((demand.diversity for demand in demands if not demand.counts_values), default=1.0)
+        distinct = max((demand.distinct for demand in demands if demand.counts_values), default=0)
+        return cls(max(share, distinct) if share > 1 else 1.0, distinct)
+
+
+def hide_labels(
+    baskets: Baskets,
+    policy: Policy,
+    columns: tuple[str, ...],
+    blocks: Partition,
+    behind: IntArray,
+    rule: Rule,
+    insiders: int,
+    randomness: Randomness,
+) -> HiddenLabels:
+    """Which places hide their labels, column by column."""
+    places, chances = {}, {}
+    for name in columns:
+        wanted = Wanted.of(policy, name)
+        if wanted.share <= 1 and wanted.distinct <= 1:
+            continue
+        codes, values = baskets.label_codes(name)
+        _require_possible(name, codes, len(values), wanted, insiders)
+        shown = codes[behind]
+        if wanted.share > 1:
+            places[name], chances[name] = _by_share(shown, blocks, wanted.share, rule, insiders, randomness.child(name))
+        else:
+            places[name], chances[name] = _by_number(shown, blocks, wanted.distinct + insiders), {}
+    return HiddenLabels(places, chances)
+
+
+def _require_possible(name: str, codes: IntArray, values: int, wanted: Wanted, insiders: int) -> None:
+    if values < max(wanted.share, wanted.distinct + insiders):
+        what = f"column '{name}' has {values} different labels"
+        raise Infeasible(what, where="protect", hint=f"ask for at most l = {values - insiders}")
+    if np.bincount(codes).max() * wanted.share > len(codes) * (1 + 1e-12):
+        what = f"one label of column '{name}' is more frequent than l = {wanted.share:g} allows"
+        raise Infeasible(what, where="protect", hint="lower l: who knows the shares of labels already guesses above 1/l")
+
+
+def _by_share(
+    shown: IntArray, blocks: Partition, l: float, rule: Rule, insiders: int, randomness: Randomness
+) -> tuple[NDArray[np.bool_], dict[int, float]]:
+    shares = np.bincount(shown) / len(shown)
+    words = randomness.uniform(len(blocks.sizes))
+    hidden, chances = np.zeros(len(shown), dtype=bool), {}
+    for size in np.unique(blocks.sizes).tolist():
+        hiding = Hiding.of(shares, size, l, rule, insiders)
+        chances[size] = hiding.chance
+        which = np.flatnonzero(blocks.sizes == size)
+        at = blocks.starts[which][:, None] + np.arange(size)[None, :]
+        hidden[at] = _hidden_in(shown[at], hiding, words[which])  # I1
+    return hidden, chances
+
+
+def _hidden_in(labels: IntArray, hiding: Hiding, words: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Blocks x places: what is hidden; `words` are uniform in [0, 1), one for each block."""
+    ranked = np.sort(labels, axis=1)
+    too_many = (
+        (ranked[:, hiding.most :] == ranked[:, : ranked.shape[1] - hiding.most]).any(axis=1)
+        if 0 < hiding.most < ranked.shape[1]
+        else np.full(len(labels), hiding.most < 1)
+    )
+    whole = too_many | (words < hiding.chance)
+    hidden = np.repeat(whole[:, None], labels.shape[1], axis=1)
+    for block in np.flatnonzero(too_many).tolist() if hiding.rule == "sparing" else ():
+        values, counts = np.unique(labels[block], return_counts=True)
+        over = values[counts > hiding.most]
+        if len(over) == 1 and hiding.spares(values[values != over[0]], int(counts.max())):
+            hidden[block] = labels[block] == over[0]
+    return hidden
+
+
+def _by_number(shown: IntArray, blocks: Partition, fewest: int) -> NDArray[np.bool_]:
+    """All labels of the blocks that have fewer different ones."""
+    pairs = np.unique(blocks.block * (int(shown.max()) + 1) + shown)
+    different = np.bincount(pairs // (int(shown.max()) + 1), minlength=len(blocks.sizes))
+    return np.repeat(different < fewest, blocks.sizes)

@@ -1,0 +1,186 @@
+"""`blocks`: set-valued records in disjoint blocks of alike ones, each published as one row of its block, by secret draw.
+
+Guarantee
+    Whoever knows all item sets, this program and the release finds the row of a person with probability exactly 1/g, g the
+    size of the block; whoever also knows the rows of m others of the block, with 1/(g − m); matches of other blocks tell nothing.
+    `insiders: m` makes blocks of at least k + m. Labels: as long as they are independent of items and of each other, no label of a
+    person is believed with more than 1/l by whoever also knows the law of labels and the rule that hides them (`hiding`).
+Proof
+    Blocks and the items of all rows are functions of the set of item sets of each block, the same for all orders of its
+    records (I1). The records are laid on the rows of their block by a permutation drawn uniformly and independently of every other
+    block (I2). Labels are given to rows by that permutation; when they are exchangeable within the block, the release is as likely
+    under each of the g! permutations. So the posterior is the prior: uniform on S_g, and uniform on what is left of it when m
+    matches are known. Blocks are independent, so other blocks tell nothing. ∎
+Paper
+    [multitype ch. 3] publishes on a ring. There the true matching has a winding number: the offsets of a perfect matching sum to a
+    multiple of n, at k = 2 there are two matchings in all, and one known match gives everybody's. See `nonreciprocal`.
+Invariants
+    I1  Blocks and rows look at items only; rows of a block at how many of its records have each item.
+    I2  Within each block the records are permuted uniformly, blocks independently.
+    I3  Which labels are hidden depends on the labels of the block, their law and chance, never on whose they are.
+    I4  Blocks are numbered and rows ordered by chance.
+Departures
+    Not in the thesis. Never worse than its ring in error rate on the same order, see `partition`.
+Cost
+    A million records at k = 16 in about half a minute; memory O(records).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.baskets import Baskets
+from sfumato.data.published_baskets import OWN, to_table
+from sfumato.data.worlds import WITHHELD, PublishedBaskets
+from sfumato.errors import Infeasible
+from sfumato.forms.basket_blocks import BLOCK, BasketBlocks, BlockTrace
+from sfumato.methods.base import Method, Task
+from sfumato.methods.baskets.block_labels import HiddenLabels, hide_labels
+from sfumato.methods.baskets.block_rows import Rows, Shows, rows_of
+from sfumato.methods.baskets.forecast import Forecast, forecast
+from sfumato.methods.baskets.hiding import Rule
+from sfumato.methods.baskets.needs import Needs, able
+from sfumato.methods.baskets.partition import Partition, partition
+from sfumato.methods.baskets.separators import separator_for
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Release
+
+_BALANCE = 0.01
+
+
+class Blocks(Method):
+    """Each set is published as one row of a block of alike sets; which row is whose, is drawn uniformly in every block."""
+
+    name: ClassVar[str] = "blocks"
+    form: ClassVar[type[Form]] = BasketBlocks
+    paper: ClassVar[str] = "multitype ch. 3"
+    kinds: ClassVar[tuple[str, ...]] = ("baskets",)
+
+    items: Literal["auto", "vote", "dealt"] = Field(
+        default="auto",
+        description="what rows show: the vote of their block (for records), its items dealt evenly (for counts), or by density",
+    )
+    labels: Rule = Field(
+        default="sparing",
+        description="whole: hide all labels of a block that shows one too often; sparing: only the copies of that one where that "
+        "says too little (without insiders)",
+    )
+    insiders: int = Field(default=0, ge=0, description="others of the own block whose rows an outsider may know")
+    spread: int = Field(default=2, ge=1, description="records of a block as a multiple of l; more means fewer hidden labels")
+    balance: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="bit error rate spent on showing items as often as records have them; unset: 0.01 with labels, else 0",
+    )
+
+    def refusal(self, policy: Policy) -> str:
+        for claim in policy.claims:
+            if not able(claim.model):
+                return f"blocks cannot be made to satisfy {claim}"
+            if claim.model.needs_sensitive and not claim.hide:
+                return f"{claim.model.name} needs a label: give a column the role 'sensitive'"
+        wrong = [name for name, column in policy.columns.items() if column.role in ("quasi-identifier", "replaced")]
+        if wrong:
+            return f"column '{wrong[0]}' of set-valued records is an identifier, sensitive or other; its items are what is known"
+        if any(name in (*OWN, BLOCK) for name in policy.published):
+            return f"the names {', '.join((BLOCK, *OWN))} are taken by the release"
+        return ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        return able(claim.model)
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        return 60, "blocks with a secret each keep their promise beside insiders, and lose no more than a ring"
+
+    def size(self, policy: Policy) -> int:
+        """Records of a block at least: what the claims ask for, and the insiders."""
+        needs = Needs.of(claim.model for claim in policy.claims)
+        return needs.degree(self.spread if needs.about_labels else 1) + self.insiders
+
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        needs, size = Needs.of(claim.model for claim in policy.claims), self.size(policy)
+        beside = f", beside {self.insiders} known match(es) of the same block" if self.insiders else ""
+        lines = [f"blocks: at least {size} alike records each, {size - self.insiders} candidates for everybody{beside}"]
+        if needs.about_labels:
+            rule = "whole" if self.insiders else self.labels
+            lines.append(f"labels: hidden ({rule}) so that none is believed above 1 in {needs.diversity:g}, rule known or not")
+        return lines if data is None else [*lines, *self._foreseen(data, size)]
+
+    def _foreseen(self, data: Any, size: int) -> list[str]:
+        if not isinstance(data, Baskets):
+            return []
+        seen = forecast(data.sets, size)
+        return [*seen.sentences(), f"rows will show: {self._shows(seen)}" + (f" ({seen.reason})" if self.items == "auto" else "")]
+
+    def _shows(self, seen: Forecast) -> Shows:
+        return seen.advice if self.items == "auto" else self.items
+
+    def run(self, task: Task) -> Release:
+        baskets: Baskets = task.data
+        needs = Needs.of(claim.model for claim in task.policy.claims)
+        _require_columns(baskets, task.policy)
+        size = self.size(task.policy)
+        task.progress(0.1, "making blocks")
+        blocks = partition(baskets.sets, size, jobs=task.jobs)  # I1
+        shows = self._shows(forecast(baskets.sets, size)) if self.items == "auto" else self.items
+        task.progress(0.7, "dealing" if shows == "dealt" else "voting")
+        unset = _BALANCE if needs.about_labels else 0.0
+        rows = rows_of(baskets.sets, blocks, shows, unset if self.balance is None else self.balance)  # I1
+        behind = _matched(blocks, task.randomness.child("matching").permutation(len(baskets)))  # I2
+        hide = tuple(dict.fromkeys(name for claim in task.policy.claims for name in claim.hide))
+        rule: Rule = "whole" if self.insiders else self.labels
+        hidden = hide_labels(baskets, task.policy, hide, blocks, behind, rule, self.insiders, task.randomness.child("hiding"))  # I3
+        return self._release(task, blocks, rows, behind, hidden, shows, rule)
+
+    def _release(
+        self, task: Task, blocks: Partition, rows: Rows, behind: IntArray, hidden: HiddenLabels, shows: Shows, rule: Rule
+    ) -> Release:
+        baskets: Baskets = task.data
+        labels = {}
+        for name in task.policy.published:
+            labels[name] = baskets.labels[name][behind].copy()
+            if name in hidden.places:
+                labels[name][hidden.places[name]] = WITHHELD
+        number = task.randomness.child("blocks").permutation(len(blocks.sizes))[blocks.block]
+        order = np.lexsort((task.randomness.child("rows").permutation(len(baskets)), number))  # I4
+        worlds = PublishedBaskets(rows.base, rows.doubt, rows.threshold, baskets.names, labels).take(order)
+        separator = separator_for(baskets.names)
+        table = to_table(worlds, separator)
+        table = table.add_column(0, BLOCK, pa.array(number[order] + 1, pa.int64()))
+        form = BasketBlocks(degree=int(blocks.sizes.min()), separator=separator, insiders=self.insiders, shows=shows, hides=rule)
+        trace = BlockTrace({"data": behind[order]}, chances=hidden.chances)
+        return Release(form, {"data": Part(table)}, trace=trace, notes=_notes(self.insiders, shows, hidden))
+
+
+def _require_columns(baskets: Baskets, policy: Policy) -> None:
+    for name in (name for name in policy.published if name not in baskets.labels):
+        what, where = f"the records have no column '{name}'", policy.document.where("columns", name)
+        raise Infeasible(what, where=where, hint="known: " + ", ".join(baskets.labels))
+
+
+def _matched(blocks: Partition, keys: NDArray[np.int64]) -> IntArray:
+    """The record behind each place: within every block its records in the order of their keys, a uniform permutation."""
+    by_key = np.lexsort((keys, blocks.block))
+    behind: IntArray = blocks.order[by_key]
+    return behind
+
+
+def _notes(insiders: int, shows: Shows, hidden: HiddenLabels) -> tuple[str, ...]:
+    beside = f"at most {insiders} matches of a block" if insiders else "nobody's match in the same block"
+    notes = [
+        f"outsiders may know the items of everybody and how the release was made, and {beside}",
+        "one record is one person; what is promised about labels holds for labels that are independent of items and of each other",
+    ]
+    if shows == "dealt":
+        notes.append("rows are for counting: the items of a block are dealt to its rows, and no row is anybody's basket")
+    notes += [f"{int(at.sum())} of {len(at)} labels of '{name}' are withheld" for name, at in hidden.places.items()]
+    return tuple(notes)
