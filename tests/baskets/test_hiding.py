@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from sfumato.audit.hidden_labels import Law, hidden_copies, hidden_whole
+from sfumato.audit.hidden_labels import LabelLaw, hidden_copies, hidden_whole
 from sfumato.methods.baskets.block_labels import _hidden_in
 from sfumato.methods.baskets.hiding import Hiding, Rule
 
@@ -86,7 +86,7 @@ def test_sparing_is_not_taken_where_it_leaves_a_frequent_label_behind() -> None:
 def test_the_audit_counts_the_same_belief(share: list[float], size: int, level: float, rule: Rule) -> None:
     hiding = Hiding.of(np.array(share), size, level, rule)
     seen = stories(share, size, hiding)
-    law = Law(np.array(share), size, hiding.most, level, sparing=hiding.rule == "sparing")
+    law = LabelLaw(np.array(share), size, hiding.most, level, sparing=hiding.rule == "sparing")
     whole = seen.pop((-1,) * size, [])
     found = hidden_whole(law, hiding.chance)
     assert found.chance == pytest.approx(sum(weight for weight, _ in whole), abs=1e-12)
@@ -109,7 +109,7 @@ def test_the_audit_counts_the_same_belief_beside_an_insider() -> None:
     share = [0.4, 0.3, 0.2, 0.1]
     hiding = Hiding.of(np.array(share), 5, 2.0, "whole", 1)
     whole = stories(share, 5, hiding)[(-1,) * 5]
-    law = Law(np.array(share), 5, hiding.most, 2.0)
+    law = LabelLaw(np.array(share), 5, hiding.most, 2.0)
     for known in range(4):
         mine = [(weight, labels) for weight, labels in whole if labels[1] == known]
         assert hidden_whole(law, hiding.chance, (known,)).belief == pytest.approx(belief({(): mine}), rel=1e-9)

@@ -8,7 +8,7 @@ Blocks are built up label by label, with the labels of the top last; what is kep
 top are shown, and how often a label stands that stands too often. So nothing here is the formula of the method that hides.
 
 >>> import numpy as np
->>> law = Law(np.array([0.5, 0.5]), size=2, most=1, l=2.0)
+>>> law = LabelLaw(np.array([0.5, 0.5]), size=2, most=1, l=2.0)
 >>> whole = hidden_whole(law, 0.0)
 >>> whole.chance, whole.belief
 (0.5, 0.5)
@@ -27,7 +27,7 @@ TOP = 8
 _Weights = NDArray[np.float64]
 
 
-class Hidden(NamedTuple):
+class HiddenBelief(NamedTuple):
     """The chance that a block is hidden whole, and the largest belief in a label of somebody there."""
 
     chance: float
@@ -35,7 +35,7 @@ class Hidden(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Law:
+class LabelLaw:
     """Shares of labels, and the rule for blocks of one size."""
 
     shares: _Weights
@@ -62,16 +62,16 @@ class Law:
         return bool(self.l * count * max(open_) <= self.size * sum(open_) * (1 - 1e-9))
 
 
-def hidden_whole(law: Law, chance: float, known: tuple[int, ...] = ()) -> Hidden:
+def hidden_whole(law: LabelLaw, chance: float, known: tuple[int, ...] = ()) -> HiddenBelief:
     """For blocks hidden whole; `chance` is that of hiding a block that fits, `known` the labels of insiders."""
     total = _mass(law, chance, known, None)
     if total <= 0:
-        return Hidden(0.0, 0.0)
+        return HiddenBelief(0.0, 0.0)
     each = [_mass(law, chance, known, suspect) for suspect in law.suspects]
-    return Hidden(total, max(each) / total)
+    return HiddenBelief(total, max(each) / total)
 
 
-def hidden_copies(law: Law, shown: NDArray[np.int64], count: int) -> float:
+def hidden_copies(law: LabelLaw, shown: NDArray[np.int64], count: int) -> float:
     """The belief that the hidden label of a block is the likeliest one, beside the labels shown."""
     open_ = np.ones(len(law.shares), dtype=bool)
     open_[shown] = False
@@ -79,7 +79,7 @@ def hidden_copies(law: Law, shown: NDArray[np.int64], count: int) -> float:
     return float(weights.max() / weights.sum()) if len(weights) and weights.sum() > 0 else 1.0
 
 
-def _mass(law: Law, chance: float, known: tuple[int, ...], target: int | None) -> float:
+def _mass(law: LabelLaw, chance: float, known: tuple[int, ...], target: int | None) -> float:
     """P(the block is hidden whole, and somebody there has the target label), or P(hidden whole) without a target."""
     places = law.size - len(known)
     fitting = np.zeros((1, law.size + 1, places + 1))  # labels of the top shown x copies of the one too frequent x places filled
@@ -97,7 +97,7 @@ def _mass(law: Law, chance: float, known: tuple[int, ...], target: int | None) -
 
 
 def _with_label(
-    law: Law, fitting: _Weights, crowded: _Weights, label: int, bit: int | None, held: int, counted: bool
+    law: LabelLaw, fitting: _Weights, crowded: _Weights, label: int, bit: int | None, held: int, counted: bool
 ) -> tuple[_Weights, _Weights]:
     """The blocks with one more label looked at: `held` copies are the insiders', `counted` weighs by the others."""
     grown = np.zeros((len(fitting) * (1 if bit is None else 2), *fitting.shape[1:]))

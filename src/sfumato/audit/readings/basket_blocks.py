@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.base import Reading
-from sfumato.audit.hidden_labels import Law, hidden_copies, hidden_whole
+from sfumato.audit.hidden_labels import LabelLaw, hidden_copies, hidden_whole
 from sfumato.audit.readings.baskets import BasketReading, _by_share, _open, label_codes
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
@@ -147,9 +147,9 @@ class _Beliefs:
         named = list(range(self.values, self.values + len(more)))
         return [*weight.astype(float).tolist(), *more], [*value.tolist(), *named]
 
-    def _for(self, size: int) -> Law:
+    def _for(self, size: int) -> LabelLaw:
         assert self.law is not None
-        return Law(self.law, size, int(np.floor((size - self.insiders) / self.l + 1e-9)), self.l, self.sparing)
+        return LabelLaw(self.law, size, int(np.floor((size - self.insiders) / self.l + 1e-9)), self.l, self.sparing)
 
     def _whole(self, size: int) -> float:
         """The largest belief in a label where all are hidden, beside the insiders whose labels help most."""

@@ -56,7 +56,7 @@ from sfumato.release.release import Part, Release
 _BALANCE = 0.01
 
 
-class Blocks(Method):
+class BasketBlocking(Method):
     """Each set is published as one row of a block of alike sets; which row is whose, is drawn uniformly in every block."""
 
     name: ClassVar[str] = "blocks"
