@@ -250,29 +250,26 @@ def test_what_others_need_is_not_swept_away(postgres: Server, tmp_path: Path) ->
     assert tables_in(url) == before
 
 
-def test_a_type_the_target_does_not_know(postgres: Server) -> None:  # noqa: F811
+def test_a_type_of_another_schema_comes_along(postgres: Server) -> None:  # noqa: F811
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute("CREATE SCHEMA other; CREATE TYPE other.colour AS ENUM ('red')")
         connection.execute("CREATE TABLE fine (a int); CREATE TABLE paint (id int, shade other.colour)")
     data = whole(source)
-    said = refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
-    assert "other.colour" in said
-    assert "'paint'" in said
-    assert "'shade'" in said
-    assert tables_in(target) == []
+    load(target, data.schema, data.tables, fingerprint="f")
+    assert whole(target).schema.table("paint").column("shade").native == "other.colour"
 
 
-def test_a_function_the_target_does_not_know(postgres: Server) -> None:  # noqa: F811
+def test_a_function_that_a_default_calls_comes_along(postgres: Server) -> None:  # noqa: F811
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute("CREATE FUNCTION fancy() RETURNS int LANGUAGE sql AS 'SELECT 1'")
         connection.execute("CREATE TABLE fine (a int); CREATE TABLE odd (id int DEFAULT fancy())")
     data = whole(source)
-    said = refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
-    assert "'odd'" in said
-    assert "function" in said
-    assert tables_in(target) == []
+    load(target, data.schema, data.tables, fingerprint="f")
+    with session(target) as connection:
+        connection.execute("INSERT INTO odd DEFAULT VALUES")
+        assert connection.execute("SELECT id FROM odd").fetchall() == [(1,)]
 
 
 def test_a_foreign_key_to_columns_that_are_not_unique(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811

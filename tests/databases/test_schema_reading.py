@@ -80,7 +80,10 @@ def test_tables_of_another_schema_and_what_is_left_out(fresh: Fresh) -> None:  #
     copy = read_rows(target, read_schema(target, "Copy"))
     assert {name: table.frame for name, table in copy.tables.items()} == {name: table.frame for name, table in data.tables.items()}
     assert all(one.holds for one in server_findings(target, schema, namespace="Copy"))
-    assert read_schema(target).tables == ()
+    assert [table.name for table in read_schema(target).tables] == ["Copy.heirs", "Copy.parts", "Copy.people"]
+    everything = read_schema(source)
+    assert {table.name for table in everything.tables} == {"App.heirs", "App.parts", "App.people", "country"}
+    assert [(key.table, key.parent) for key in everything.foreign_keys] == [("App.people", "country")]
 
 
 def test_sqlite_tells_everything(tmp_path: Path) -> None:

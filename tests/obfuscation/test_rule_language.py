@@ -125,7 +125,7 @@ def test_hyphen_belongs_to_a_known_column_only():
         ("a, b references c", 5),
         ('a = "x', 4),
         ("if a = 1 b = 2", 9),
-        ("x.y.z = 1", 0),
+        ("w.x.y.z = 1", 0),
         ("in = 3", 0),
         ("a < 3 within 1", 6),
         ("__import__('os')", 0),

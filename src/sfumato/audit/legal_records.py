@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audit.rules import Judge, coded
+from sfumato.audit.rule_values import coded
+from sfumato.audit.rules import Judge
 from sfumato.data.arrays import FloatArray
 from sfumato.data.table import TextColumn
 from sfumato.policy.replacements import Ordered, ValueDomain, Values

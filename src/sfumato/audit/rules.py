@@ -18,7 +18,6 @@ Notation
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,19 +27,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.audit.order_rules import correlation, falls, overlaps, running
+from sfumato.audit.rule_values import (
+    Cells,
+    Value,
+    alike,
+    calculated,
+    coded,
+    fold,
+    of_scalars,
+    read,
+    reduced,
+    scalar,
+    small,
+    split,
+    spread,
+)
 from sfumato.data.arrays import BoolArray
-from sfumato.data.moments import moment
-from sfumato.data.numbers import number
 from sfumato.data.regular import matches
-from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
 from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts
+from sfumato.policy.rules.functions import FUNCTIONS, Scalar, call, is_valid
 from sfumato.policy.rules.tree import (
     Aggregate,
     All,
     Any_,
     Arithmetic,
     AtLeast,
+    AtMost,
     Cell,
     ColumnValue,
     Compare,
@@ -48,32 +62,27 @@ from sfumato.policy.rules.tree import (
     Date,
     Determines,
     Expression,
+    Function,
     Implies,
+    Increasing,
+    IsNull,
     Localities,
     Match,
     Membership,
     Negative,
+    NoOverlap,
     Not,
     Number,
     References,
+    Running,
     SameMultiset,
     Statement,
     Unique,
+    Valid,
 )
 from sfumato.policy.rules.tree import TextConstant as Quoted
 
-Cells = Sequence[str] | TextColumn
-"""A column: its texts, or codes into its distinct texts."""
 Tables = Mapping[str | None, Mapping[str, Cells]]
-
-
-@dataclass(frozen=True)
-class Value:
-    """Whole numbers over one denominator (0 marks texts), and where they are missing."""
-
-    parts: NDArray[Any]
-    denominator: int
-    missing: BoolArray
 
 
 @dataclass(frozen=True)
@@ -139,6 +148,13 @@ class Judge:
             value = self._text(node.value, frame)
             hit = matches(node.pattern, value.parts)
             return RuleVerdict(hit & ~value.missing, ~hit & ~value.missing)
+        if isinstance(node, IsNull):
+            missing = self._text(node.value, frame).missing
+            return RuleVerdict(missing, ~missing)
+        if isinstance(node, Valid):
+            value = self._text(node.value, frame)
+            hit = np.array([is_valid(node.system, cell) for cell in value.parts.tolist()], dtype=bool)
+            return RuleVerdict(hit & ~value.missing, ~hit & ~value.missing)
         assert isinstance(node, Compare)
         return self._compare(node, frame)
 
@@ -146,14 +162,14 @@ class Judge:
         found = [self.verdict(part, frame) for part in node.parts]
         true, false = [f.true for f in found], [f.false for f in found]
         if isinstance(node, All):
-            return RuleVerdict(_fold(np.logical_and, true), _fold(np.logical_or, false))
-        return RuleVerdict(_fold(np.logical_or, true), _fold(np.logical_and, false))
+            return RuleVerdict(fold(np.logical_and, true), fold(np.logical_or, false))
+        return RuleVerdict(fold(np.logical_or, true), fold(np.logical_and, false))
 
     def _compare(self, node: Compare, frame: str | None) -> RuleVerdict:
         if isinstance(node.left, Quoted) or isinstance(node.right, Quoted):  # quoted constants are compared as texts
             left, right = self._text(node.left, frame), self._text(node.right, frame)
         else:
-            left, right = _alike(self.value(node.left, frame), self.value(node.right, frame))
+            left, right = alike(self.value(node.left, frame), self.value(node.right, frame))
         known = ~(left.missing | right.missing)
         if node.tolerance:
             difference = abs(left.parts - right.parts) * node.tolerance.denominator
@@ -180,9 +196,9 @@ class Judge:
 
     def value(self, node: Expression, frame: str | None) -> Value:
         if isinstance(node, Number):
-            return _scalar(node.value)
+            return scalar(node.value)
         if isinstance(node, Date):
-            return _scalar(Fraction(node.value.toordinal()))
+            return scalar(Fraction(node.value.toordinal()))
         if isinstance(node, Quoted):
             return Value(np.array([node.value], dtype=object), 0, np.zeros(1, dtype=bool))
         if isinstance(node, ColumnValue):
@@ -198,8 +214,35 @@ class Judge:
         if isinstance(node, Negative):
             inner = self.value(node.value, frame)
             return Value(-inner.parts, inner.denominator, inner.missing)
+        if isinstance(node, Function):
+            return self._function(node, frame)
+        if isinstance(node, Running):
+            return self._running(node)
         assert isinstance(node, Arithmetic)
-        return _calculated(node.operator, self.value(node.left, frame), self.value(node.right, frame))
+        return calculated(node.operator, self.value(node.left, frame), self.value(node.right, frame))
+
+    def _function(self, node: Function, frame: str | None) -> Value:
+        kinds = FUNCTIONS[node.name].arguments
+        found = [self._argument(one, kind, frame) for one, kind in zip(node.arguments, kinds, strict=True)]
+        rows = max(len(scalars) for scalars in found)
+        spread = [scalars * rows if len(scalars) == 1 else scalars for scalars in found]
+        known = {row: call(node.name, row) for row in set(zip(*spread, strict=True)) if None not in row}
+        return of_scalars([known.get(row) for row in zip(*spread, strict=True)], FUNCTIONS[node.name].result)
+
+    def _argument(self, node: Expression, kind: str, frame: str | None) -> list[Scalar | None]:
+        value = self._text(node, frame) if kind == "text" or isinstance(node, Quoted) else self.value(node, frame)
+        if value.denominator == 0:
+            return [None if gone else str(part) for part, gone in zip(value.parts.tolist(), value.missing, strict=True)]
+        made = [
+            None if gone else Fraction(int(part), value.denominator) for part, gone in zip(value.parts, value.missing, strict=True)
+        ]
+        return list(made)
+
+    def _running(self, node: Running) -> Value:
+        along, value = self.column(node.along), self.value(node.argument, node.along.table)
+        groups = self._labels(node.by).tolist() if node.by else [0] * len(along.parts)
+        found = running(groups, along.parts, along.missing, value.parts, value.missing)
+        return Value(small(found), value.denominator, along.missing)
 
     def column(self, column: ColumnValue) -> Value:
         """A whole column of its own table."""
@@ -245,24 +288,34 @@ class Judge:
         return label
 
     def _aggregate(self, node: Aggregate, frame: str | None) -> Value:
+        if node.function == "correlation":
+            return self._correlation(node)
         own = self._own_frame(node, frame)
         rows = self._rows(own, any(column.original for column in columns_of(node)))
         value = Value(np.ones(rows, dtype=np.int64), 1, np.zeros(rows, dtype=bool))
         if node.argument is not None:
-            value = _spread(self.value(node.argument, own), rows)
+            value = spread(self.value(node.argument, own), rows)
         used = ~value.missing
         if node.where is not None:
             used = used & np.broadcast_to(self.verdict(node.where, own).true, (rows,))
         if not node.by:
-            return _reduced(node.function, value, [np.flatnonzero(used)])
+            return reduced(node.function, value, [np.flatnonzero(used)])
         back = any(column.original for column in columns_of(node))
         keys = tuple(ColumnValue(k.name, k.table, original=back) for k in node.by)
         labels = self._labels(keys)
-        found = _reduced(node.function, value, _split(labels, used))
+        found = reduced(node.function, value, split(labels, used))
         if back:  # groups of the original, met by their names
             place = dict(zip(self._keys(keys), labels.tolist(), strict=True))
             labels = np.array([place.get(k, -1) for k in self._keys(tuple(ColumnValue(k.name, k.table) for k in node.by))])
         return Value(found.parts[labels], found.denominator, found.missing[labels] | (labels < 0))
+
+    def _correlation(self, node: Aggregate) -> Value:
+        assert isinstance(node.argument, Function)
+        one, two = (self.value(column, columns_of(column)[0].table) for column in node.argument.arguments)
+        both = ~(one.missing | two.missing)
+        found = correlation([int(v) for v in one.parts[both]], [int(v) for v in two.parts[both]]) if both.any() else None
+        missing = Value(np.zeros(1, dtype=np.int64), 1, np.ones(1, dtype=bool))
+        return missing if found is None else scalar(found)
 
     def _own_frame(self, node: Aggregate, frame: str | None) -> str | None:
         tables = {column.table for column in columns_of(node)}
@@ -288,6 +341,20 @@ class Judge:
         counts = np.bincount(self._labels(node.columns))
         return int(counts[counts < node.count].sum())
 
+    def _at_most(self, node: AtMost) -> int:
+        counts = np.bincount(self._labels(node.columns))
+        return int((counts[counts > node.count] - node.count).sum())
+
+    def _increasing(self, node: Increasing) -> int:
+        along, value = self.column(node.along), self.column(node.column)
+        groups = self._labels(node.by).tolist() if node.by else [0] * len(along.parts)
+        return falls(groups, along.parts, along.missing, value.parts, value.missing)
+
+    def _no_overlap(self, node: NoOverlap) -> int:
+        start, end = alike(self.column(node.start), self.column(node.end))
+        groups = self._labels(node.by).tolist() if node.by else [0] * len(start.parts)
+        return overlaps(groups, start.parts, end.parts, start.missing | end.missing)
+
     def _references(self, node: References) -> int:
         known = set(self._keys(node.parent))
         return sum(key not in known and any(key) for key in self._keys(node.child))
@@ -301,6 +368,9 @@ _STATEMENTS: dict[type[Statement], Any] = {
     Determines: Judge._determines,
     SameMultiset: Judge._same_multiset,
     AtLeast: Judge._at_least,
+    AtMost: Judge._at_most,
+    Increasing: Judge._increasing,
+    NoOverlap: Judge._no_overlap,
     References: Judge._references,
     Localities: Judge._localities,
 }
@@ -312,133 +382,3 @@ _OPERATORS: dict[str, Any] = {
     ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b,
 }
-
-
-def coded(cells: Cells) -> TextColumn:
-    """A column as codes into its distinct texts; a missing cell is the empty text."""
-    if isinstance(cells, TextColumn):
-        return cells
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault("" if cell is None else str(cell), len(numbers)) for cell in cells]
-    return TextColumn(np.array(codes, dtype=np.int32), tuple(numbers))
-
-
-def read(cells: Cells) -> Value:
-    """A column as numbers when all its values are numbers, as day numbers when all are days, else as texts."""
-    text = coded(cells)
-    present = [label for label in text.labels if label]
-    missing = np.array([not label for label in text.labels], dtype=bool)[text.codes]
-    if not present:
-        return Value(np.zeros(len(text.codes), dtype=np.int64), 1, missing)
-    for parser in (_numbers, _days):
-        found = parser(present)
-        if found is not None:
-            table, denominator = found
-            parts = np.array([table.get(label, 0) for label in text.labels], dtype=object)
-            return Value(_small(parts)[text.codes], denominator, missing)
-    return Value(np.array(text.labels, dtype=object)[text.codes], 0, missing)
-
-
-def _numbers(texts: list[str]) -> tuple[dict[str, int], int] | None:
-    values = {text: number(text) for text in texts}
-    fractions = {text: Fraction(value) for text, value in values.items() if value is not None}
-    if len(fractions) < len(values):
-        return None
-    denominator = math.lcm(1, *(value.denominator for value in fractions.values()))
-    return {text: int(value * denominator) for text, value in fractions.items()}, denominator
-
-
-def _days(texts: list[str]) -> tuple[dict[str, int], int] | None:
-    """Days and moments, both in days."""
-    found = {text: moment(text) for text in texts}
-    days = {text: value for text, value in found.items() if value is not None}
-    if len(days) < len(found):
-        return None
-    denominator = math.lcm(1, *(value.denominator for value in days.values()))
-    return {text: int(value * denominator) for text, value in days.items()}, denominator
-
-
-def _small(parts: NDArray[Any]) -> NDArray[Any]:
-    """64-bit integers while the numbers are far from overflowing (a factor of 2³¹ to spare)."""
-    if len(parts) and max(abs(int(parts.min())), abs(int(parts.max()))) >= 1 << 31:
-        return parts
-    return parts.astype(np.int64)
-
-
-def _scalar(value: Fraction) -> Value:
-    return Value(_small(np.array([value.numerator], dtype=object)), value.denominator, np.zeros(1, dtype=bool))
-
-
-def _spread(value: Value, rows: int) -> Value:
-    return Value(np.broadcast_to(value.parts, (rows,)), value.denominator, np.broadcast_to(value.missing, (rows,)))
-
-
-def _fold(operation: Any, masks: list[BoolArray]) -> BoolArray:
-    found = masks[0]
-    for mask in masks[1:]:
-        found = operation(found, mask)
-    return found
-
-
-def _alike(left: Value, right: Value) -> tuple[Value, Value]:
-    if (left.denominator == 0) != (right.denominator == 0):
-        if any(side.denominator and side.missing.all() for side in (left, right)):  # a column of nothing is of either kind
-            return _blank(left), _blank(right)
-        raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
-    if left.denominator == 0:
-        return left, right
-    common = math.lcm(left.denominator, right.denominator)
-    return _over(left, common), _over(right, common)
-
-
-def _blank(value: Value) -> Value:
-    return value if value.denominator == 0 else Value(np.full(value.parts.shape, "", dtype=object), 0, value.missing)
-
-
-def _over(value: Value, denominator: int) -> Value:
-    return Value(_times(value.parts, denominator // value.denominator), denominator, value.missing)
-
-
-def _times(parts: NDArray[Any], factor: int) -> NDArray[Any]:
-    return parts if factor == 1 else _small(parts.astype(object) * factor)
-
-
-def _calculated(operator: str, left: Value, right: Value) -> Value:
-    if 0 in (left.denominator, right.denominator):
-        raise DataError("a rule calculates with a text", hint="check the column's values")
-    missing = left.missing | right.missing
-    if operator in "+-":
-        one, two = _alike(left, right)
-        total = one.parts.astype(object) + (1 if operator == "+" else -1) * two.parts.astype(object)
-        return Value(_small(total), one.denominator, missing)
-    if operator == "*":
-        product = left.parts.astype(object) * right.parts.astype(object)
-        return Value(_small(product), left.denominator * right.denominator, missing)
-    divisor = Fraction(int(right.parts[0]), right.denominator)
-    factor = divisor.denominator if divisor > 0 else -divisor.denominator
-    return Value(_times(left.parts, factor), left.denominator * abs(divisor.numerator), missing)
-
-
-def _split(labels: NDArray[np.int64], used: BoolArray) -> list[NDArray[np.int64]]:
-    groups: list[list[int]] = [[] for _ in range(int(labels.max()) + 1 if len(labels) else 0)]
-    for row in np.flatnonzero(used).tolist():
-        groups[labels[row]].append(row)
-    return [np.array(group, dtype=np.int64) for group in groups]
-
-
-def _reduced(function: str, value: Value, groups: list[NDArray[np.int64]]) -> Value:
-    """One exact number per group; mean, min and max of nothing are missing."""
-    found: list[Fraction | None] = []
-    for rows in groups:
-        if function == "count":
-            found.append(Fraction(len(rows)))
-        elif function == "sum" or not len(rows):
-            found.append(Fraction(int(value.parts[rows].sum()), value.denominator) if function == "sum" else None)
-        elif function == "mean":
-            found.append(Fraction(int(value.parts[rows].sum()), value.denominator * len(rows)))
-        else:
-            extreme = value.parts[rows].min() if function == "min" else value.parts[rows].max()
-            found.append(Fraction(int(extreme), value.denominator))
-    denominator = math.lcm(1, *(number.denominator for number in found if number is not None))
-    parts = np.array([0 if number is None else int(number * denominator) for number in found], dtype=object)
-    return Value(_small(parts), denominator, np.array([number is None for number in found], dtype=bool))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from sfumato.audit.derived_columns import derived_columns, read_off, spread
 from sfumato.audit.survivors import KeptColumns, Originals, Survivor, survivors
 from sfumato.data.database import Database, ForeignKey
+from sfumato.data.table import Table
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.replacements import Fakes, Like, Values
 from sfumato.policy.rules.tree import ColumnValue
@@ -37,9 +38,20 @@ def _derived(bound: BoundPolicy, database: Database) -> Iterator[Survivor]:
             continue
         if replaced:
             yield from derived_columns(name, table.frame, replaced, kept)
+            yield from _from_two(bound, table, name, replaced, kept)
         for key in facts.foreign_keys:
             if key.parent in database.tables and key.parent != name:
                 yield from _from_parent(bound, database, key, kept)
+
+
+def _from_two(bound: BoundPolicy, table: Table, name: str, replaced: Sequence[str], kept: Mapping[str, str]) -> Iterator[Survivor]:
+    """Initials, logins and search texts made of two columns, as of first and last name."""
+    sample = table.frame.take(pa.array(spread(table.rows)))
+    plain = [c for c in replaced if _mostly_plain(pc.drop_null(pc.unique(sample.column(c))))][:_NAMES]
+    for place, one in enumerate(plain):
+        for two in plain[place + 1 :]:
+            both = pc.binary_join_element_wise(sample.column(one), sample.column(two), " ").to_pylist()
+            yield from read_off(name, {ColumnValue(one, name): both}, sample, kept, table.rows)
 
 
 def _from_parent(bound: BoundPolicy, database: Database, key: ForeignKey, kept: Mapping[str, str]) -> Iterator[Survivor]:

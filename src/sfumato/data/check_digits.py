@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 def luhn_digit(body: str) -> str:
@@ -56,3 +56,103 @@ def isbn10_digit(body: str) -> str:
     """The last sign of an ISBN of ten."""
     value = -weighted(body, range(10, 1, -1)) % 11
     return "X" if value == 10 else str(value)
+
+
+# ---- whole numbers by name -------------------------------------------------------------------------------------------------
+
+_IBAN_LENGTHS = {
+    "AT": 20, "BE": 16, "CH": 21, "CZ": 24, "DE": 22, "DK": 18, "ES": 24, "FI": 18, "FR": 27, "GB": 22, "IE": 22, "IT": 27,
+    "LU": 20, "NL": 18, "NO": 15, "PL": 28, "PT": 25, "SE": 24,
+}  # fmt: skip
+BANKS: dict[str, tuple[tuple[str, int], ...]] = {
+    "AT": (("n", 16),), "BE": (("n", 12),), "CH": (("n", 17),), "CZ": (("n", 20),), "DE": (("n", 18),), "DK": (("n", 14),),
+    "ES": (("n", 20),), "FI": (("n", 14),), "FR": (("n", 23),), "GB": (("a", 4), ("n", 14)), "IE": (("a", 4), ("n", 14)),
+    "IT": (("a", 1), ("n", 22)), "LU": (("n", 16),), "NL": (("a", 4), ("n", 10)), "NO": (("n", 11),), "PL": (("n", 24),),
+    "PT": (("n", 21),), "SE": (("n", 20),),
+}  # fmt: skip
+"""The bank's part of an IBAN: letters (a) and digits (n)."""
+_CARDS = {"visa": (("4",), 16), "mastercard": (("51", "52", "53", "54", "55"), 16), "amex": (("34", "37"), 15)}
+
+
+def _iban(text: str) -> bool:
+    return iban_holds(text) and len(text) == _IBAN_LENGTHS.get(text[:2], len(text))
+
+
+def _card(text: str) -> bool:
+    return 13 <= len(text) <= 19 and luhn_holds(text)
+
+
+def _scheme(name: str) -> Callable[[str], bool]:
+    starts, length = _CARDS[name]
+    return lambda text: len(text) == length and text.startswith(starts) and luhn_holds(text)
+
+
+def _ean(text: str) -> bool:
+    return len(text) in (8, 13) and text.isascii() and text.isdigit() and ean_digit(text[:-1]) == text[-1]
+
+
+def _isbn(text: str) -> bool:
+    plain = text.replace("-", "")
+    if len(plain) == 10 and plain[:9].isascii() and plain[:9].isdigit():
+        return isbn10_digit(plain[:9]) == plain[9]
+    return plain.startswith(("978", "979")) and len(plain) == 13 and _ean(plain)
+
+
+def german_tax_digit(body: str) -> str:
+    """The last digit of a German tax number of eleven (ISO 7064, mod 11,10), which also ends a German VAT number."""
+    product = 10
+    for digit in body:
+        total = (int(digit) + product) % 10 or 10
+        product = total * 2 % 11
+    return str((11 - product) % 10)
+
+
+def _german_tax(text: str) -> bool:
+    return len(text) == 11 and text.isascii() and text.isdigit() and text[0] != "0" and german_tax_digit(text[:-1]) == text[-1]
+
+
+def _german_vat(text: str) -> bool:
+    body = text[2:]
+    return text.startswith("DE") and _digits(body, 9) and german_tax_digit(body[:-1]) == body[-1]
+
+
+def dutch_digit_holds(text: str) -> bool:
+    """The test of eleven of a Dutch citizen number of nine digits."""
+    return _digits(text, 9) and text != "0" * 9 and weighted(text, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
+
+
+def pesel_digit(body: str) -> str:
+    """The last digit of a Polish personal number."""
+    return str(-weighted(body, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3)) % 10)
+
+
+def spanish_letter(body: str) -> str:
+    """The letter of a Spanish identity number."""
+    return "TRWAGMYFPDXBNJZSQVHLCKE"[int(body) % 23]
+
+
+def _digits(text: str, count: int) -> bool:
+    return len(text) == count and text.isascii() and text.isdigit()
+
+
+NUMBERS: dict[str, Callable[[str], bool]] = {
+    "iban": _iban,
+    "luhn": luhn_holds,
+    "card": _card,
+    "visa": _scheme("visa"),
+    "mastercard": _scheme("mastercard"),
+    "amex": _scheme("amex"),
+    "ean": _ean,
+    "isbn": _isbn,
+    "german_tax": _german_tax,
+    "german_vat": _german_vat,
+    "bsn": dutch_digit_holds,
+    "pesel": lambda text: _digits(text, 11) and pesel_digit(text[:10]) == text[10],
+    "dni": lambda text: _digits(text[:-1], 8) and spanish_letter(text[:8]) == text[8:],
+}
+"""Public numbering systems with a check digit."""
+
+
+def is_valid(kind: str, text: str) -> bool:
+    """Whether a text is a number of that system with the right check digits."""
+    return bool(text) and NUMBERS[kind](text)

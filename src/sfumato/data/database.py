@@ -139,6 +139,10 @@ class Schema:
     sequences: tuple[SequenceFacts, ...] = ()
     left_out: tuple[str, ...] = ()
     """Sentences about what a copy of these tables will not have (views, triggers, keys that leave the selection)."""
+    functions: tuple[TypeFacts, ...] = ()
+    """Functions of the schema that checks, defaults, computed columns and indexes call."""
+    others: tuple[str, ...] = ()
+    """PostgreSQL schemas of tables beside those in `namespace`; such a table is called `schema.table`."""
 
     def table(self, name: str) -> TableFacts:
         return next(table for table in self.tables if table.name == name)

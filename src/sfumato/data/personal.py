@@ -60,6 +60,11 @@ _OTHERS = (
     "witness",
     "lead",
     "volunteer",
+    "guardian",
+    "spouse",
+    "relative",
+    "mother",
+    "father",
     "professor",
     "instructor",
     "seller",
@@ -267,7 +272,8 @@ def _by_name(column: str, table: str, kind: str) -> str:
         return "birth" if own & _BIRTH else ""
     if kind in _NUMBERS:
         return _number(own, table)
-    return _called(name, own, people) or _reached(name, own, people) or _written(name, own, table, people)
+    thing = not people and bool(set(words(table)[-1:]) & _THINGS)
+    return _called(name, own, people, thing) or _reached(name, own, table, people) or _written(name, own, table, people)
 
 
 def _numbered(own: set[str], name: tuple[str, ...]) -> bool:
@@ -294,7 +300,7 @@ def _number(own: set[str], table: str) -> str:
     return "postcode" if own & {"zip", "postcode", "zipcode"} else ""
 
 
-def _called(name: tuple[str, ...], own: set[str], people: bool) -> str:
+def _called(name: tuple[str, ...], own: set[str], people: bool, thing: bool) -> str:
     """Names of people."""
     alone = len(name) == 1
     if own & _GIVEN and ("name" in own or alone) and not own & _FAMILY:
@@ -311,6 +317,8 @@ def _called(name: tuple[str, ...], own: set[str], people: bool) -> str:
         return ""
     if own & {"fullname", "displayname", "realname", "cardholder", "payee", "beneficiary"}:
         return "name"
+    if thing and not own & PEOPLE:
+        return ""
     if "name" in own and (
         own & {"full", "real", "legal", "contact"} or own & (PEOPLE - {"account"}) or (people and "display" in own)
     ):
@@ -320,7 +328,7 @@ def _called(name: tuple[str, ...], own: set[str], people: bool) -> str:
     return ""
 
 
-def _reached(name: tuple[str, ...], own: set[str], people: bool) -> str:
+def _reached(name: tuple[str, ...], own: set[str], table: str, people: bool) -> str:
     """Where somebody can be reached or found."""
     if own & {"email", "mail", "emailaddress"} and not own & {"server", "domain", "host"}:
         return "email"
@@ -333,6 +341,8 @@ def _reached(name: tuple[str, ...], own: set[str], people: bool) -> str:
     if own & {"zip", "postal", "postcode", "zipcode", "plz"}:
         return "postcode"
     if own & {"address", "street", "addr", "addr1", "addr2", "streetname"} and not own & {"web", "url"}:
+        return "street"
+    if "line" in own and "address" in words(table):
         return "street"
     if own & {"latitude", "longitude", "lat", "lon", "lng"}:
         return "latitude" if own & {"latitude", "lat"} else "longitude"
@@ -352,6 +362,8 @@ def _written(name: tuple[str, ...], own: set[str], table: str, people: bool) -> 
         or own >= {"tax", "id"}
         or own >= {"identity", "number"}
     ):
+        return "paper"
+    if own >= {"insurance", "number"} or own >= {"insurance", "no"}:
         return "paper"
     if own & {"iban", "accountnumber"} or (own >= {"account", "number"}) or own >= {"account", "no"}:
         return "account"

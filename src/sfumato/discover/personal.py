@@ -97,6 +97,8 @@ def _domains(column: ColumnView, what: str, pattern: str, facts: ColumnFacts | N
         if many and what not in ("secret", "card"):
             yield {"pattern": pattern}
         yield {"pattern": _FORMS[what]}
+        if facts is not None and facts.length:
+            yield {"pattern": f"[1-9][0-9]{{{facts.length - 1}}}" if facts.length > 1 else "[0-9]"}
         yield {"integers": [10**8, 10**9 - 1]}
     yield {"empty": True}
 
@@ -105,6 +107,10 @@ def _around(column: ColumnView, most: int, facts: ColumnFacts | None) -> Iterato
     """Coordinates inside the whole degrees around the old ones."""
     found = column.quantities[column.present]
     if column.unit == "number" and len(found):
+        if facts is not None and facts.kind == "integer":
+            step = 10 ** max(0, len(str(int(abs(found).max()))) - 3)
+            yield {"integers": [int(found.min()) // step * step, (int(found.max()) // step + 1) * step]}
+            return
         low, high = max(-most, math.floor(float(found.min()))), min(most, math.ceil(float(found.max())))
         places = facts.places if facts is not None and facts.places is not None else 6
         yield {"decimals": [low, max(high, low + 1)], "places": min(places, 6)}

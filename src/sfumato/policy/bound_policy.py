@@ -24,9 +24,10 @@ from sfumato.policy.declared_rules import Constraint, constraints_of
 from sfumato.policy.fitting import MOMENTS, NUMBERS, fitted, misfit
 from sfumato.policy.keep import require_linear
 from sfumato.policy.policy import Policy
-from sfumato.policy.replacements import Empty, Like, ValueDomain
+from sfumato.policy.replacements import Computed, Empty, Like, ValueDomain
 from sfumato.policy.rules import IntegrityRule, RuleError, bind, parse
-from sfumato.policy.rules.tree import ColumnValue, References
+from sfumato.policy.rules.definitions import ColumnEquation, defined_by
+from sfumato.policy.rules.tree import ColumnValue, References, Unique
 from sfumato.registry import nearest
 
 
@@ -61,7 +62,7 @@ class BoundPolicy:
 
     def require_fit(self) -> None:
         """Reads everything that is otherwise read when it is needed first, so that a misfit shows before any row moves."""
-        assert self.rules is not None
+        assert self.drawn_rules is not None
 
     # ---- names -----------------------------------------------------------------------------------------------------
 
@@ -182,7 +183,8 @@ class BoundPolicy:
 
     @cached_property
     def free(self) -> dict[ColumnValue, ValueDomain]:
-        return {c: domain for c, domain in self.replaced.items() if c not in self.mapped and not isinstance(domain, Empty)}
+        given = {*self.mapped, *self.emptied, *(one.column for one in self.definitions)}
+        return {column: domain for column, domain in self.replaced.items() if column not in given}
 
     @cached_property
     def emptied(self) -> dict[ColumnValue, str | None]:
@@ -231,7 +233,39 @@ class BoundPolicy:
         except RuleError as error:
             raise PolicyError(error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint) from None
 
+    @property
+    def definitions(self) -> list[ColumnEquation]:
+        """Columns that an equation defines, each after those it needs."""
+        return self._settled[0]
+
+    @property
+    def drawn_rules(self) -> list[IntegrityRule]:
+        """The rules that draws must obey; those about defined columns speak about what these are made of."""
+        return self._settled[1]
+
+    @cached_property
+    def _settled(self) -> tuple[list[ColumnEquation], list[IntegrityRule]]:
+        found, left = defined_by(
+            self.rules,
+            lambda column: column in self.replaced and column not in self.mapped,
+            lambda column: isinstance(self.replaced.get(column), Computed),
+        )
+        lacking = {column for column, domain in self.replaced.items() if isinstance(domain, Computed)} - {
+            one.column for one in found
+        }
+        for column in sorted(lacking, key=str):
+            where = self.policy.document.where("columns", str(column))
+            raise PolicyError(f"no rule says how '{column}' is computed", where=where, hint=f'add "{column} = …" under keep')
+        return found, _without_wider_keys(left, self)
+
     @cached_property
     def rules(self) -> list[IntegrityRule]:
         """Everything that must be true: the policy's rules and what the schema declares."""
         return list({rule.text: rule for rule in (*self.keep, *(c.rule for c in self.constraints if c.rule is not None))}.values())
+
+
+def _without_wider_keys(rules: list[IntegrityRule], bound: BoundPolicy) -> list[IntegrityRule]:
+    """Without `unique` over columns that contain a key whose columns are never null: they follow from it."""
+    keys = [set(rule.body.columns) for rule in bound.rules if isinstance(rule.body, Unique)]
+    sure = [key for key in keys if all(not bound.facts(column).nullable for column in key)]
+    return [r for r in rules if not isinstance(r.body, Unique) or not any(key < set(r.body.columns) for key in sure)]

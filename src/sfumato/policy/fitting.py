@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sfumato.data.database import ColumnFacts
 from sfumato.policy.replacements import (
+    Computed,
     Dates,
     Decimals,
     Empty,
@@ -47,6 +48,10 @@ def misfit(domain: ValueDomain, column: ColumnFacts) -> str:
     """Why values of the domain cannot stand in the column; empty when they can."""
     if column.computed:
         return "the server computes this column from others"
+    if isinstance(domain, Computed):
+        return ""
+    if _padded(column) and not (isinstance(domain, Empty) and column.nullable):
+        return _misfit_padded(domain, column)
     if isinstance(domain, Empty):
         return (
             ""
@@ -68,15 +73,42 @@ def misfit(domain: ValueDomain, column: ColumnFacts) -> str:
     return ""
 
 
+def _padded(column: ColumnFacts) -> bool:
+    """Whether the server fills every text up to the same length."""
+    return column.kind == "text" and column.native.lower().startswith(("character(", "char(", "bpchar("))
+
+
+def _misfit_padded(domain: ValueDomain, column: ColumnFacts) -> str:
+    """Texts of exactly the length that the column has: a shorter one would come back with blanks behind it."""
+    length = column.length or 1
+    if isinstance(domain, PatternDomain) and width(domain.pattern) == (length, length):
+        return ""
+    if isinstance(domain, Values) and all(len(value) == length for value in domain.values):
+        return ""
+    if isinstance(domain, Like) or (isinstance(domain, Ordered) and _even(domain, length)):
+        return ""
+    return f"{column.native} holds texts of exactly {length} characters, and those of {_word(domain)} differ"
+
+
+def _even(domain: Ordered, length: int) -> bool:
+    return {len(domain.text(domain.low)), len(domain.text(domain.high))} == {length}
+
+
+def width(pattern: str) -> tuple[int, int]:
+    """The shortest and the longest text of a form."""
+    import re._parser as parser  # type: ignore[import-not-found]
+
+    low, high = parser.parse(pattern).getwidth()
+    return int(low), int(high)
+
+
 def _unfit(domain: ValueDomain, column: ColumnFacts) -> str:
     return f"a domain of {_word(domain)} does not fit the type {column.native}"
 
 
 def _spells_uuid(pattern: str) -> bool:
     """Whether everything of this form has the length and the signs of a uuid."""
-    import re._parser as parser  # type: ignore[import-not-found]
-
-    return parser.parse(pattern).getwidth() == (36, 36) and re.fullmatch(r"[0-9a-f\[\](){}|,-]+", pattern) is not None
+    return width(pattern) == (36, 36) and re.fullmatch(r"[0-9a-f\[\](){}|,-]+", pattern) is not None
 
 
 def _narrow(domain: PatternDomain, column: ColumnFacts) -> bool:

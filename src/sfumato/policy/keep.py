@@ -72,4 +72,5 @@ def _parsed(text: str, kinds: tuple[tuple[str, str | None], ...]) -> IntegrityRu
 
 def _kind(domain: replacements.ValueDomain) -> str | None:
     """Lists may hold anything; what they hold is settled with the values."""
-    return None if isinstance(domain, (replacements.Values, replacements.Like)) else domain.kind
+    open_ = (replacements.Values, replacements.Like, replacements.Computed, replacements.Empty)
+    return None if isinstance(domain, open_) else domain.kind

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
+from sfumato.data.check_digits import BANKS, NUMBERS, is_valid
 from sfumato.data.moments import moment, written
 from sfumato.data.numbers import EXACT, is_whole, number, whole
 from sfumato.data.regular import matches, require_regular
@@ -255,9 +256,37 @@ class Empty(ValueDomain):
         return {"empty": True}
 
 
-_OPTIONS = {"decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale"}}
+@dataclass(frozen=True)
+class CheckedNumbers(ValueDomain):
+    """Numbers of a public system with their check digits: bank accounts, cards, books, citizens."""
+
+    system: str
+    country: str = ""
+
+    def holds(self, text: str) -> bool:
+        return is_valid(self.system, text) and text.startswith(self.country)
+
+    def declared(self) -> dict[str, Any]:
+        return {"numbers": self.system} | ({"country": self.country} if self.country else {})
+
+
+@dataclass(frozen=True)
+class Computed(ValueDomain):
+    """Whatever an equation under `keep` gives."""
+
+    def contains(self, texts: Sequence[str]) -> BoolArray:
+        return np.ones(len(texts), dtype=bool)
+
+    def holds(self, text: str) -> bool:
+        return True
+
+    def declared(self) -> dict[str, Any]:
+        return {"computed": True}
+
+
+_OPTIONS = {"decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale"}, "numbers": {"country"}}
 _WEIGHED = ("integers", "decimals", "dates", "values", "like")
-_NAMES = ("integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "empty")
+_NAMES = ("integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "numbers", "empty", "computed")
 
 
 def read(declared: Mapping[str, Any], where: str = "") -> ValueDomain:
@@ -271,9 +300,11 @@ def read(declared: Mapping[str, Any], where: str = "") -> ValueDomain:
         raise PolicyError("a domain names exactly one kind of values", where=where, hint=hint)
     name = named[0]
     for key in declared:
-        if key not in (name, "weights") and key not in _OPTIONS.get(name, set()):
+        if key not in (name, "weights", "nulls") and key not in _OPTIONS.get(name, set()):
             raise PolicyError(f"unknown key '{key}' in a domain of {name}", where=where)
     learns(declared, where)
+    if declared.get("nulls", "keep") not in ("keep", "drawn"):
+        raise PolicyError("'nulls' is keep or drawn", where=where)
     return _READERS[name](declared, where)
 
 
@@ -285,6 +316,11 @@ def learns(declared: Mapping[str, Any], where: str = "") -> bool:
     if weights == "original" and not any(name in declared for name in _WEIGHED):
         raise PolicyError("weights can be learned for listed, numeric and date domains only", where=where)
     return bool(weights == "original")
+
+
+def fills(declared: Any) -> bool:
+    """Whether missing values are drawn as well (`nulls: drawn`); they stay missing otherwise."""
+    return isinstance(declared, Mapping) and declared.get("nulls", "keep") == "drawn"
 
 
 def _pair(value: Any, where: str) -> tuple[str, str]:
@@ -367,6 +403,21 @@ def _empty(declared: Mapping[str, Any], where: str) -> ValueDomain:
     return Empty()
 
 
+def _computed(declared: Mapping[str, Any], where: str) -> ValueDomain:
+    if str(declared["computed"]).lower() != "true":
+        raise PolicyError("'computed' takes the word true", where=where, hint="{computed: true}, with an equation under 'keep'")
+    return Computed()
+
+
+def _checked(declared: Mapping[str, Any], where: str) -> ValueDomain:
+    system, country = str(declared["numbers"]), str(declared.get("country", "DE" if declared["numbers"] == "iban" else ""))
+    if system not in NUMBERS:
+        raise PolicyError(f"there is no numbering system '{system}'", where=where, hint="known: " + ", ".join(NUMBERS))
+    if country and (system != "iban" or country not in BANKS):
+        raise PolicyError(f"there is no '{system}' of country '{country}'", where=where, hint="known for iban: " + ", ".join(BANKS))
+    return CheckedNumbers(system, country)
+
+
 _READERS = {
     "integers": _integers,
     "decimals": _decimals,
@@ -377,4 +428,6 @@ _READERS = {
     "like": _like,
     "fakes": _fakes,
     "empty": _empty,
+    "numbers": _checked,
+    "computed": _computed,
 }

@@ -143,7 +143,7 @@ def judged(
     """The audit of a target against the release it was loaded from; the first finding is about the rows."""
     there = read_schema(target, namespace)
     known = {table.name for table in schema.tables}
-    mine = Schema(tuple(t for t in there.tables if t.name in known), there.dialect, there.namespace)
+    mine = changed_to(there, tables=tuple(table for table in there.tables if table.name in known))
     asked = server_findings(target, schema, namespace=namespace)
     complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
     return judge_target(release, read_back(target, mine), complaints, originals)

@@ -19,7 +19,7 @@ from sfumato.audit.base import Check
 from sfumato.audit.databases import DatabaseExhibit, differing, labels
 from sfumato.forms.database import DatabaseForm
 from sfumato.policy.bound_policy import BoundPolicy
-from sfumato.policy.replacements import Like, ValueDomain, Values
+from sfumato.policy.replacements import Like, ValueDomain, Values, fills
 from sfumato.policy.rules import columns_of
 from sfumato.policy.rules.tree import Aggregate, AtLeast, ColumnValue, Condition, Determines, References, Unique
 from sfumato.release.certificate import Finding
@@ -79,7 +79,9 @@ def _changed_cells(seen: DatabaseExhibit) -> dict[str, int]:
         found[name] += len(behind) - len(np.unique(behind))
         for column in (ColumnValue(c, name) for c in table.names):
             now, before = seen.column(column), seen.original(column)
-            if column in seen.bound.emptied:
+            if column in new and column in seen.bound.declared and fills(seen.bound.declared[column].domain):
+                continue
+            if column in seen.bound.emptied or column in {one.column for one in seen.bound.definitions}:
                 continue
             if column in new:
                 found[name] += int(pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0)

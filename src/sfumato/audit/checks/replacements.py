@@ -19,7 +19,7 @@ from sfumato.data.classes import group
 from sfumato.data.table import Table, TextColumn
 from sfumato.forms.replaced import Replaced
 from sfumato.policy.keep import integrity_rules, replacements_of
-from sfumato.policy.replacements import Like, ValueDomain, Values
+from sfumato.policy.replacements import Computed, Empty, Like, ValueDomain, Values, fills
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -45,7 +45,38 @@ def _outside(exhibit: Exhibit, name: str, domain: ValueDomain) -> int:
         if exhibit.original is None:
             return 0
         domain = Values(exhibit.original.text(domain.column).labels)
-    return int(text.counts()[~domain.contains(text.labels)].sum())
+    outside = ~domain.contains(text.labels) & np.array([bool(label) for label in text.labels], dtype=bool)
+    return int(text.counts()[outside].sum())  # what is missing is no value; that it was missing before is judged with the original
+
+
+class StillMissing(Check):
+    """What was missing stays missing, and nothing else is, unless a column's domain fills it."""
+
+    name: ClassVar[str] = "missing values"
+    forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
+
+    def ready(self, exhibit: Exhibit) -> bool:
+        return exhibit.private and exhibit.behind is not None
+
+    def examine(self, exhibit: Exhibit) -> Finding:
+        wrong = {}
+        for name, domain in replacements_of(exhibit.policy).items():
+            if isinstance(domain, (Computed, Empty)) or fills(exhibit.policy.columns[name].domain):
+                continue
+            wrong[name] = int((_missing(exhibit.data, name) != _missing(exhibit.original, name)[_behind(exhibit)]).sum())
+        told = [f"{count} values of '{name}' are missing or filled" for name, count in wrong.items() if count]
+        return Finding(self.name, not told, {"different": 0}, {"different": sum(wrong.values())}, reason="; ".join(told))
+
+
+def _behind(exhibit: Exhibit) -> IntArray:
+    assert exhibit.behind is not None
+    return exhibit.behind["data"]
+
+
+def _missing(table: Table, name: str) -> IntArray:
+    text = table.text(name)
+    found: IntArray = np.array([not label for label in text.labels], dtype=bool)[text.codes]
+    return found
 
 
 class Kept(Check):

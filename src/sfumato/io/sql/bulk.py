@@ -174,7 +174,7 @@ Take = Callable[[pa.RecordBatch, memoryview], None]
 @contextlib.contextmanager
 def _copy_postgres(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
     with link.raw.cursor() as cursor:
-        with cursor.copy(f"COPY {quoted(table.name)} ({listed(table.written)}) FROM STDIN (FORMAT csv)") as copy:
+        with cursor.copy(f"COPY {link.relation(table.name)} ({listed(table.written)}) FROM STDIN (FORMAT csv)") as copy:
             yield lambda _, piece: copy.write(piece)
         _counted(table, cursor.rowcount, frame)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 
 from sfumato.data.database import ColumnFacts, Schema, TableFacts
@@ -11,14 +12,14 @@ from sfumato.io.sql.names import listed, literal, quoted
 from sfumato.io.sql.translate import foreign_key_sql
 
 
-def create_statement(table: TableFacts, dialect: str) -> str:
-    """One CREATE TABLE."""
+def create_statement(table: TableFacts, dialect: str, relation: Callable[[str], str] = quoted) -> str:
+    """One CREATE TABLE; `relation` spells names of tables and sequences."""
     if dialect == "postgresql":
-        return f"CREATE TABLE {quoted(table.name)} ({', '.join(map(_postgres_column, table.columns))})"
+        return f"CREATE TABLE {relation(table.name)} ({', '.join(_postgres_column(c, relation) for c in table.columns)})"
     return table.sql or _sqlite_table(table)
 
 
-def _postgres_column(column: ColumnFacts) -> str:
+def _postgres_column(column: ColumnFacts, relation: Callable[[str], str]) -> str:
     parts = [quoted(column.name), column.native]
     if column.collation:
         parts.append(f"COLLATE {column.collation}")
@@ -27,7 +28,7 @@ def _postgres_column(column: ColumnFacts) -> str:
     elif column.identity:
         parts.append(f"GENERATED {column.identity} AS IDENTITY" + (f" ({column.numbering})" if column.numbering else ""))
     elif column.sequence:
-        parts.append(f"DEFAULT nextval({literal(quoted(column.sequence))}::regclass)")
+        parts.append(f"DEFAULT nextval({literal(relation(column.sequence))}::regclass)")
     elif column.default is not None:
         parts.append(f"DEFAULT {column.default}")
     return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
@@ -67,7 +68,7 @@ def make_table(link: Session, plan: Schema, table: TableFacts) -> list[str]:
         return _make_sqlite(link, table)
     for statement in _sequences_of(plan, table):
         link.run(statement)
-    link.run(create_statement(table, link.dialect))
+    link.run(create_statement(table, link.dialect, link.relation))
     return [
         sentence
         for one in table.constraints
@@ -80,9 +81,11 @@ def drop_table(link: Session, name: str) -> None:
     """Keys of tables that wait to be replaced themselves may still point here."""
     if link.dialect == "postgresql":
         pointing = "FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass"
-        for table, constraint in link.rows(f"SELECT conrelid::regclass::text, quote_ident(conname) {pointing}", quoted(name)):
+        for table, constraint in link.rows(
+            f"SELECT conrelid::regclass::text, quote_ident(conname) {pointing}", link.relation(name)
+        ):
             link.run(f"ALTER TABLE {table} DROP CONSTRAINT {constraint}")
-    link.run(f"DROP TABLE {quoted(name)}")
+    link.run(f"DROP TABLE {link.relation(name)}")
 
 
 def _add_check(link: Session, table: TableFacts, name: str, sql: str) -> list[str]:
@@ -90,7 +93,7 @@ def _add_check(link: Session, table: TableFacts, name: str, sql: str) -> list[st
 
     link.run("SAVEPOINT condition")
     try:
-        link.run(f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(name)} {sql}")
+        link.run(f"ALTER TABLE {link.relation(table.name)} ADD CONSTRAINT {quoted(name)} {sql}")
     except psycopg.Error as error:
         if (error.sqlstate or "")[:2] not in ("0A", "42") or error.sqlstate == "42501":
             raise

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from sfumato.data.database import CheckConstraint, ForeignKey, Schema, ServerFinding, TableFacts
 from sfumato.io.sql.introspect import schema_of
 from sfumato.io.sql.link import Session, connect
-from sfumato.io.sql.names import listed, quoted
+from sfumato.io.sql.names import QUALIFIED, listed, quoted
 from sfumato.io.sql.translate import check_name
 from sfumato.io.sql.trouble import plainly
 
-_UNCHECKED = """
-SELECT c.relname, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-WHERE NOT k.convalidated AND c.relnamespace = quote_ident(current_schema())::regnamespace"""
-_BROKEN = """
-SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-WHERE NOT i.indisvalid AND c.relnamespace = quote_ident(current_schema())::regnamespace"""
+_UNCHECKED = (
+    f"SELECT {QUALIFIED.format('c')}, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid WHERE NOT k.convalidated"
+)
+_BROKEN = f"SELECT {QUALIFIED.format('c')} FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE NOT i.indisvalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class _Target:
     """Tables with an index or a row that the server itself calls broken."""
 
     def count(self, table: str, condition: str) -> int:
-        return int(self.link.rows(f"SELECT count(*) FROM {quoted(table)} AS c WHERE {condition}")[0][0])
+        return int(self.link.rows(f"SELECT count(*) FROM {self.link.relation(table)} AS c WHERE {condition}")[0][0])
 
 
 def server_findings(target: str, schema: Schema, *, namespace: str | None = None) -> tuple[ServerFinding, ...]:
@@ -51,8 +49,10 @@ def server_findings(target: str, schema: Schema, *, namespace: str | None = None
 
 def _server_says(link: Session) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
     if link.dialect == "postgresql":
-        unchecked = frozenset((str(table), str(name)) for table, name in link.rows(_UNCHECKED))
-        return unchecked, frozenset(str(row[0]) for row in link.rows(_BROKEN))
+        unchecked = frozenset(
+            (str(table), str(name)) for table, name in link.rows(f"{_UNCHECKED} AND {link.inside('c.relnamespace')}")
+        )
+        return unchecked, frozenset(str(row[0]) for row in link.rows(f"{_BROKEN} AND {link.inside('c.relnamespace')}"))
     suspect = {str(row[0]) for row in link.rows("PRAGMA foreign_key_check")}
     if link.rows("PRAGMA integrity_check(1)") != [("ok",)]:
         suspect |= {str(row[0]) for row in link.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -91,7 +91,7 @@ def _examine(asked: _Target, schema: Schema, table: TableFacts, there: TableFact
 def _repeated(asked: _Target, table: str, columns: tuple[str, ...]) -> int:
     """Groups of rows that share a key; a null is never the same as another."""
     known = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in columns)
-    groups = f"SELECT 1 FROM {quoted(table)} WHERE {known} GROUP BY {listed(columns)} HAVING count(*) > 1"
+    groups = f"SELECT 1 FROM {asked.link.relation(table)} WHERE {known} GROUP BY {listed(columns)} HAVING count(*) > 1"
     return int(asked.link.rows(f"SELECT count(*) FROM ({groups}) AS g")[0][0])
 
 
@@ -101,7 +101,7 @@ def _required(asked: _Target, table: TableFacts, there: TableFacts, sound: bool)
     if not names:
         return
     counts = ", ".join(f"count(*) - count({quoted(name)})" for name in names)
-    for name, nulls in zip(names, asked.link.rows(f"SELECT {counts} FROM {quoted(table.name)}")[0], strict=True):
+    for name, nulls in zip(names, asked.link.rows(f"SELECT {counts} FROM {asked.link.relation(table.name)}")[0], strict=True):
         yield ServerFinding(table.name, "not null", (name,), "", not there.column(name).nullable, sound, int(nulls))
 
 
@@ -111,7 +111,7 @@ def _foreign(asked: _Target, key: ForeignKey, there: TableFacts, sound: bool) ->
     known = " AND ".join(f"c.{quoted(name)} IS NOT NULL" for name in key.columns)
     pairs = zip(key.columns, key.parent_columns, strict=True)
     same = " AND ".join(f"p.{quoted(parent)} = c.{quoted(child)}" for child, parent in pairs)
-    orphans = asked.count(key.table, f"{known} AND NOT EXISTS (SELECT 1 FROM {quoted(key.parent)} AS p WHERE {same})")
+    orphans = asked.count(key.table, f"{known} AND NOT EXISTS (SELECT 1 FROM {asked.link.relation(key.parent)} AS p WHERE {same})")
     validated = sound and found is not None and (key.table, found.name) not in asked.unchecked
     return ServerFinding(
         key.table, "foreign key", key.columns, found.name if found else key.name, found is not None, validated, orphans

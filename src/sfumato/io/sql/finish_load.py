@@ -43,7 +43,7 @@ def add_constraints(link: Session, plan: Schema, *, foreign: bool) -> None:
             if one.sql.startswith("CHECK") or one.sql.startswith("FOREIGN KEY") != foreign:
                 continue
             name = f"CONSTRAINT {quoted(one.name)} " if one.name else ""
-            link.run(f"ALTER TABLE {quoted(table.name)} ADD {name}{one.sql}")
+            link.run(f"ALTER TABLE {link.relation(table.name)} ADD {name}{one.sql}")
 
 
 def build_indexes(link: Session, plan: Schema) -> None:
@@ -57,18 +57,24 @@ def _counters(link: Session, plan: Schema) -> None:
     for table in plan.tables:
         for column in table.columns:
             if column.identity:
-                _past(link, table, column.name, f"pg_get_serial_sequence({literal(quoted(table.name))}, {literal(column.name)})")
+                _past(
+                    link,
+                    table,
+                    column.name,
+                    f"pg_get_serial_sequence({literal(link.relation(table.name))}, {literal(column.name)})",
+                )
             elif column.sequence:
-                _past(link, table, column.name, literal(quoted(column.sequence)))
+                _past(link, table, column.name, literal(link.relation(column.sequence)))
     for sequence in plan.sequences:
         if sequence.owner[0] in {table.name for table in plan.tables}:
-            link.run(f"ALTER SEQUENCE {quoted(sequence.name)} OWNED BY {quoted(sequence.owner[0])}.{quoted(sequence.owner[1])}")
+            owner = f"{link.relation(sequence.owner[0])}.{quoted(sequence.owner[1])}"
+            link.run(f"ALTER SEQUENCE {link.relation(sequence.name)} OWNED BY {owner}")
 
 
 def _past(link: Session, table: TableFacts, column: str, sequence: str) -> None:
     """Never backwards, since several columns may share a sequence; a number out of its bounds leaves it alone."""
     name = quoted(column)
-    far = f"SELECT CASE WHEN q.seqincrement > 0 THEN max({name}) ELSE min({name}) END FROM {quoted(table.name)}"
+    far = f"SELECT CASE WHEN q.seqincrement > 0 THEN max({name}) ELSE min({name}) END FROM {link.relation(table.name)}"
     link.run(f"""
         SELECT setval(q.seqrelid, f.number) FROM pg_sequence q CROSS JOIN LATERAL ({far}) AS f(number)
         WHERE q.seqrelid = {sequence}::regclass AND f.number BETWEEN q.seqmin AND q.seqmax

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sfumato.io.sql.link import Session
-from sfumato.io.sql.names import quoted
+from sfumato.io.sql.names import QUALIFIED, quoted
 
 JOURNAL = "_sfumato_load"
 _OLD = -1
@@ -29,8 +29,8 @@ def existing(link: Session) -> set[str]:
     """Everything in the target that has rows, by name."""
     if link.dialect == "sqlite":
         return {row[0] for row in link.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-    relations = "relkind IN ('r', 'p', 'v', 'm', 'f') AND relnamespace = quote_ident(current_schema())::regnamespace"
-    return {row[0] for row in link.rows(f"SELECT relname FROM pg_class WHERE {relations}")}
+    relations = f"relkind IN ('r', 'p', 'v', 'm', 'f') AND {link.inside('c.relnamespace')}"
+    return {row[0] for row in link.rows(f"SELECT {QUALIFIED.format('c')} FROM pg_class c WHERE {relations}")}
 
 
 def look(link: Session) -> Journal | None:

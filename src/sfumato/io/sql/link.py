@@ -11,13 +11,14 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from sfumato.errors import DataError
 from sfumato.extras import require
+from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.trouble import connecting, plainly
 
 SPELLING = {
@@ -38,6 +39,19 @@ class Session:
 
     dialect: str
     raw: Any
+    others: set[str] = field(default_factory=set)
+    """PostgreSQL schemas beside the current one whose tables count, too; such a table is called `schema.table`."""
+
+    def relation(self, name: str) -> str:
+        """The name of a table as the server reads it."""
+        schema, dot, table = name.partition(".")
+        return f"{quoted(schema)}.{quoted(table)}" if dot and schema in self.others else quoted(name)
+
+    def inside(self, column: str) -> str:
+        """The condition that a catalogue's column names one of our schemas."""
+        listed = ", ".join(map(literal, sorted(self.others)))
+        more = f" OR {column} IN (SELECT oid FROM pg_namespace WHERE nspname IN ({listed}))" if listed else ""
+        return f"({column} = quote_ident(current_schema())::regnamespace{more})"
 
     @property
     def mark(self) -> str:
@@ -99,11 +113,23 @@ def connect(url: str, *, write: bool = False, namespace: str | None = None) -> I
     new = dialect == "sqlite" and write and not sqlite_path(url).exists()
     raw = _sqlite(url, write) if dialect == "sqlite" else _postgres(url, write, namespace)
     try:
-        yield Session(dialect, raw)
+        yield Session(dialect, raw, set() if dialect == "sqlite" or namespace else _others(raw))
     finally:
         raw.close()
         if new and sqlite_path(url).exists() and sqlite_path(url).stat().st_size == 0:
             sqlite_path(url).unlink()
+
+
+_SCHEMAS = """
+SELECT nspname FROM pg_namespace n WHERE nspname !~ '^pg_' AND nspname NOT IN ('information_schema', current_schema())
+  AND has_schema_privilege(oid, 'USAGE')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = n.oid AND d.classid = 'pg_namespace'::regclass AND d.deptype = 'e')"""
+
+
+def _others(raw: Any) -> set[str]:
+    """All schemas of the database but the current one, the server's own and those of extensions."""
+    with plainly("opening the database"):
+        return {str(row[0]) for row in raw.execute(_SCHEMAS).fetchall()}
 
 
 def _postgres(url: str, write: bool, namespace: str | None) -> Any:

@@ -14,6 +14,13 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+QUALIFIED = (
+    "CASE WHEN {0}.relnamespace = quote_ident(current_schema())::regnamespace THEN {0}.relname::text "
+    "ELSE (SELECT nspname FROM pg_namespace WHERE oid = {0}.relnamespace) || '.' || {0}.relname END"
+)
+"""PostgreSQL: the name of a relation, with its schema before it when that is not the current one."""
+
+
 def listed(names: Iterable[str]) -> str:
     """Several names, with commas."""
     return ", ".join(map(quoted, names))

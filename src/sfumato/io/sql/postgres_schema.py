@@ -1,4 +1,4 @@
-"""What PostgreSQL's catalogue says about the tables of one schema."""
+"""What PostgreSQL's catalogue says about the tables of one schema, or of all; tables that an extension owns are left alone."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, SequenceFacts, TableFacts
+from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, SequenceFacts, TableFacts, TypeFacts
 from sfumato.io.sql.link import Session
-from sfumato.io.sql.names import quoted
+from sfumato.io.sql.names import QUALIFIED
 from sfumato.io.sql.postgres_types import Types
 
 _TABLES = """
-SELECT c.oid, c.relname, c.relkind, c.relrowsecurity,
+SELECT c.oid, {name}, c.relkind, c.relrowsecurity,
        EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal),
        EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhrelid = c.oid)
 FROM pg_class c
-WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-  AND NOT c.relispartition
-ORDER BY c.relname"""
+WHERE {inside} AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.deptype = 'e')
+ORDER BY 2"""
 
 _COLUMNS = """
 SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
@@ -30,19 +30,19 @@ SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a
         WHERE a.attidentity <> '' AND n.deptype = 'i' AND n.refobjid = a.attrelid AND n.refobjsubid = a.attnum)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND a.attnum > 0 AND NOT a.attisdropped
+WHERE {inside} AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attrelid, a.attnum"""
 
 _CONSTRAINTS = """
-SELECT k.conrelid, k.conname, k.contype, pg_get_constraintdef(k.oid, true), p.relname,
-       p.relnamespace = quote_ident(current_schema())::regnamespace,
+SELECT k.conrelid, k.conname, k.contype, pg_get_constraintdef(k.oid, true), {parent},
+       {parent_inside},
        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u(n, i)
              JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.i),
        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(n, i)
              JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i),
        k.confdeltype, k.confupdtype, k.condeferrable, k.condeferred
 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_class p ON p.oid = k.confrelid
-WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND k.contype IN ('p', 'u', 'f', 'c', 'x') AND k.conparentid = 0
+WHERE {inside} AND k.contype IN ('p', 'u', 'f', 'c', 'x') AND k.conparentid = 0
 ORDER BY k.conrelid, k.contype, k.conname"""
 
 _INDEXES = """
@@ -50,18 +50,25 @@ SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true), i.indisunique AND i.i
        ARRAY(SELECT a.attname::text FROM generate_series(0, i.indnkeyatts - 1) s(n)
              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[s.n] ORDER BY s.n)
 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND i.indisvalid
+WHERE {inside} AND i.indisvalid
   AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
 ORDER BY i.indrelid, i.indexrelid"""
 
 _SEQUENCE = """
-SELECT c.relname, format_type(q.seqtypid, NULL), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,
-       o.relname, a.attname
+SELECT {name}, format_type(q.seqtypid, NULL), q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,
+       {owner}, a.attname
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid
 LEFT JOIN pg_depend d ON d.objid = q.seqrelid AND d.deptype = 'a' AND d.classid = 'pg_class'::regclass
   AND d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0
 LEFT JOIN pg_class o ON o.oid = d.refobjid LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 WHERE q.seqrelid = %s::regclass"""
+
+_FUNCTIONS = """
+SELECT DISTINCT f.oid::regprocedure::text, pg_get_functiondef(f.oid) FROM pg_proc f JOIN pg_depend d ON d.refobjid = f.oid
+WHERE d.refclassid = 'pg_proc'::regclass AND f.prokind = 'f' AND {functions}
+  AND d.classid IN ('pg_constraint'::regclass, 'pg_attrdef'::regclass, 'pg_class'::regclass, 'pg_type'::regclass)
+  AND NOT EXISTS (SELECT 1 FROM pg_class v WHERE v.oid = d.objid AND d.classid = 'pg_class'::regclass AND v.relkind <> 'i')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.objid = f.oid AND e.classid = 'pg_proc'::regclass AND e.deptype = 'e')"""
 
 _NEXT = re.compile(r"^nextval\('((?:[^']|'')+)'::regclass\)$")
 _ACTIONS = {"a": "NO ACTION", "r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
@@ -69,7 +76,7 @@ _ACTIONS = {"a": "NO ACTION", "r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", 
 
 def postgres_schema(link: Session) -> Schema:
     """All tables of the current schema."""
-    found = link.rows(_TABLES)
+    found = link.rows(_asked(link, _TABLES))
     types = Types(link)
     columns, keys, indexes = _by_table(link, _COLUMNS), _by_table(link, _CONSTRAINTS), _by_table(link, _INDEXES)
     sequences: dict[str, SequenceFacts] = {}
@@ -79,14 +86,33 @@ def postgres_schema(link: Session) -> Schema:
         if kind in ("r", "p")
     ]
     namespace = str(link.rows("SELECT current_schema()")[0][0])
+    named = [*(table.name for table in tables), *(one.name for one in types.declared()), *(one.name for one in sequences.values())]
+    used = tuple(sorted({name.partition(".")[0] for name in named} & link.others))
     return Schema(
-        tuple(tables), "postgresql", namespace, types.declared(), tuple(sequences.values()), tuple(_left_out(found, keys))
+        tuple(tables),
+        "postgresql",
+        namespace,
+        types.declared(),
+        tuple(sequences.values()),
+        tuple(_left_out(found, keys)),
+        tuple(TypeFacts(str(name), str(sql)) for name, sql in link.rows(_asked(link, _FUNCTIONS))),
+        used,
     )
+
+
+def _asked(link: Session, query: str) -> str:
+    """A query of the catalogue about the schemas of this session."""
+    spelt = {"name": QUALIFIED.format("c"), "parent": QUALIFIED.format("p"), "owner": QUALIFIED.format("o")}
+    spelt |= {"inside": link.inside("c.relnamespace"), "parent_inside": link.inside("p.relnamespace")}
+    spelt |= {"functions": link.inside("f.pronamespace")}
+    for word, sql in spelt.items():
+        query = query.replace("{" + word + "}", sql)
+    return query
 
 
 def _by_table(link: Session, query: str) -> defaultdict[int, list[tuple[Any, ...]]]:
     grouped: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for oid, *rest in link.rows(query):
+    for oid, *rest in link.rows(_asked(link, query)):
         grouped[oid].append(tuple(rest))
     return grouped
 
@@ -120,10 +146,10 @@ def _column(link: Session, row: tuple[Any, ...], types: Types, sequences: dict[s
 
 
 def _sequence(link: Session, spelt: str) -> SequenceFacts:
-    name, kind, start, step, least, most, cache, cycle, table, column = link.rows(_SEQUENCE, spelt)[0]
+    name, kind, start, step, least, most, cache, cycle, table, column = link.rows(_asked(link, _SEQUENCE), spelt)[0]
     sql = (
-        f"CREATE SEQUENCE {quoted(name)} AS {kind} INCREMENT {step} MINVALUE {least} MAXVALUE {most} START {start} CACHE {cache}"
-        + (" CYCLE" if cycle else "")
+        f"CREATE SEQUENCE {link.relation(name)} AS {kind} INCREMENT {step} MINVALUE {least} MAXVALUE {most}"
+        f" START {start} CACHE {cache}" + (" CYCLE" if cycle else "")
     )
     return SequenceFacts(str(name), sql, (str(table), str(column)) if table else ("", ""))
 

@@ -19,8 +19,10 @@ KINDS = {
 _TYPES = """
 SELECT t.oid, t.typname, t.typtype, t.typcategory, t.typbasetype, t.typelem, t.typtypmod, t.typnotnull, t.typrelid,
        format_type(t.oid, NULL),
-       t.typnamespace = quote_ident(current_schema())::regnamespace
-         AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = t.oid AND d.classid = 'pg_type'::regclass AND d.deptype = 'e')
+       {inside} AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = t.oid AND d.classid = 'pg_type'::regclass
+                                AND d.deptype = 'e'),
+       CASE WHEN t.typnamespace = quote_ident(current_schema())::regnamespace THEN t.typname::text
+            ELSE (SELECT nspname FROM pg_namespace WHERE oid = t.typnamespace) || '.' || t.typname END
 FROM pg_type t"""
 _LABELS = "SELECT enumtypid, array_agg(enumlabel::text ORDER BY enumsortorder) FROM pg_enum GROUP BY enumtypid"
 _DOMAIN = """
@@ -58,6 +60,8 @@ class _Type:
     relation: int
     spelt: str
     ours: bool
+    full: str
+    """The name, with its schema before it when that is not the current one."""
 
 
 class Types:
@@ -65,7 +69,7 @@ class Types:
 
     def __init__(self, link: Session) -> None:
         self.link = link
-        self.known = {row[0]: _Type(*row[1:]) for row in link.rows(_TYPES)}
+        self.known = {row[0]: _Type(*row[1:]) for row in link.rows(_TYPES.format(inside=link.inside("t.typnamespace")))}
         self.labels = {oid: tuple(labels) for oid, labels in link.rows(_LABELS)}
         self.needed: dict[int, TypeFacts] = {}
 
@@ -85,7 +89,7 @@ class Types:
 
     def statement_of(self, name: str) -> str | None:
         """How a declared type of this database would be created, if it has one of this name."""
-        oid = next((oid for oid, entry in self.known.items() if entry.name == name and entry.ours and entry.form in "edc"), None)
+        oid = next((oid for oid, entry in self.known.items() if entry.full == name and entry.ours and entry.form in "edc"), None)
         return None if oid is None else self._statement(oid, self.known[oid])[0]
 
     def _declare(self, oid: int) -> str:
@@ -97,11 +101,11 @@ class Types:
             return ""
         if oid not in self.needed:
             sql, needs = self._statement(oid, entry)
-            self.needed[oid] = TypeFacts(entry.name, sql, needs)
-        return entry.name
+            self.needed[oid] = TypeFacts(entry.full, sql, needs)
+        return entry.full
 
     def _statement(self, oid: int, entry: _Type) -> tuple[str, tuple[str, ...]]:
-        head = f"CREATE {'DOMAIN' if entry.form == 'd' else 'TYPE'} {quoted(entry.name)} AS "
+        head = f"CREATE {'DOMAIN' if entry.form == 'd' else 'TYPE'} {self.link.relation(entry.full)} AS "
         if entry.form == "e":
             return f"{head}ENUM ({', '.join(map(literal, self.labels.get(oid, ())))})", ()
         if entry.form == "d":

@@ -11,7 +11,7 @@ from sfumato.io.sql import journal
 from sfumato.io.sql.create import make_table
 from sfumato.io.sql.finish_load import add_constraints, build_indexes
 from sfumato.io.sql.link import Session
-from sfumato.io.sql.names import listed, quoted
+from sfumato.io.sql.names import quoted
 from sfumato.io.sql.postgres_types import Types
 from sfumato.io.sql.trouble import plainly
 
@@ -23,7 +23,6 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
     with plainly("preparing the target"):
         if link.dialect == "postgresql":
             _alone(link)
-            check_types(link, plan)
         with link.transaction():
             found = journal.look(link)
             if found and found.fingerprint == fingerprint:
@@ -32,11 +31,15 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
                 raise DataError(
                     "the target holds an unfinished load of another release", hint="finish that one, or replace its tables"
                 )
+            _make_schemas(link, plan)
+            if link.dialect == "postgresql":
+                check_types(link, plan)
             old = _old_tables(link, plan, replace)
             _rehearse(link, plan, old, replace)
             journal.close(link)
             journal.begin(link, fingerprint, old)
             _declare_types(link, plan)
+            _declare_functions(link, plan)
     return journal.Journal(fingerprint, {}, frozenset(old))
 
 
@@ -69,6 +72,14 @@ def check_types(link: Session, plan: Schema) -> None:
                 )
 
 
+def _make_schemas(link: Session, plan: Schema) -> None:
+    """Schemas beside the current one; the session knows them from now on."""
+    if link.dialect == "postgresql":
+        for name in plan.others:
+            link.run(f"CREATE SCHEMA IF NOT EXISTS {quoted(name)}")
+            link.others.add(name)
+
+
 def _old_tables(link: Session, plan: Schema, replace: bool) -> set[str]:
     """Tables that stand where ours will stand."""
     wanted = {table.name for table in plan.tables}
@@ -96,10 +107,11 @@ def _rehearse(link: Session, plan: Schema, old: set[str], replace: bool) -> None
     link.run("SAVEPOINT rehearsal")
     if old:
         _drop_together(link, old)
-    taken = [one.name for one in plan.sequences if link.rows("SELECT to_regclass(%s)", quoted(one.name))[0][0] is not None]
+    taken = [one.name for one in plan.sequences if link.rows("SELECT to_regclass(%s)", link.relation(one.name))[0][0] is not None]
     if taken and not replace:
         raise DataError(f"the target has a sequence '{taken[0]}' already", hint="choose an empty target, or replace its tables")
     _declare_types(link, plan)
+    _declare_functions(link, plan)
     _make_all(link, plan)
     link.run("ROLLBACK TO SAVEPOINT rehearsal")
 
@@ -118,11 +130,21 @@ def _drop_together(link: Session, tables: set[str]) -> None:
     import psycopg
 
     try:
-        link.run(f"DROP TABLE {listed(sorted(tables))}")
+        link.run(f"DROP TABLE {', '.join(map(link.relation, sorted(tables)))}")
     except (psycopg.errors.DependentObjectsStillExist, psycopg.errors.WrongObjectType):
         raise DataError(
             "something else in the target needs the tables to be replaced", hint="drop it first, or choose an empty target"
         ) from None
+
+
+def _declare_functions(link: Session, plan: Schema) -> None:
+    """Functions that checks, defaults, computed columns and indexes call; one that is there already stays as it is."""
+    if not plan.functions:
+        return
+    link.run("SET LOCAL check_function_bodies = off")
+    for one in plan.functions:
+        if link.rows("SELECT to_regprocedure(%s)", one.name)[0][0] is None:
+            link.run(one.sql)
 
 
 def _declare_types(link: Session, plan: Schema) -> None:

@@ -29,7 +29,7 @@ ROWS_AT_ONCE = 20_000
 
 def read_rows(url: str, schema: Schema, *, progress: Progress | None = None, limit: int | None = None) -> Database:
     """All rows of the tables of a schema (or the first `limit` of each), in one snapshot."""
-    with connect(url, namespace=schema.namespace or None) as link:
+    with connect(url, namespace=None if schema.others else schema.namespace or None) as link:
         return Database(schema, dict(_tables(link, schema, progress, limit)))
 
 
@@ -56,8 +56,8 @@ def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
 
 def _postgres(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
-    divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", quoted(table.name))[0][0]
-    rows_of = quoted(table.name) if divided else f"ONLY {quoted(table.name)}"
+    divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", link.relation(table.name))[0][0]
+    rows_of = link.relation(table.name) if divided else f"ONLY {link.relation(table.name)}"
     query = f"SELECT {columns} FROM {rows_of}" + (f" LIMIT {int(limit)}" if limit is not None else "")
     return _joined([_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")], table.names)
 

@@ -45,7 +45,15 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
         if name not in {check.name for check in new.checks}
     ]
     return replace(
-        schema, tables=made, dialect=dialect, namespace="", types=(), sequences=(), left_out=schema.left_out + tuple(lost)
+        schema,
+        tables=made,
+        dialect=dialect,
+        namespace="",
+        types=(),
+        sequences=(),
+        functions=(),
+        others=(),
+        left_out=schema.left_out + tuple(lost),
     )
 
 

@@ -29,6 +29,7 @@ from sfumato.data.table import Table, TextColumn
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.forms.replaced import MadePart, Replaced
 from sfumato.methods.base import Method, Task
+from sfumato.methods.replacing.one_table import OneTable, concerns
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
 from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
@@ -88,7 +89,11 @@ class Obfuscation(Method):
         constants = [rule for rule in integrity_rules(policy) if _publishes(rule)]
         if constants:
             found.append("the constants in these rules become public: " + "; ".join(f'"{rule}"' for rule in constants))
-        return found if data is None else [*found, *self._described(problem_of(policy, data))]
+        if data is None:
+            return found
+        if self.engine == "direct" and concerns(policy, data):
+            return [*found, *OneTable(policy, data, self.heuristic, self.block).sentences()]
+        return [*found, *self._described(problem_of(policy, data))]
 
     def _described(self, problem: SamplingProblem) -> list[str]:
         found = [f"rule graph: {len(problem.parts)} independent part(s)"]
@@ -101,15 +106,26 @@ class Obfuscation(Method):
         return routes(problem, last)
 
     def run(self, task: Task) -> Release:
+        if self.engine == "direct" and concerns(task.policy, task.data):
+            return self._sparse(task)
         problem = problem_of(task.policy, task.data)
         found = self._routes(problem)
         made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress)  # I1
-        rows = task.randomness.child("row order").permutation(task.data.rows)  # I2
         new = {column.name: one.arrow() for column, one in made.items()}
-        shown = {name: new.get(name, task.data.column(name)) for name in task.policy.published}
-        table = pa.table(shown).take(pa.array(rows))
-        form = Replaced(parts=tuple(_entry(route) for route in found))
-        return Release(form, {"data": Part(table)}, trace=Trace({"data": rows}), notes=_notes(problem, found))
+        return _published(task, new, tuple(_entry(route) for route in found), _notes(problem, found))
+
+    def _sparse(self, task: Task) -> Release:
+        """Missing values stay missing, and computed columns come last."""
+        made = OneTable(task.policy, task.data, self.heuristic, self.block)
+        kept = "missing values stay where they were, and that they are missing is published"
+        return _published(task, made.made(task), made.entries(), (*made.sentences(), kept))
+
+
+def _published(task: Task, new: dict[str, Any], entries: tuple[MadePart, ...], notes: tuple[str, ...]) -> Release:
+    rows = task.randomness.child("row order").permutation(task.data.rows)  # I2
+    shown = {name: new.get(name, task.data.column(name)) for name in task.policy.published}
+    table = pa.table(shown).take(pa.array(rows))
+    return Release(Replaced(parts=entries), {"data": Part(table)}, trace=Trace({"data": rows}), notes=notes)
 
 
 def problem_of(policy: Policy, data: Table) -> SamplingProblem:

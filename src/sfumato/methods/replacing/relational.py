@@ -23,7 +23,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
@@ -34,15 +33,19 @@ from sfumato.errors import Infeasible
 from sfumato.forms.database import DatabaseForm, Linked, PublishedTable
 from sfumato.forms.replaced import MadePart
 from sfumato.methods.base import Method, Progress, Task, silent
+from sfumato.methods.replacing.computed import Calculator, has_dates, speller
 from sfumato.methods.replacing.databases.linked_rules import apart, narrowing
 from sfumato.methods.replacing.databases.maps import ValueMap, value_map
 from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
+from sfumato.methods.replacing.databases.placing import place
 from sfumato.methods.replacing.databases.rows import Selected
 from sfumato.methods.replacing.databases.subset import subset
 from sfumato.methods.replacing.sampling.blocks import Blocks
 from sfumato.policy.bound_policy import BoundPolicy, LinkedColumns
 from sfumato.policy.policy import Policy
-from sfumato.policy.replacements import Like
+from sfumato.policy.replacements import Like, fills
+from sfumato.policy.rules import columns_of
+from sfumato.policy.rules.definitions import ColumnEquation
 from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
 from sfumato.release.form import Form
@@ -97,14 +100,17 @@ class Relational(Method):
         for link in bound.links:
             maps[link] = _mapped(bound, link, data, asked[link.root], random)
             columns |= {column: maps[link](data.column(column)) for column in link.columns}  # I1
-        for place, segment in enumerate(free.segments):
-            chance = random.child("parts").child(segment.title).child(place)  # I4
-            _place(columns, segment, segment.route.engine.run(chance), data)
-            progress((place + 1) / len(free.segments), segment.title)
+        for number, segment in enumerate(free.segments):
+            chance = random.child("parts").child(segment.title).child(number)  # I4
+            place(columns, segment, segment.route.engine.run(chance), data)
+            progress((number + 1) / len(free.segments), segment.title)
         for column, domain in bound.free.items():
             dealt = bound.mapped.get(bound.columns[domain.column]) if isinstance(domain, Like) else None
             fresh = columns.get(column, data.column(column))  # a table without rows has no segment
-            columns[column] = _nulled(maps[dealt](fresh) if dealt else fresh, data, column)  # I2
+            fresh = maps[dealt](fresh) if dealt else fresh
+            columns[column] = fresh if fills(bound.declared[column].domain) else _nulled(fresh, data, column)  # I2
+        for definition in bound.definitions:
+            columns[definition.column] = _defined(bound, data, columns, definition)
         return NewTables(columns, free, maps)
 
     def _table(self, bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], table: str, order: Any) -> pa.Table:
@@ -121,7 +127,23 @@ class Relational(Method):
         narrowing(bound)
         free = FreeColumns(bound, selected, self.heuristic, self.block)
         found = [_link_sentence(link) for link in bound.links]
+        found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
         return [*found, *dict.fromkeys(_sentence(segment) for segment in free.segments)]
+
+
+def _defined(bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], definition: ColumnEquation) -> pa.Array:
+    """A column that an equation defines, from what is finished."""
+
+    def texts(column: ColumnValue) -> list[str | None]:
+        own = ColumnValue(column.name, column.table)
+        found: list[str | None] = (data.column(own) if column.original else columns.get(own, data.column(own))).to_pylist()
+        return found
+
+    facts = bound.facts(definition.column)
+    kind = bound.kinds[str(definition.column)]
+    dated = kind == "date" or (kind is None and has_dates(definition.expression, lambda c: bound.kinds.get(str(c)) == "date"))
+    spell = speller("date" if dated else kind, facts.places, moments=facts.kind == "timestamp")
+    return pa.array(Calculator(texts, bound.references).column(definition, spell), pa.string())
 
 
 class NewTables:
@@ -150,21 +172,6 @@ def _mapped(bound: BoundPolicy, link: LinkedColumns, data: Selected, conditions:
     return found
 
 
-def _place(columns: dict[ColumnValue, pa.Array], segment: Segment, drawn: Any, data: Selected) -> None:
-    """A segment's values at its rows; the first segment of a column that covers all rows needs no copying."""
-    for column in segment.part.columns:
-        rows, count = segment.rows[str(column.table)], data.count(str(column.table))
-        fresh = drawn[column].arrow()
-        if len(rows) == count:
-            columns[column] = fresh
-            continue
-        before = columns.get(column)
-        place = np.full(count, -1, dtype=np.int64)
-        place[rows] = np.arange(len(rows))
-        taken = fresh.take(pa.array(place, mask=place < 0))
-        columns[column] = taken if before is None else pc.coalesce(taken, before)
-
-
 def _nulled(column: pa.Array, data: Selected, of: ColumnValue) -> pa.Array:
     if not data.has_nulls(of):
         return column
@@ -179,12 +186,18 @@ def _form(bound: BoundPolicy, data: Selected, made: NewTables) -> DatabaseForm:
         tables={part_name(name): PublishedTable(table=name, rows=data.count(name)) for name in data.rows},
         declared=json_of(bound.schema),
         links=tuple(links),
-        parts=tuple({str(entry): entry for entry in map(_entry, made.free.segments)}.values()),
+        parts=(*{str(entry): entry for entry in map(_entry, made.free.segments)}.values(), *map(computed_part, bound.definitions)),
         dialect=bound.schema.dialect,
-        namespace=bound.schema.namespace or "",
+        namespace="" if bound.schema.others else bound.schema.namespace or "",
         subset=bool(bound.source.subset),
         accepted=tuple(sorted(one for one in bound.source.accept if one.startswith("surviving:"))),
     )
+
+
+def computed_part(definition: ColumnEquation) -> MadePart:
+    """How a defined column was made."""
+    name, back = str(definition.column), any(column.original for column in columns_of(definition.expression))
+    return MadePart(columns=(name,), engine="computed from other columns", uniform=False, reads_original=back)
 
 
 def _entry(segment: Segment) -> MadePart:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
+from sfumato.policy.rules.functions import FUNCTIONS
 from sfumato.policy.rules.kinds import columns_of
 from sfumato.policy.rules.scan import RuleError
 from sfumato.policy.rules.tree import (
@@ -28,15 +29,19 @@ from sfumato.policy.rules.tree import (
     Condition,
     Date,
     Expression,
+    Function,
     Implies,
     IntegrityRule,
+    IsNull,
     Match,
     Membership,
     Negative,
     Not,
     Number,
+    Running,
     Statement,
     TextConstant,
+    Valid,
 )
 from sfumato.registry import nearest
 
@@ -64,8 +69,10 @@ class _Binder:
         """number, date, text, or None when not yet known."""
         if isinstance(node, Number):
             return "number"
-        if isinstance(node, (TextConstant, Date)):
-            return type(node).__name__.lower()
+        if isinstance(node, TextConstant):
+            return "text"
+        if isinstance(node, Date):
+            return "date"
         if isinstance(node, ColumnValue):
             return self._column(node)
         if isinstance(node, Cell):
@@ -74,6 +81,10 @@ class _Binder:
             return self._aggregate(node)
         if isinstance(node, Negative):
             return self._numeric(node.value)
+        if isinstance(node, Function):
+            return self._function(node)
+        if isinstance(node, Running):
+            return self._numeric(node.argument)
         assert isinstance(node, Arithmetic)
         return self._arithmetic(node)
 
@@ -83,6 +94,29 @@ class _Binder:
             raise self.wrong(f"there is no column '{name}'", column.at, nearest(name, list(self.kinds)))
         return self.kinds[name]
 
+    def _function(self, node: Function) -> str | None:
+        if node.name == "pair":
+            return "number"
+        spec = FUNCTIONS[node.name]
+        for argument, wanted in zip(node.arguments, spec.arguments, strict=True):
+            found = self.kind(argument)
+            if wanted != "any" and found not in (None, wanted):
+                raise self.wrong(f"'{node.name}' takes a {wanted}, and this is a {found}", argument.at)
+        return spec.result
+
+    def expression(self, node: Expression) -> Expression:
+        """`+` between texts puts them together."""
+        if isinstance(node, Arithmetic):
+            left, right = self.expression(node.left), self.expression(node.right)
+            if node.operator == "+" and "text" in (self.kind(left), self.kind(right)):
+                return Function("concat", (left, right), at=node.at)
+            return replace(node, left=left, right=right)
+        if isinstance(node, Function) and node.name != "pair":
+            made = tuple(self.expression(argument) for argument in node.arguments)
+            kinds = FUNCTIONS[node.name].arguments
+            return replace(node, arguments=tuple(self._as(one, kind) for one, kind in zip(made, kinds, strict=True)))
+        return node
+
     def _numeric(self, node: Expression) -> str:
         if self.kind(node) == "text":
             raise self.wrong("a text cannot be calculated with", node.at)
@@ -91,7 +125,7 @@ class _Binder:
     def _aggregate(self, node: Aggregate) -> str | None:
         if node.where is not None:
             self.condition(node.where)
-        if node.function == "count":
+        if node.function in ("count", "distinct", "correlation"):
             return "number"
         assert node.argument is not None
         if node.function in ("sum", "mean"):
@@ -126,12 +160,18 @@ class _Binder:
         if isinstance(node, Membership):
             wanted = self.kind(node.value)
             return replace(node, options=tuple(self._as(option, wanted) for option in node.options))
+        if isinstance(node, IsNull):
+            self._column(node.value)
+            return node
+        if isinstance(node, Valid):
+            return node
         assert isinstance(node, Match)
         if self.kind(node.value) in ("number", "date"):
             raise self.wrong("a pattern is for texts", node.at)
         return node
 
     def _compare(self, node: Compare) -> Compare:
+        node = replace(node, left=self.expression(node.left), right=self.expression(node.right))
         left, right = self._as(node.left, self.kind(node.right)), self._as(node.right, self.kind(node.left))
         kinds = {self.kind(left), self.kind(right)} - {None}
         if len(kinds) > 1:

@@ -33,6 +33,7 @@ from sfumato.policy.rules.tree import (
     Localities,
     Negative,
     Node,
+    Running,
     SameMultiset,
     Statement,
 )
@@ -56,7 +57,7 @@ def classify(rule: IntegrityRule) -> Kind:
     """Per-record or global, general or against the original."""
     nodes = list(rule.body.walk())
     return Kind(
-        is_global=any(isinstance(node, (Statement, Aggregate, Cell)) for node in nodes),
+        is_global=any(isinstance(node, (Statement, Aggregate, Cell, Running)) for node in nodes),
         against_original=any(_looks_back(node) for node in nodes),
     )
 

@@ -5,18 +5,22 @@ Grammar, loosest binding first (⟨x⟩, … is a list):
     rule        ::= names "determines" names | names "references" names
                   | "unique" "(" names ")" | "same_multiset" "(" names ")" | "at_least" "(" k "," names ")"
                   | "localities" "(" names ")" ["sample" σ] ["partition" n ["across" m]]
+                  | "at_most" "(" n "," names ")" | "no_overlap" "(" column "," column "by" names ")"
+                  | "increasing" "(" column ["by" names] "along" column ")"
                   | condition
     condition   ::= "if" condition "then" condition | conjunction ("or" conjunction)*
     conjunction ::= negation ("and" negation)*
     negation    ::= "not" negation | comparison
     comparison  ::= sum (("=" | "!=" | "<" | "<=" | ">" | ">=") sum)* ["within" ε]
-                  | sum "within" ε "of" sum | sum ["not"] "in" "{" constants "}"
+                  | sum "within" ε "of" sum | sum ["not"] "in" "{" constants "}" | column "is" ["not"] "null"
     sum         ::= product (("+" | "-") product)*
-    product     ::= factor (("*" | "/") factor)*
+    product     ::= factor (("*" | "/" | "%") factor)*
     factor      ::= "-" factor | constant | column | column "[" record "]" | "match" "(" column "," text ")"
                   | aggregate "(" [condition | sum] ["where" condition] ["by" names] ")" | "(" condition ")"
-    column      ::= ["original" "."] [table "."] name
-    aggregate   ::= "sum" | "mean" | "min" | "max" | "count"
+                  | function "(" sums ")" | "valid" "(" system "," column ")" | "running" "(" sum ["by" names] "along" column ")"
+                  | ("starts_with" | "ends_with" | "contains") "(" column "," text ")" | "correlation" "(" column "," column ")"
+    column      ::= ["original" "."] [[schema "."] table "."] name
+    aggregate   ::= "sum" | "mean" | "min" | "max" | "count" | "median" | "distinct"
 
 Departures
     Equal mathematics is accepted in the signs ≤ ≥ ≠ × ÷ −. A chain `800 <= a + b <= 900` is the conjunction of its links.
@@ -36,6 +40,8 @@ from fractions import Fraction
 
 from sfumato.data.regular import trouble
 from sfumato.data.token_reader import Token, TokenReader, exact_number
+from sfumato.policy.rules import calls
+from sfumato.policy.rules.calls import CALLS
 from sfumato.policy.rules.scan import RuleError, scan
 from sfumato.policy.rules.tree import (
     Aggregate,
@@ -43,6 +49,7 @@ from sfumato.policy.rules.tree import (
     Any_,
     Arithmetic,
     AtLeast,
+    AtMost,
     Cell,
     ColumnValue,
     Compare,
@@ -50,6 +57,7 @@ from sfumato.policy.rules.tree import (
     Date,
     Determines,
     Expression,
+    Function,
     Implies,
     IntegrityRule,
     Localities,
@@ -66,17 +74,19 @@ from sfumato.policy.rules.tree import (
     Unique,
 )
 
-AGGREGATES = ("sum", "mean", "min", "max", "count")
+AGGREGATES = ("sum", "mean", "min", "max", "count", "median", "distinct")
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _KEYWORDS = frozenset(("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where"))
 
 
 def parse(text: str, columns: Collection[str] | None = None) -> IntegrityRule:
     """The rule that `text` states; `columns` (when known) settles where a hyphen belongs to a name."""
-    return _RuleReader(text, scan(text, columns)).rule()
+    return RuleReader(text, scan(text, columns)).rule()
 
 
-class _RuleReader(TokenReader):
+class RuleReader(TokenReader):
+    """Reads one rule."""
+
     def wrong(self, what: str, at: int | None = None, *, hint: str = "") -> RuleError:
         return RuleError(what, self.text, self.token.at if at is None else at, hint=hint)
 
@@ -94,7 +104,10 @@ class _RuleReader(TokenReader):
         makers: dict[str, Callable[[int], Statement]] = {
             "unique": lambda at: Unique(self.names(), at=at),
             "same_multiset": lambda at: SameMultiset(self.names(), at=at),
-            "at_least": self.at_least,
+            "at_least": lambda at: AtLeast(*self.counted_names(), at=at),
+            "at_most": lambda at: AtMost(*self.counted_names(), at=at),
+            "increasing": lambda at: calls.increasing(self, at),
+            "no_overlap": lambda at: calls.no_overlap(self, at),
             "localities": lambda at: Localities(self.names(), at=at),
         }
         if self.token.text not in makers or not self.is_word("(", 1):
@@ -105,10 +118,10 @@ class _RuleReader(TokenReader):
         self.expect(")", "after the columns")
         return self.options(made) if isinstance(made, Localities) else made
 
-    def at_least(self, at: int) -> AtLeast:
-        count = self.whole("how many times each combination must occur", least=1)
+    def counted_names(self) -> tuple[int, tuple[ColumnValue, ...]]:
+        count = self.whole("how many times each combination occurs", least=1)
         self.expect(",", "before the columns")
-        return AtLeast(count, self.names(), at=at)
+        return count, self.names()
 
     def options(self, made: Localities) -> Localities:
         sample, partition, across = made.sample, made.partition, made.across
@@ -184,6 +197,8 @@ class _RuleReader(TokenReader):
         first = self.sum()
         if self.is_word("in") or (self.is_word("not") and self.is_word("in", 1)):
             return self.membership(self.expression_only(first))
+        if self.is_word("is") and isinstance(first, ColumnValue):
+            return calls.null_test(self, first)
         if self.accept("within"):
             tolerance = self.number("the allowed difference")
             self.expect("of", "after the allowed difference")
@@ -234,9 +249,14 @@ class _RuleReader(TokenReader):
 
     def product(self) -> Node:
         left = self.factor()
-        while (sign := self.accept("*", "/")) is not None:
+        while (sign := self.accept("*", "/", "%")) is not None:
             self.operation(sign.at)
             right = self.expression_only(self.factor())
+            if sign.text == "%":
+                if constant_value(right) in (None, 0):
+                    raise self.wrong("a divisor is a constant other than 0", right.at)
+                left = Function("mod", (self.expression_only(left), right), at=sign.at)
+                continue
             if sign.text == "/" and constant_value(right) in (None, 0):
                 raise self.wrong("a divisor is a constant other than 0", right.at)
             left = Arithmetic(sign.text, self.expression_only(left), right, at=sign.at)
@@ -272,7 +292,10 @@ class _RuleReader(TokenReader):
         if token.text in AGGREGATES:
             with self.deeper(token.at):
                 return self.aggregate(token)
-        known = ", ".join((*AGGREGATES, "match", "unique", "same_multiset", "at_least", "localities"))
+        if token.text in CALLS:
+            with self.deeper(token.at):
+                return CALLS[token.text](self, token)
+        known = ", ".join((*AGGREGATES, *CALLS, "match", "unique", "same_multiset", "at_least", "at_most"))
         raise self.wrong(f"'{token.text}' is no function", token.at, hint=f"known: {known}")
 
     def match(self, at: int) -> Match:
@@ -319,9 +342,9 @@ class _RuleReader(TokenReader):
             parts.append(self.name("a column after the dot"))
         original = len(parts) > 1 and parts[0] == "original"
         parts = parts[1:] if original else parts
-        if len(parts) > 2:
-            raise self.wrong("a column has at most a table before its name", at)
-        return ColumnValue(parts[-1], parts[0] if len(parts) == 2 else None, original, at=at)
+        if len(parts) > 3:
+            raise self.wrong("a column has at most a schema and a table before its name", at)
+        return ColumnValue(parts[-1], ".".join(parts[:-1]) or None, original, at=at)
 
     def name(self, what: str) -> str:
         token = self.token

@@ -136,6 +136,23 @@ class Aggregate(Expression):
     by: tuple[ColumnValue, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Function(Expression):
+    """`name(arguments)` in one record: `lower(name)`, `age(born, opened)`; `a + "." + b` of texts is `concat`."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Running(Expression):
+    """`running(amount by account along number)`: the sum of the group's records up to this one, in the order of `along`."""
+
+    argument: Expression
+    by: tuple[ColumnValue, ...]
+    along: ColumnValue
+
+
 # ---- conditions ----------------------------------------------------------------------------------------------------
 
 
@@ -163,6 +180,21 @@ class Match(Condition):
 
     value: Expression
     pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Condition):
+    """`column is null`: the record has no value there."""
+
+    value: ColumnValue
+
+
+@dataclass(frozen=True, slots=True)
+class Valid(Condition):
+    """`valid(iban, column)`: a number of a public system with the right check digits."""
+
+    system: str
+    value: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +257,32 @@ class AtLeast(Statement):
 
     count: int
     columns: tuple[ColumnValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost(Statement):
+    """`at_most(n, a, b)`: no combination occurs more than n times."""
+
+    count: int
+    columns: tuple[ColumnValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Increasing(Statement):
+    """`increasing(start by account along number)`: in every group the value never falls in the order of `along`."""
+
+    column: ColumnValue
+    by: tuple[ColumnValue, ...]
+    along: ColumnValue
+
+
+@dataclass(frozen=True, slots=True)
+class NoOverlap(Statement):
+    """`no_overlap(start, end by room)`: in every group an interval ends before, or when, the next one starts."""
+
+    start: ColumnValue
+    end: ColumnValue
+    by: tuple[ColumnValue, ...]
 
 
 @dataclass(frozen=True, slots=True)

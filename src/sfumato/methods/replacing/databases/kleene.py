@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from sfumato.policy.rules import columns_of
-from sfumato.policy.rules.tree import All, Any_, ColumnValue, Condition, Implies, Not
+from sfumato.policy.rules.tree import All, Any_, ColumnValue, Condition, Implies, IsNull, Not
 
 Simple = Condition | bool
 
@@ -39,6 +39,8 @@ def _simple(node: Condition, missing: Collection[ColumnValue], *, unknown: bool)
         return _joined([_simple(part, missing, unknown=unknown) for part in node.parts], All, settles=False)
     if isinstance(node, Any_):
         return _joined([_simple(part, missing, unknown=unknown) for part in node.parts], Any_, settles=True)
+    if isinstance(node, IsNull):
+        return ColumnValue(node.value.name, node.value.table) in {ColumnValue(c.name, c.table) for c in missing}
     return unknown if any(column in missing for column in columns_of(node)) else node
 
 

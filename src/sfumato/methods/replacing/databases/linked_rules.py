@@ -32,7 +32,7 @@ _EQUALITY = (Unique, References, Determines, AtLeast)
 def narrowing(bound: BoundPolicy) -> dict[ColumnValue, list[Condition]]:
     """Conditions on the root of each link; raises for rules that a map cannot keep."""
     found: dict[ColumnValue, list[Condition]] = {link.root: [] for link in bound.links}
-    for rule in bound.rules:
+    for rule in bound.drawn_rules:
         for part in conjuncts(rule.body):
             for link, condition in _asked(bound, rule, part):
                 found[link.root].append(single_column(condition, link.root, link.columns))

@@ -33,7 +33,7 @@ from sfumato.policy import replacements
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.replacements import Like, Values
 from sfumato.policy.rules import IntegrityRule, columns_of
-from sfumato.policy.rules.tree import Aggregate, ColumnValue, Condition, References, Unique
+from sfumato.policy.rules.tree import Aggregate, ColumnValue, Condition, IsNull, References, Unique
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class FreeColumns:
     def __init__(self, bound: BoundPolicy, data: Selected, heuristic: str = "LM*", block: int = 200) -> None:
         self.bound, self.data = bound, data
         self.heuristic, self.block = heuristic, block
-        self.rules = [rule for rule in bound.rules if self._concerns(rule)]
+        self.rules = [rule for rule in bound.drawn_rules if self._concerns(rule)]
         self.levels = {column: self._numbering(column) for column in bound.free}
         whole = SamplingProblem(self._sources(None, [*bound.free], originals=False), self.rules)
         self.parts = whole.parts
@@ -130,7 +130,7 @@ class FreeColumns:
     def _per_record(self, part: RulePart, table: str, rows: IntArray) -> Iterator[Segment]:
         """I3: records apart by which kept columns of the rules are null."""
         kept = [c for clause in part.clauses for c in columns_of(clause.body) if c.original or c not in self.bound.free]
-        names = [ColumnValue(c.name, c.table) for c in dict.fromkeys(kept)]
+        names = list(dict.fromkeys([*(ColumnValue(c.name, c.table) for c in kept), *_tested_for_null(part)]))
         chosen = set(rows.tolist()) if len(rows) < self.data.count(table) else None
         for missing, own in null_patterns(self.data, names, table):
             inside = own if chosen is None else np.array([row for row in own.tolist() if row in chosen], dtype=np.int64)
@@ -206,6 +206,12 @@ def _simplified(clauses: tuple[Clause, ...], missing: frozenset[ColumnValue]) ->
             raise Infeasible("a record breaks the rule whatever its new values are", where=f'rule "{clause.rule}"')
         if not isinstance(simple, bool):
             yield replace(clause, body=simple)
+
+
+def _tested_for_null(part: RulePart) -> list[ColumnValue]:
+    """Columns, new ones too, of which a rule asks whether they are null; nulls stay where they are, so that is known."""
+    nodes = [node for clause in part.clauses for node in clause.body.walk()]
+    return [ColumnValue(node.value.name, node.value.table) for node in nodes if isinstance(node, IsNull)]
 
 
 def _counting(node: Aggregate) -> list[ColumnValue]:

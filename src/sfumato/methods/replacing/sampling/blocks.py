@@ -81,6 +81,7 @@ class Blocks(Divided):
         self.levels = {column: problem.levels(column) for column in part.columns}
         self.posting = Posting(problem, part, self.levels)
         self.levels = self.posting.levels
+        self.posting.require_posted()
         self.start = None if heuristic == "IG" else self._original()
         self.name = f"{heuristic} blocks of {size}"
         self.reads_original = heuristic != "IG"

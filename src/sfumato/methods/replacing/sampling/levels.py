@@ -134,6 +134,10 @@ def levels(domain: replacements.ValueDomain) -> Levels:
         from sfumato.methods.replacing.sampling.fakes import pieces
 
         return Composed(*pieces(domain))
+    if isinstance(domain, replacements.CheckedNumbers):
+        from sfumato.methods.replacing.sampling.checked import Checked
+
+        return Checked(domain.system, domain.country)
     raise TypeError(f"no numbering for {type(domain).__name__}")
 
 

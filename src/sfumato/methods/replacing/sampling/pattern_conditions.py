@@ -16,10 +16,12 @@ from sfumato.policy.rules.tree import (
     Compare,
     Condition,
     Expression,
+    Function,
     Implies,
     Match,
     Membership,
     Not,
+    Number,
     TextConstant,
 )
 
@@ -59,9 +61,30 @@ def _test(condition: Condition, column: ColumnValue, atoms: list[str | Syntax], 
         atoms.append(condition.pattern)
         place = len(atoms) - 1
         return lambda m: m[place]
+    if isinstance(condition, Compare) and condition.right == Function("length", (column,)):
+        condition = Compare(_TURNED[condition.operator], condition.right, condition.left, condition.tolerance)
+    if isinstance(condition, Compare) and condition.left == Function("length", (column,)):
+        return _long(condition, atoms)
     if isinstance(condition, Compare) and condition.operator in ("=", "!="):
         return _equals(condition, column, atoms, given)
     return None
+
+
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_LENGTHS = {"=": ".{%d}", "<=": ".{0,%d}", ">=": ".{%d}.*"}
+
+
+def _long(condition: Compare, atoms: list[str | Syntax]) -> Accept | None:
+    """`length(c)` against a whole number."""
+    if not isinstance(condition.right, Number) or condition.right.value.denominator != 1 or condition.tolerance:
+        return None
+    sign, count = condition.operator, int(condition.right.value)
+    sign, count = ("<=", count - 1) if sign == "<" else (">=", count + 1) if sign == ">" else (sign, count)
+    if sign not in _LENGTHS or count < 0:
+        return None
+    atoms.append(_LENGTHS[sign] % count)
+    place = len(atoms) - 1
+    return lambda m: m[place]
 
 
 def _equals(condition: Compare, column: ColumnValue, atoms: list[str | Syntax], given: Columns) -> Accept | None:

@@ -27,7 +27,7 @@ from sfumato.errors import PolicyError
 from sfumato.methods.replacing.sampling.levels import Levels, facts
 from sfumato.methods.replacing.sampling.vectors import Vector
 from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts
-from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Condition, References, Statement
+from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Condition, References, Running, Statement
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Clause:
     @property
     def is_whole(self) -> bool:
         """Whether it is about more than one record at a time."""
-        return any(isinstance(node, (Statement, Aggregate, Cell)) for node in self.body.walk())
+        return any(isinstance(node, (Statement, Aggregate, Cell, Running)) for node in self.body.walk())
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ else linear relations and conditions; totals become sums over the block plus wha
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 Cells = dict[tuple[ColumnValue, int], Any]
 _ROWS = 20_000
+_MOST_VALUES = 1_000_000
 _CLASSES = 400
 _TURNS = 400
 _ZERO = Number(Fraction(0))
@@ -60,6 +62,24 @@ class RecordPosting:
         spelled = {c for c, numbering in self.levels.items() if isinstance(numbering, Spelled)}
         self.levels = {**self.levels, **{c: self.spaces.single.levels[c] for c in spelled}}
         return [c for c in self.asked.conditions if spelled.isdisjoint(columns_of(c))]
+
+    def require_posted(self) -> None:
+        """Refuses, before anything is solved, a condition that cannot be posted."""
+        if self._legal_rows() is not None:
+            return
+        for leaf in (leaf for condition in self.conditions for leaf in _leaves(condition)):
+            own = [column for column in columns_of(leaf) if column in self.levels]
+            given = self._given(leaf, 0) if self.problem.source(self.part.columns[0]).count else {}
+            if (
+                own
+                and integer_form(leaf, self.levels, given) is None
+                and math.prod(self.levels[c].size for c in own) > _MOST_VALUES
+            ):
+                raise self._uncovered()
+
+    def _uncovered(self) -> PolicyError:
+        hint = "use smaller domains or linear comparisons"
+        return PolicyError("no engine covers this condition", where=named(self.part), hint=hint)
 
     # ---- per-record rules ----------------------------------------------------------------------------------------------
 
@@ -120,9 +140,8 @@ class RecordPosting:
         if not own:
             return model.constant(bool(holds(node, given)[0]))
         sizes = [self.levels[column].size for column in own]
-        if math.prod(sizes) > 1_000_000:
-            hint = "use smaller domains or linear comparisons"
-            raise PolicyError("no engine covers this condition", where=named(self.part), hint=hint)
+        if math.prod(sizes) > _MOST_VALUES:
+            raise self._uncovered()
         codes = dict(zip(own, np.indices(sizes).reshape(len(sizes), -1), strict=True))
         mask = holds(node, {**given, **{column: self.levels[column].vector(codes[column]) for column in own}})
         legal = np.flatnonzero(np.broadcast_to(mask, (math.prod(sizes),))).tolist()
@@ -247,3 +266,20 @@ def _is_mean(total: Total) -> bool:
 def named(part: RulePart) -> str:
     """The rules of a part, for messages."""
     return "rules " + " and ".join(f'"{rule}"' for rule in part.rules)
+
+
+def _leaves(node: Condition) -> Iterator[Condition]:
+    """The comparisons inside a condition."""
+    if isinstance(node, (All, Any_)):
+        for part in node.parts:
+            yield from _leaves(part)
+    elif isinstance(node, Not):
+        yield from _leaves(node.part)
+    elif isinstance(node, Implies):
+        yield from (*_leaves(node.condition), *_leaves(node.consequence))
+    elif isinstance(node, Membership):
+        yield from (Compare("=", node.value, option) for option in node.options)
+    elif isinstance(node, Compare) and node.operator == "!=":
+        yield Compare("=", node.left, node.right)
+    else:
+        yield node

@@ -1,17 +1,18 @@
 """Which engine makes which part: the cheapest that is exact, a solver for the rest.
 
     the part's rules                                       engine
-    per-record rules                                       legal records (table, intervals, tree, automaton)
+    per-record rules                                       legal records (table, intervals, tree, automaton), or draws until legal
     `unique` over whole groups of columns                  keyed permutation of ranks
     one to three totals (sum, mean, count, min, max)       fixed totals
     a total per group or per parent row                    totals per group
     `same_multiset` of all columns                         shuffle
+    `at_most`, `increasing`, `no_overlap`, median, …       draws that are arranged (not uniform)
     `a determines b`, `at_least(k, …)`                     counts per value with a fixed total, or direct draws (not uniform)
     anything else                                          blocks for a constraint solver (LM, LM*, IG)
 
 Guarantee
     A part that is routed to a uniform engine comes out uniformly among all legal ones. A part whose engine does not read the
-    original is independent of it, hence zero-knowledge in the sense of [obfuscation Definition 5.3].
+    original is independent of it, hence zero-knowledge in the sense of [obfuscation ColumnEquation 5.3].
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.methods.replacing.sampling.arranged import arranged
 from sfumato.methods.replacing.sampling.engines import Crowded, Distinct, Engine, Functional, NewColumn, PerRecord, Shuffled, Spaces
 from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem
 from sfumato.methods.replacing.sampling.ranges import RecordRanges
+from sfumato.methods.replacing.sampling.rejection import Rejected
 from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
 from sfumato.methods.replacing.sampling.sums import MOST_CLASSES, Balanced, Grouped, Summed, contributions, group_rule, unit_of
 from sfumato.methods.replacing.sampling.wanted import PartDemands, wanted
 from sfumato.methods.replacing.sampling.weighed import MOST, Weighed
 from sfumato.policy.rules import IntegrityRule, columns_of
-from sfumato.policy.rules.tree import AtLeast, ColumnValue, Condition, Determines, SameMultiset, Unique
+from sfumato.policy.rules.tree import AtLeast, ColumnValue, Condition, Determines, Function, SameMultiset, Unique
 from sfumato.randomness import Randomness
 
 Fallback = Callable[[SamplingProblem, RulePart], Engine]
@@ -91,17 +94,29 @@ def exact(problem: SamplingProblem, part: RulePart) -> Engine | None:
         return _balanced(problem, part, asked)
     if not asked.others:
         return _per_record(problem, part, asked.conditions)
-    if len(asked.others) == 1 and not asked.totals:
-        return _one_rule(problem, part, asked.others[0], asked.conditions)
-    return None
+    found = _one_rule(problem, part, asked.others[0], asked.conditions) if len(asked.others) == 1 and not asked.totals else None
+    if found is None and not asked.totals and all(isinstance(clause.body, Unique) for clause in asked.others):
+        return Rejected.made(problem, part, asked.conditions, asked.others)
+    return found
 
 
 def _per_record(problem: SamplingProblem, part: RulePart, conditions: list[Condition]) -> Engine | None:
     ranges = RecordRanges.made(problem, part, conditions)
     if ranges is not None:
         return ranges
+    if _calls_beside_given(problem, conditions) and (found := Rejected.made(problem, part, conditions)) is not None:
+        return found
     spaces = Spaces(problem, part, conditions)
-    return None if spaces.legal is None else PerRecord(spaces)
+    return Rejected.made(problem, part, conditions) if spaces.legal is None else PerRecord(spaces)
+
+
+def _calls_beside_given(problem: SamplingProblem, conditions: list[Condition]) -> bool:
+    """Functions of several columns, or of given values: trying draws costs less than listing every combination."""
+    for condition in conditions:
+        calls = any(isinstance(node, Function) for node in condition.walk())
+        if calls and (len(columns_of(condition)) > 1 or any(not problem.is_new(column) for column in columns_of(condition))):
+            return True
+    return False
 
 
 def _weighed(problem: SamplingProblem, part: RulePart, asked: PartDemands) -> Engine:
@@ -152,6 +167,9 @@ def _one_rule(problem: SamplingProblem, part: RulePart, clause: Clause, conditio
         return _distinct(problem, part, clause, set(clause.body.columns), conditions)
     if isinstance(clause.body, Determines):
         return _functional(problem, part, clause.body, conditions)
+    rest = lambda own: exact(problem, own)  # noqa: E731
+    if (found := arranged(problem, part, clause, conditions, rest)) is not None:
+        return found
     spaces = Spaces(problem, part, conditions)
     if spaces.single is None:
         return None

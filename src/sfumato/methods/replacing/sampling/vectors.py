@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.regular import matches
+from sfumato.policy.rules.functions import is_valid
 from sfumato.policy.rules.tree import (
     All,
     Any_,
@@ -31,13 +32,16 @@ from sfumato.policy.rules.tree import (
     Condition,
     Date,
     Expression,
+    Function,
     Implies,
+    IsNull,
     Match,
     Membership,
     Negative,
     Not,
     Number,
     TextConstant,
+    Valid,
 )
 
 _SAFE = 1 << 62
@@ -92,6 +96,10 @@ def holds(condition: Condition, columns: Columns) -> BoolArray:
         return _folded(np.logical_or, found)
     if isinstance(condition, Match):
         return _matched(condition, columns)
+    if isinstance(condition, IsNull):
+        return np.zeros(1, dtype=bool)  # values are drawn for every record; where nulls stand is settled before (`kleene`)
+    if isinstance(condition, Valid):
+        return _valid(condition, columns)
     assert isinstance(condition, Compare)
     left, right = value(condition.left, columns), value(condition.right, columns)
     return _compared(condition.operator, left, right, condition.tolerance)
@@ -105,6 +113,12 @@ def _folded(operation: np.ufunc, masks: list[BoolArray]) -> BoolArray:
 def _matched(condition: Match, columns: Columns) -> BoolArray:
     distinct, inverse = np.unique(value(condition.value, columns).as_text(), return_inverse=True)
     return matches(condition.pattern, distinct.tolist())[inverse]
+
+
+def _valid(condition: Valid, columns: Columns) -> BoolArray:
+    distinct, inverse = np.unique(value(condition.value, columns).as_text(), return_inverse=True)
+    spelt = (text.decode() if isinstance(text, bytes) else str(text) for text in distinct.tolist())
+    return np.array([is_valid(condition.system, text) for text in spelt], dtype=bool)[inverse]
 
 
 def _compared(operator: str, left: Vector, right: Vector, tolerance: Any) -> BoolArray:
@@ -143,6 +157,10 @@ def value(node: Expression, columns: Columns) -> Vector:
     if isinstance(node, Negative):
         inner = value(node.value, columns)
         return Vector(-inner.levels, inner.unit)
+    if isinstance(node, Function):
+        from sfumato.methods.replacing.sampling.row_functions import calculated
+
+        return calculated(node.name, [value(argument, columns) for argument in node.arguments])
     assert isinstance(node, Arithmetic)
     left, right = value(node.left, columns), value(node.right, columns)
     if node.operator in "+-":

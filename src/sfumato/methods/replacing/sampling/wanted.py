@@ -24,6 +24,9 @@ from sfumato.methods.replacing.sampling.vectors import Columns, Vector, holds, v
 from sfumato.policy.rules import IntegrityRule, columns_of, linear_comparison
 from sfumato.policy.rules.tree import Aggregate, All, Arithmetic, Compare, Condition, Expression, Implies, Number
 
+_ARRANGED = ("median", "distinct", "correlation")
+"""Statistics that no sum over records says."""
+
 
 @dataclass(frozen=True)
 class Summand:
@@ -93,7 +96,7 @@ def _totals(problem: SamplingProblem, clause: Clause) -> tuple[list[Condition], 
     bound = form.bound
     varying: list[tuple[Aggregate, Fraction]] = []
     for atom, factor in form.terms.items():
-        if not isinstance(atom, Aggregate) or atom.by:
+        if not isinstance(atom, Aggregate) or atom.by or atom.function in _ARRANGED:
             return None
         if any(problem.is_new(column) for column in columns_of(atom)):
             varying.append((atom, factor))

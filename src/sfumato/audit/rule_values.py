@@ -1,0 +1,183 @@
+"""Values of rules as the audit reads them: whole numbers over one denominator, or texts, and where they are missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.arrays import BoolArray
+from sfumato.data.moments import moment
+from sfumato.data.numbers import number
+from sfumato.data.table import TextColumn
+from sfumato.errors import DataError
+from sfumato.policy.rules.functions import Scalar
+
+Cells = Sequence[str] | TextColumn
+"""A column: its texts, or codes into its distinct texts."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """Whole numbers over one denominator (0 marks texts), and where they are missing."""
+
+    parts: NDArray[Any]
+    denominator: int
+    missing: BoolArray
+
+
+def of_scalars(found: list[Scalar | None], kind: str) -> Value:
+    """Texts, or numbers over one denominator."""
+    missing = np.array([one is None for one in found], dtype=bool)
+    if kind == "text":
+        return Value(np.array(["" if one is None else one for one in found], dtype=object), 0, missing)
+    numbers = [Fraction(0) if one is None else Fraction(one) for one in found]
+    denominator = math.lcm(1, *{number.denominator for number in numbers})
+    return Value(small(np.array([int(number * denominator) for number in numbers], dtype=object)), denominator, missing)
+
+
+def coded(cells: Cells) -> TextColumn:
+    """A column as codes into its distinct texts; a missing cell is the empty text."""
+    if isinstance(cells, TextColumn):
+        return cells
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault("" if cell is None else str(cell), len(numbers)) for cell in cells]
+    return TextColumn(np.array(codes, dtype=np.int32), tuple(numbers))
+
+
+def read(cells: Cells) -> Value:
+    """A column as numbers when all its values are numbers, as day numbers when all are days, else as texts."""
+    text = coded(cells)
+    present = [label for label in text.labels if label]
+    missing = np.array([not label for label in text.labels], dtype=bool)[text.codes]
+    if not present:
+        return Value(np.zeros(len(text.codes), dtype=np.int64), 1, missing)
+    for parser in (_numbers, _days):
+        found = parser(present)
+        if found is not None:
+            table, denominator = found
+            parts = np.array([table.get(label, 0) for label in text.labels], dtype=object)
+            return Value(small(parts)[text.codes], denominator, missing)
+    return Value(np.array(text.labels, dtype=object)[text.codes], 0, missing)
+
+
+def _numbers(texts: list[str]) -> tuple[dict[str, int], int] | None:
+    values = {text: number(text) for text in texts}
+    fractions = {text: Fraction(value) for text, value in values.items() if value is not None}
+    if len(fractions) < len(values):
+        return None
+    denominator = math.lcm(1, *(value.denominator for value in fractions.values()))
+    return {text: int(value * denominator) for text, value in fractions.items()}, denominator
+
+
+def _days(texts: list[str]) -> tuple[dict[str, int], int] | None:
+    """Days and moments, both in days."""
+    found = {text: moment(text) for text in texts}
+    days = {text: value for text, value in found.items() if value is not None}
+    if len(days) < len(found):
+        return None
+    denominator = math.lcm(1, *(value.denominator for value in days.values()))
+    return {text: int(value * denominator) for text, value in days.items()}, denominator
+
+
+def small(parts: NDArray[Any]) -> NDArray[Any]:
+    """64-bit integers while the numbers are far from overflowing (a factor of 2³¹ to spare)."""
+    if len(parts) and max(abs(int(parts.min())), abs(int(parts.max()))) >= 1 << 31:
+        return parts
+    return parts.astype(np.int64)
+
+
+def scalar(value: Fraction) -> Value:
+    """A constant."""
+    return Value(small(np.array([value.numerator], dtype=object)), value.denominator, np.zeros(1, dtype=bool))
+
+
+def spread(value: Value, rows: int) -> Value:
+    """A value in every row."""
+    return Value(np.broadcast_to(value.parts, (rows,)), value.denominator, np.broadcast_to(value.missing, (rows,)))
+
+
+def fold(operation: Any, masks: list[BoolArray]) -> BoolArray:
+    """Several masks in one."""
+    found = masks[0]
+    for mask in masks[1:]:
+        found = operation(found, mask)
+    return found
+
+
+def alike(left: Value, right: Value) -> tuple[Value, Value]:
+    """Both sides over one denominator, or both as texts."""
+    if (left.denominator == 0) != (right.denominator == 0):
+        if any(side.denominator and side.missing.all() for side in (left, right)):  # a column of nothing is of either kind
+            return _blank(left), _blank(right)
+        raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
+    if left.denominator == 0:
+        return left, right
+    common = math.lcm(left.denominator, right.denominator)
+    return _over(left, common), _over(right, common)
+
+
+def _blank(value: Value) -> Value:
+    return value if value.denominator == 0 else Value(np.full(value.parts.shape, "", dtype=object), 0, value.missing)
+
+
+def _over(value: Value, denominator: int) -> Value:
+    return Value(_times(value.parts, denominator // value.denominator), denominator, value.missing)
+
+
+def _times(parts: NDArray[Any], factor: int) -> NDArray[Any]:
+    return parts if factor == 1 else small(parts.astype(object) * factor)
+
+
+def calculated(operator: str, left: Value, right: Value) -> Value:
+    """The result of an operation, exactly."""
+    if 0 in (left.denominator, right.denominator):
+        raise DataError("a rule calculates with a text", hint="check the column's values")
+    missing = left.missing | right.missing
+    if operator in "+-":
+        one, two = alike(left, right)
+        total = one.parts.astype(object) + (1 if operator == "+" else -1) * two.parts.astype(object)
+        return Value(small(total), one.denominator, missing)
+    if operator == "*":
+        product = left.parts.astype(object) * right.parts.astype(object)
+        return Value(small(product), left.denominator * right.denominator, missing)
+    divisor = Fraction(int(right.parts[0]), right.denominator)
+    factor = divisor.denominator if divisor > 0 else -divisor.denominator
+    return Value(_times(left.parts, factor), left.denominator * abs(divisor.numerator), missing)
+
+
+def split(labels: NDArray[np.int64], used: BoolArray) -> list[NDArray[np.int64]]:
+    """The rows of every group."""
+    groups: list[list[int]] = [[] for _ in range(int(labels.max()) + 1 if len(labels) else 0)]
+    for row in np.flatnonzero(used).tolist():
+        groups[labels[row]].append(row)
+    return [np.array(group, dtype=np.int64) for group in groups]
+
+
+def reduced(function: str, value: Value, groups: list[NDArray[np.int64]]) -> Value:
+    """One exact number per group; mean, min and max of nothing are missing."""
+    found: list[Fraction | None] = []
+    for rows in groups:
+        if function == "count":
+            found.append(Fraction(len(rows)))
+        elif function == "distinct":
+            found.append(Fraction(len(set(value.parts[rows].tolist()))))
+        elif function == "sum" or not len(rows):
+            found.append(Fraction(int(value.parts[rows].sum()), value.denominator) if function == "sum" else None)
+        elif function == "mean":
+            found.append(Fraction(int(value.parts[rows].sum()), value.denominator * len(rows)))
+        elif function == "median":
+            ordered = sorted(value.parts[rows].tolist())
+            middle = ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]
+            found.append(Fraction(int(middle), 2 * value.denominator))
+        else:
+            extreme = value.parts[rows].min() if function == "min" else value.parts[rows].max()
+            found.append(Fraction(int(extreme), value.denominator))
+    denominator = math.lcm(1, *(number.denominator for number in found if number is not None))
+    parts = np.array([0 if number is None else int(number * denominator) for number in found], dtype=object)
+    return Value(small(parts), denominator, np.array([number is None for number in found], dtype=bool))
