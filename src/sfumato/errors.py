@@ -107,6 +107,18 @@ class ReleaseError(SfumatoError):
     exit_code = 1
 
 
+class PlaceError(SfumatoError):
+    """Something cannot be written or is not there: no such folder, no right to write, a disk that is full."""
+
+    exit_code = 8
+
+
+class MissingFolder(ReleaseError):
+    """There is no folder where a release should be."""
+
+    exit_code = 8
+
+
 class MissingExtra(SfumatoError, ImportError):
     """A package that only some need is not installed; the hint is the command that installs it."""
 

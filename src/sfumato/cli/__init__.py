@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import pkgutil
 import sys
@@ -113,6 +114,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+_TROUBLE = {
+    errno.ENOSPC: ("the disk is full", "free some room, or write elsewhere (TMPDIR holds the draft); nothing was published"),
+    errno.EDQUOT: ("your share of the disk is used up", "free some room, or write elsewhere; nothing was published"),
+    errno.EROFS: ("nothing can be written there: the disk is read-only", "choose another folder"),
+    errno.EACCES: ("you may not read or write there", "check the rights, or choose another folder"),
+    errno.EPERM: ("you may not read or write there", "check the rights, or choose another folder"),
+    errno.ENOENT: ("no such file or folder", "check the path"),
+    errno.ENOTDIR: ("a part of the path is no folder", "check the path"),
+    errno.EISDIR: ("that is a folder, not a file", "check the path"),
+    errno.EPIPE: ("whoever read the output has gone", "nothing to do"),
+    errno.EMFILE: ("too many files are open", "raise the limit (ulimit -n)"),
+}
+
+
+def _plainly(error: OSError) -> str:
+    """What is wrong with a disk or a file, where, and what to try."""
+    what, hint = _TROUBLE.get(error.errno or 0, (error.strerror or type(error).__name__, "check the path and the rights"))
+    return f"{what} — {error.filename or 'this machine'} — {hint}"
+
+
 def _explain(error: Exception) -> int:
     """One line (of a policy: one for each thing that is wrong), without a traceback and without people's values."""
     from sfumato.errors import SfumatoError
@@ -122,8 +143,10 @@ def _explain(error: Exception) -> int:
             click.echo(f"error: {one}", err=True)
         return error.exit_code
     if isinstance(error, OSError):
-        what, where = error.strerror or type(error).__name__, error.filename or ""
-        click.echo(f"error: {what} — {where} — check the path and the rights", err=True)
-        return 1
+        click.echo(f"error: {_plainly(error)}", err=True)
+        return 8
+    if isinstance(error, MemoryError):
+        click.echo("error: the memory of this machine is not enough — sfumato — give fewer rows, or a larger machine", err=True)
+        return 8
     click.echo(f"error: unexpected {type(error).__name__} — sfumato — run again with --debug and report it", err=True)
     return 1

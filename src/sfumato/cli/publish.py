@@ -48,6 +48,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
             click.echo(f"{out} was published under this policy; going on with the load")
         _load(read, out, replace, as_json, {"out": out})
         return
+    _require_room(read, out, options["data"], options["ledger"])
     with progress_bar(quiet=as_json) as progress:
         publication = publish(read, options.pop("data"), progress=progress, format=format_, **options)
     target = publication.write(out, report=not no_report, sign=key)
@@ -66,6 +67,17 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
     _load(read, out, replace, as_json, {})
+
+
+def _require_room(policy: Policy, out: str, data: str | None, ledger: str | None) -> None:
+    """Folder, ledger and disk, before the run rather than after it."""
+    from sfumato.release.folder import require_room, require_writable_folder
+
+    source = Path(data) if data else policy.data.path()
+    require_room(Path(out), source.stat().st_size if (data or policy.data.source) and source.is_file() else 0)
+    book = Path(ledger) if ledger else policy.base / policy.ledger.file if policy.ledger else None
+    if book is not None:
+        require_writable_folder(book.parent)
 
 
 def _say_mark(mark: str) -> None:

@@ -1,8 +1,9 @@
 """Bit error rate: how many items of the published base are wrong for a record, relative to the record's size.
 
-The mean of |record xor base| / |record| over all records. On the data holder's side the base is that of the true row, as the
-certificate says it; without the private trace every published row that may stand for the record counts alike, which is a
-little higher. Then, with more than 2,000 records, an evenly spread sample of 2,000 is measured.
+The mean of |record xor base| / |record| over all records, where every published row that may stand for the record counts alike:
+that is what the files say, and what anybody with the original finds, so it is one figure in the report and in `measure`. With more
+than 2,000 records an evenly spread sample of 2,000 is measured. `true_error_rate` is the same over the true rows alone, which only
+the data holder knows; it is lower.
 
 Paper
     [multitype 3.7.1], ER.
@@ -36,14 +37,13 @@ class BitErrorRate(Metric):
 
     def measure(self, exhibit: Exhibit) -> float:
         published = exhibit.once(published_baskets)
-        original = exhibit.original.recoded(_together(exhibit.original.names, published.names))
-        if exhibit.behind is not None:
-            return _true_rate(original.sets.take(exhibit.behind["data"]), published, original.names)
+        original = exhibit.original.recoded(together(exhibit.original.names, published.names))
         chosen = np.unique(np.linspace(0, len(original) - 1, _SAMPLE).astype(np.int64))
         return error_rate(original.sets.take(chosen), published, original.names)
 
 
-def _together(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+def together(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    """Every item of both, once."""
     return tuple(dict.fromkeys([*first, *second]))
 
 
@@ -54,7 +54,7 @@ def _on(sets: Sets, published: PublishedBaskets, names: tuple[str, ...]) -> Sets
     return sets.renamed(moved, len(names))
 
 
-def _true_rate(people: Sets, published: PublishedBaskets, names: tuple[str, ...]) -> float:
+def true_rate(people: Sets, published: PublishedBaskets, names: tuple[str, ...]) -> float:
     """The rate over the true pairs: row i stands for person i."""
     return float((people.hamming(_on(published.base, published, names)) / np.maximum(people.sizes, 1)).mean())
 

@@ -25,6 +25,7 @@ import json
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,7 +36,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato import __version__
-from sfumato.errors import DataError, ReleaseError
+from sfumato.errors import DataError, PlaceError, ReleaseError
 from sfumato.io.hierarchies import is_standing
 from sfumato.io.written_csv import write_csv
 from sfumato.policy.policy import Policy
@@ -53,6 +54,43 @@ TARGET, STATEMENT = "target.json", "statement.dsse.json"
 UNLISTED = frozenset({MANIFEST, TARGET, STATEMENT})
 """Files that the manifest does not list: itself, and what is made when it is complete."""
 MANIFEST_VERSION = 1
+
+
+SPARE = 1 << 18
+"""Bytes that a release needs beside its parts: manifest, certificate and reports."""
+
+
+def require_room(target: Path, wanted: int = 0) -> None:
+    """Refuses, before anything is computed, a folder that could not be written afterwards; `wanted` bytes are for its parts."""
+    if target.is_symlink():
+        require_writable(target)
+    if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
+        raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
+    require_writable_folder(target.parent)
+    for place in (_nearest(target.parent), Path(tempfile.gettempdir())):
+        free = shutil.disk_usage(place).free
+        if free < wanted + SPARE:
+            what = f"the disk has {free // 1024:,} kB left, and the release may need {(wanted + SPARE) // 1024:,} kB"
+            raise PlaceError(what, where=str(place), hint="free some room, or write elsewhere (TMPDIR holds the draft)")
+
+
+def require_writable_folder(folder: Path) -> None:
+    """Refuses a folder in which, or above which, nothing can be made."""
+    standing = _nearest(folder)
+    if not standing.is_dir():
+        raise PlaceError(f"{standing.name} is no folder", where=str(standing), hint="choose another place")
+    try:
+        with tempfile.TemporaryFile(dir=standing):
+            return
+    except OSError:
+        raise PlaceError(
+            "nothing can be written there", where=str(standing), hint="check the rights, or choose another folder"
+        ) from None
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or the first one above it that is there."""
+    return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import DataError, ReleaseError
+from sfumato.errors import DataError, MissingFolder, ReleaseError
 from sfumato.io.json_text import parse_json
 
 LARGEST_TEXT = 1 << 26
@@ -72,7 +72,9 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
         except OSError:
             if place == folder and not folder.exists():
                 return
-            raise ReleaseError("the folder cannot be looked into", where=str(place), hint="check the path and the rights") from None
+            raise MissingFolder(
+                "the folder cannot be looked into", where=str(place), hint="check the path and the rights"
+            ) from None
         for entry in entries:
             mode = entry.stat(follow_symlinks=False).st_mode
             path = Path(entry.path)
@@ -120,6 +122,8 @@ def read_tree(path: Path) -> dict[str, Any]:
         tree = parse_json(read_plain(path).decode("utf-8"))
     except OSError:
         hint = "give a folder that 'sfumato publish' wrote"
+        if not path.parent.is_dir():
+            raise MissingFolder("no such folder", where=str(path.parent), hint=hint) from None
         raise ReleaseError(f"no {path.name} in the folder", where=str(path.parent), hint=hint) from None
     except ValueError:
         raise ReleaseError(f"{path.name} is not valid JSON", where=str(path)) from None

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sfumato.errors import DataError
 from sfumato.extras import require
 from sfumato.io.sql.link import address_of
+from sfumato.io.sql.trouble import connecting
 
 _URL = re.compile(r"^[a-z][a-z0-9+_]*://", re.IGNORECASE)
 
@@ -44,6 +45,8 @@ def read_sql(url: str, table: str) -> pa.Table:
             rows = connection.execute(query).fetchall()
     except sa.exc.NoSuchTableError:
         raise DataError(f"the database has no table '{table}'", hint="check the name under data.table") from None
+    except sa.exc.OperationalError as error:
+        raise connecting(error) from None
     except (sa.exc.SQLAlchemyError, ImportError) as error:
         raise DataError(f"cannot read the database: {type(error).__name__}", hint="check the URL and the rights") from None
     if not rows:

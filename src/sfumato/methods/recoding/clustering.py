@@ -8,7 +8,7 @@ Paper: [boundaries §3]
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -47,10 +47,15 @@ class Clustering(RecodingMethod):
     def _weights(self, problem: RecodingProblem, policy: Policy) -> dict[str, float] | None:
         """The weights of the columns that the claims of this problem hide."""
         for name in self.weights:
-            if name not in policy.sensitive:
+            if name not in policy.columns:
                 where = policy.document.where("method", "clustering", "weights", name)
                 hint = nearest(name, list(policy.sensitive))
-                raise PolicyError(f"weight for '{name}', which is no sensitive column", where=where, hint=hint)
-        hidden = {name for claim in policy.claims for name in claim.hide}
+                raise PolicyError(f"weight for '{name}', which is no column", where=where, hint=hint)
         here = {column.name for column in problem.sensitive}
-        return {name: weight for name, weight in self.weights.items() if name in here or name not in hidden} or None
+        return {name: weight for name, weight in self.weights.items() if name in here} or None
+
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        hidden = {name for claim in policy.claims for name in claim.hide}
+        idle = [name for name in self.weights if name not in hidden]
+        said = [f"the weight of {', '.join(idle)} is ignored: no claim speaks of it"] if idle else []
+        return super().describe(policy, data) + said

@@ -33,7 +33,7 @@ class Refined(RecodingMethod):
     def preference(self, records: int | None) -> tuple[int, str]:
         if records is not None and records > MOST:
             return 1, "it gives the least loss"
-        size = f"{records:,} records are" if records is not None else f"up to {MOST:,} records are"
+        size = f"about {records:,} records are" if records is not None else f"up to {MOST:,} records are"
         return 20, f"it gives the least loss and {size} few enough for it (mondrian beyond {MOST:,})"
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:

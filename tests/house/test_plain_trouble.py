@@ -1,0 +1,122 @@
+"""Full disks, folders that cannot be written, interruptions: plain words, an exit code of their own, and nothing left behind."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.command_line import run
+
+import sfumato as sf
+from sfumato.catalogue.policy_page import EXAMPLES
+from sfumato.errors import MissingFolder, PlaceError
+from sfumato.release import folder as release_folder
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name in ("people.csv", "first.yaml", "baskets.csv", "baskets.yaml"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    return tmp_path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*"))
+
+
+def test_a_disk_without_room_is_refused_before_the_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = names(place)
+    usage = type(shutil.disk_usage(place))
+    monkeypatch.setattr(release_folder.shutil, "disk_usage", lambda _: usage(10**9, 10**9 - 5000, 5000))
+    monkeypatch.setattr("sfumato.spine.publish.publish", lambda *_, **__: pytest.fail("the run began"))
+    done = run("publish", "first.yaml", "--out", "out", cwd=place)
+    assert done.returncode == 8
+    assert "the disk has 4 kB left" in done.stderr
+    assert names(place) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "you may not"),
+        (errno.EDQUOT, "share of the disk"),
+    ],
+)
+def test_trouble_while_writing_is_told_plainly(number: int, words: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = names(place)
+
+    def fails(*_: object) -> None:
+        raise OSError(number, "in the words of the system", str(place / "out"))
+
+    monkeypatch.setattr(release_folder, "write_json", fails)
+    monkeypatch.setattr("sfumato.spine.write.write_json", fails)
+    done = run("publish", "first.yaml", "--out", "out", "--no-report", cwd=place)
+    assert done.returncode == 8
+    assert words in done.stderr
+    assert done.stderr.count(" — ") == 2
+    assert names(place) == before
+
+
+MOMENTS = [
+    "sfumato.spine.publish.plan",
+    "sfumato.spine.publish._certified",
+    "sfumato.spine.write.write_part",
+    "sfumato.release.folder._sync",
+]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_interruption_leaves_nothing_behind(moment: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    before = names(place)
+    monkeypatch.setattr(moment, interrupted)
+    done = run("publish", "first.yaml", "--out", "out", cwd=place)
+    assert done.returncode == 130
+    assert done.stderr.strip() == "error: interrupted"
+    assert names(place) == before
+
+
+def test_a_missing_folder_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(MissingFolder):
+        sf.verify(tmp_path / "nobody")
+    assert run("verify", str(tmp_path / "nobody")).returncode == 8
+    with pytest.raises(PlaceError, match="is no folder"):
+        (tmp_path / "file").write_text("")
+        release_folder.require_room(tmp_path / "file" / "out")
+
+
+def test_the_bit_error_rate_is_one_figure(place: Path) -> None:
+    publication = sf.publish(place / "baskets.yaml")
+    publication.write(place / "out")
+    measured = sf.measure(place / "out", original=place / "baskets.csv")["bit_error_rate"]
+    assert publication.utility["bit_error_rate"] == pytest.approx(measured)
+    assert f"{measured:.4g}" in (place / "out.private.html").read_text(encoding="utf-8")
+    assert publication.utility["true_error_rate"] < measured
+
+
+WEIGHED = """version: 1
+data: people.csv
+columns: {name: identifier, age: quasi-identifier, illness: sensitive, ward: sensitive}
+protect:
+  - k-anonymity: {k: 3}
+  - {given: [age], hide: illness, by: {p-sensitivity: {p: 2}}}
+method: {clustering: {weights: {ward: 2}}}
+"""
+
+
+def test_a_weight_that_no_claim_needs_is_ignored_with_a_word(place: Path) -> None:
+    (place / "w.yaml").write_text(WEIGHED, encoding="utf-8")
+    assert "the weight of ward is ignored" in run("check", "w.yaml", cwd=place).stdout
+    assert run("publish", "w.yaml", "--out", "out", "--no-report", cwd=place).returncode == 0
+
+
+def test_a_guessed_number_of_records_is_called_a_guess(place: Path) -> None:
+    said = run("check", "first.yaml", cwd=place).stdout
+    assert "about 40" in said
+    assert "the source was read to say this" in said
