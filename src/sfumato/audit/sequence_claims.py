@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from sfumato.audit.levels import linkage_of, short_of
 from sfumato.data.generalization import MISSING, Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.numbers import number, span
 from sfumato.data.sequence import Attribute, Boxes, ReleaseSequence
 from sfumato.errors import DataError, SfumatoError
 from sfumato.history.aligned import sequence_of
@@ -244,15 +246,30 @@ def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
     if is_standing(policy.columns[name].hierarchy):  # its leaves are written down, and every label is read from them
         missing = [label for label in labels if label == MISSING]
         return [*generalization_of(policy, name, missing).leaves]
+    groups = _overlapping(labels) if policy.columns[name].hierarchy is None else set()
     found = []
     for label in labels:
         try:
             generalization_of(policy, name, [label])
         except SfumatoError:
             continue
-        if "*" not in label:
+        if "*" not in label and label not in groups:
             found.append(label)
     return found
+
+
+def _overlapping(labels: tuple[str, ...]) -> set[str]:
+    """Ranges of numbers that share a number with another label; ranges apart from everything are as good as values."""
+    ends = [(found[0], found[1], label) for label in labels if (found := span(label)) is not None]
+    ends += [(value, value, label) for label in labels if (value := number(label)) is not None]
+    ends.sort(key=lambda one: (one[0], -one[1]))
+    met: set[str] = set()
+    widest: tuple[Any, Any, str] | None = None
+    for one in ends:
+        if widest is not None and one[0] <= widest[1]:
+            met |= {one[2], widest[2]}
+        widest = one if widest is None or one[1] > widest[1] else widest
+    return {label for label in met if number(label) is None}
 
 
 @dataclass(frozen=True)
@@ -306,8 +323,8 @@ def _bound_claim(history: History, claim: Claim, policy: Policy) -> list[str]:
         tellers = [str(past.number) for past in history.releases if column in past.published]
         if not tellers:
             sentences.append(f"'{column}' was never published, so earlier releases bind only through the columns they share")
-        for number, now in _levels_after(history, claim, column)[-1:]:
-            sentences.append(f"after release {number} the level of '{column}' is {now}; no further release can raise it")
+        for after, now in _levels_after(history, claim, column)[-1:]:
+            sentences.append(f"after release {after} the level of '{column}' is {now}; no further release can raise it")
         shared = sorted({name for past in history.releases for name in past.published} & set(policy.published))
         new = [name for name in policy.published if name not in shared]
         sentences.append(f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}")

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.data.database import Database
@@ -16,6 +17,9 @@ from sfumato.io.sql import is_url
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue
+
+WITHHELD = "${SFUMATO_SOURCE}"
+"""Stands for the URL of a source that holds a login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,8 @@ class Suggestion:
     """Warnings of `check` that a policy for this data will meet, and what they mean."""
     left: Mapping[str, str] = field(default_factory=dict)
     """Columns that look personal and that nothing could be proposed for, and why."""
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    """Why a column has its role, by its name."""
 
 
 class Finder(ABC):
@@ -86,9 +92,20 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
     for place, cls in enumerate(finders):
         progress(place / len(finders), cls.name)
         found.append(cls().find(rows, policy))
-    tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"}}
+    tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"} | _named(source, table)}
     for each in found:
         tree |= each.policy
     reasons = tuple(reason for each in found for reason in each.reasons)
     warnings = tuple(warning for each in found for warning in each.warnings)
-    return Suggestion(tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals))
+    remarks = {name: remark for each in found for name, remark in each.remarks.items()}
+    return Suggestion(tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals), remarks=remarks)
+
+
+def _named(source: Any, table: str) -> dict[str, str]:
+    """Where the data lies, unless it was given as an object or the address holds a login."""
+    if not isinstance(source, str | Path):
+        return {}
+    text = str(source)
+    if is_url(text):
+        return {"source": WITHHELD if "@" in text else text, **({"table": table} if table else {})}
+    return {"source": text}

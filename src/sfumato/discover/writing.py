@@ -18,9 +18,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sfumato.discover.base import Suggestion
-from sfumato.policy.read import write_switches, write_yaml
+from sfumato.policy.read import write_flow, write_switches, write_yaml
 
 PRIVATE = "Read from private data: look at every line before anybody else does."
+_WIDE = 128
 _RECODED = "rules that hold, for columns that get the role replaced; without a '#' they are on"
 _REPLACED = "rules that hold; a '#' switches one off"
 
@@ -33,12 +34,25 @@ def policy_text(found: Suggestion) -> str:
 
 
 def _key(found: Suggestion, key: str, value: Any) -> Iterator[str]:
-    yield write_yaml({key: value}, compact=key == "columns")
+    if key == "columns" and found.remarks:
+        yield "columns:\n" + "".join(_column(name, entry, found.remarks.get(name, "")) for name, entry in value.items())
+    else:
+        yield write_yaml({key: value}, compact=key == "columns")
     if key == "data" and found.accepted:
         lines = write_switches("accept", ((name, True, remark) for name, remark in found.accepted.items())).splitlines()
         yield "".join(f"  {line}\n" for line in lines)
     if key == "columns":
         yield "".join(f"#  {name}: left out: {' '.join(reason.split())}\n" for name, reason in found.left.items())
+
+
+def _column(name: str, entry: Any, remark: str) -> str:
+    """One entry below ``columns:`` with the reason beside it; a long one has the reason above it."""
+    note = f"# {' '.join(remark.split())}" if remark else ""
+    line = f"{write_flow(name)}: {write_flow(entry)}"
+    if len(line) + len(note) < _WIDE:
+        return f"  {line}  {note}".rstrip() + "\n"
+    lines = [line] if len(line) < _WIDE else write_yaml({name: entry}).splitlines()
+    return "".join(f"  {line}\n" for line in ([note] if note else []) + lines)
 
 
 def _keep(found: Suggestion) -> Iterator[str]:

@@ -1,13 +1,17 @@
 """Where hierarchies come from: the field's CSV files, and rules that build a tree over the values of a column.
 
 A file has one row per leaf, ``leaf;level1;…;root``, with ``;`` or ``,`` between the cells and no header. Rules are
-``intervals`` (numbers in ever wider bins), ``prefix`` (codes that lose their last characters), ``dates``, ``ranges`` (any
-interval of numbers), nested YAML, and flat (kept or suppressed) when nothing is said.
+``intervals`` (numbers in ever wider bins), ``prefix`` (codes that lose their last characters), ``dates``, ``list`` (countries,
+diagnoses and other known lists), ``order`` (neighbours are joined), ``ranges`` (any
+interval of numbers), nested YAML, and flat (kept or suppressed). When nothing is said, numbers stand in intervals at round numbers
+and everything else is flat (`by_nature`).
 
 Invariants
     I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever stands in the labels. Lines end with
         CR, LF or both and with nothing else; only blanks around unquoted cells are dropped.
     I2  A label that a rule makes from numbers is read back (`numbers.span`) as an interval around every leaf below it.
+    I3  The intervals of `by_nature` are taken from one endless ladder (1, 5, 10, 50, 100 …), so that trees over more or other
+        values know the same labels; no text that looks like such a label stands beside them.
 
 >>> by_prefix(["71000", "71999", "72000"], 5).paths()[0]
 ['71000', '7100*', '710**', '71***', '7****', '*']
@@ -21,6 +25,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -32,9 +37,10 @@ from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT, Hierarchy
 from sfumato.data.labels import row_of, without
 from sfumato.data.moments import moment
-from sfumato.data.numbers import EXACT, is_whole, number, numbers, plain
+from sfumato.data.numbers import EXACT, is_whole, number, numbers, plain, span
 from sfumato.errors import DataError, PolicyError
 from sfumato.io.contents import is_there, read_bytes
+from sfumato.io.known_lists import LISTS, by_list
 from sfumato.io.quoting import require_quotes
 from sfumato.registry import nearest
 
@@ -45,11 +51,15 @@ _DATES: dict[str, Callable[[dt.date], str]] = {
     "year": lambda day: day.isoformat()[:4],
     "decade": lambda day: f"{day.isoformat()[:3]}0s",
 }
-RULES = ("intervals", "prefix", "dates")
+RULES = ("intervals", "prefix", "dates", "list")
 """The rules that grow a tree from the values of a column."""
+ORDER = "order"
+"""The rule that is a tree by itself: values from least to most, of which neighbours are joined."""
+_FEW = 5
+"""So many numbers need no intervals."""
 LONGEST_PREFIX = 100
 """The most levels that a prefix hierarchy may have."""
-_USE = "use a file, flat, ranges, {intervals: […]}, {prefix: n}, {dates: […]} or one nested root"
+_USE = "use a file, flat, ranges, {intervals: […]}, {prefix: n}, {dates: […]}, {list: countries}, {order: […]} or a nested root"
 
 
 def load_hierarchy(path: Path) -> Hierarchy:
@@ -134,10 +144,10 @@ def _require_mapping(spec: Mapping[Any, Any], column: str) -> None:
         hint = nearest(strange, list(RULES)) if strange else "name one rule"
         raise PolicyError(f"the hierarchy of column '{column}' names {len(spec)} rules or roots, not one", hint=hint)
     ((rule, argument),) = spec.items()
-    if rule in RULES:
+    if rule in (*RULES, ORDER):
         _ARGUMENTS[rule](argument, column)
         return
-    meant = difflib.get_close_matches(str(rule).lower(), RULES, n=1, cutoff=0.75)
+    meant = difflib.get_close_matches(str(rule).lower(), (*RULES, ORDER), n=1, cutoff=0.75)
     if meant or not isinstance(argument, Mapping | list | tuple):
         hint = f"did you mean '{meant[0]}'?" if meant else _USE
         raise PolicyError(f"unknown rule '{rule}' in the hierarchy of column '{column}'", hint=hint)
@@ -178,7 +188,23 @@ def _listed(argument: Any, rule: str, example: str, column: str) -> list[Any]:
     return list(argument)
 
 
-_ARGUMENTS: dict[str, Callable[[Any, str], Any]] = {"intervals": _widths, "prefix": _length, "dates": _units}
+def _known_list(argument: Any, column: str) -> str:
+    if str(argument) not in LISTS:
+        hint = nearest(str(argument), list(LISTS))
+        raise PolicyError(f"unknown list '{argument}' in the hierarchy of column '{column}'", hint=hint)
+    return str(argument)
+
+
+def _ordered(argument: Any, column: str) -> list[str]:
+    values = [str(value) for value in _listed(argument, ORDER, "[mild, moderate, severe]", column)]
+    if len(set(values)) < len(values) or ROOT in values:
+        raise PolicyError(f"the order of column '{column}' names a value twice, or '*'", hint="name every value once")
+    return values
+
+
+_ARGUMENTS: dict[str, Callable[[Any, str], Any]] = {
+    "intervals": _widths, "prefix": _length, "dates": _units, "list": _known_list, ORDER: _ordered
+}  # fmt: skip
 
 
 # ---- from a policy and values to a domain ------------------------------------------------------------------------------
@@ -201,7 +227,9 @@ def build_generalization(spec: Any, values: Sequence[str], *, column: str, base:
 def _build(spec: Any, values: Sequence[str], column: str, base: Path) -> Hierarchy | Ranges:
     if isinstance(spec, Hierarchy | Ranges):
         return spec
-    if spec is None or spec == "flat":
+    if spec is None:
+        return by_nature(values, column=column)
+    if spec == "flat":
         _refuse_stars(values, column, ROOT.__eq__)
         return Hierarchy.flat(sorted(values))
     if spec == "ranges":
@@ -216,6 +244,11 @@ def _build(spec: Any, values: Sequence[str], column: str, base: Path) -> Hierarc
         return by_prefix(values, _length(argument, column), column=column)
     if rule == "dates":
         return by_dates(values, _units(argument, column), column=column)
+    if rule == "list":
+        _refuse_stars(values, column, ROOT.__eq__)
+        return by_list(list(values), _known_list(argument, column))
+    if rule == ORDER:
+        return by_order(_ordered(argument, column))
     return Hierarchy.from_tree(spec, name=f"hierarchy of '{column}'")
 
 
@@ -239,6 +272,44 @@ def by_prefix(values: Sequence[str], length: int, *, column: str = "prefix") -> 
     return Hierarchy.from_paths(rows)
 
 
+def by_nature(values: Sequence[str], *, column: str) -> Hierarchy:
+    """What is best where nothing is said: numbers in intervals at round numbers, everything else kept or suppressed.
+
+    A few numbers (grades, codes of two sexes) are kept or suppressed, too, and so are digits with leading zeros, which are codes.
+
+    >>> by_nature(["3", "17", "12", "41", "8", "9", "unknown"], column="age").paths()[1]
+    ['8', '5-9', '0-9', '0-49', '*']
+    >>> by_nature(["1", "2", "3"], column="class").paths()[0]
+    ['1', '*']
+    """
+    _refuse_stars(values, column, ROOT.__eq__)
+    read = {value: number(value) for value in values if not _is_code(value)}
+    found = sorted((quantity, value) for value, quantity in read.items() if quantity is not None)
+    quantities = {value for _, value in found}
+    others = sorted(value for value in values if value not in quantities)
+    if len(found) <= _FEW or any(span(value) is not None for value in others):  # I3
+        return Hierarchy.flat(sorted(values))
+    places = max(max(-int(quantity.as_tuple().exponent), 0) for quantity, _ in found)
+    steps = _ladder(places, EXACT.subtract(found[-1][0], found[0][0]))
+    steps = steps if others or len(steps) == 1 else steps[:-1]  # the widest tells numbers from texts
+    rows = [[leaf, *(_bin(value, step, places == 0) for step in steps), ROOT] for value, leaf in found]
+    return Hierarchy.from_paths([*rows, *([value, ROOT] for value in others)])
+
+
+def _is_code(value: str) -> bool:
+    return value[:1] == "0" and value[1:2].isdigit()
+
+
+def _ladder(places: int, whole: Decimal) -> list[Decimal]:
+    """5, 10, 50, 100 … units of the last decimal place, until one of them is wider than all values together (I3)."""
+    steps: list[Decimal] = []
+    width, times = Decimal(1).scaleb(-places), itertools.cycle((5, 2))
+    while not steps or steps[-1] <= whole:
+        width = EXACT.multiply(width, Decimal(next(times)))
+        steps.append(width)
+    return steps
+
+
 def by_intervals(values: Sequence[str], widths: Sequence[Decimal | int], *, column: str) -> Hierarchy:
     """Numbers in bins of ever greater width, aligned at zero; each width must be a multiple of the one before."""
     steps = _widths(list(widths), column)
@@ -254,6 +325,23 @@ def _bin(value: Decimal, width: Decimal, whole: bool) -> str:
     low = EXACT.multiply(EXACT.subtract(times, 1) if over < 0 else times, width)
     high = EXACT.add(low, width)
     return f"{plain(low)}-{plain(EXACT.subtract(high, 1))}" if whole else f"[{plain(low)}, {plain(high)})"
+
+
+def by_order(values: Sequence[str]) -> Hierarchy:
+    """Two neighbours are joined, and two pairs, and so on.
+
+    >>> by_order(["none", "mild", "severe"]).paths()
+    [['none', 'none to mild', '*'], ['mild', 'none to mild', '*'], ['severe', '*']]
+    """
+    level = [(value, value) for value in values]
+    rows = {value: [value] for value in values}
+    place = {value: number for number, value in enumerate(values)}
+    while len(level) > 2:
+        level = [(pair[0][0], pair[-1][1]) for pair in (level[at : at + 2] for at in range(0, len(level), 2))]
+        for first, last in level:
+            for value in values[place[first] : place[last] + 1]:
+                rows[value].append(f"{first} to {last}" if first != last else value)
+    return Hierarchy.from_paths([[*rows[value], ROOT] for value in values])
 
 
 def by_dates(values: Sequence[str], units: Sequence[str], *, column: str) -> Hierarchy:

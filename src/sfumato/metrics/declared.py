@@ -7,6 +7,8 @@ what the published labels themselves span:
     prefix                     codes as long as the longest label over the characters that are shown; j masked ones cost
                                (aʲ − 1)/(aⁿ − 1) with a different characters and n places
     flat                       a value costs nothing, ``*`` everything
+    list                       a group costs its share of the whole list
+    nothing said               as intervals where a label is one, else as flat
 
 Heights are levels of the declared rule over their number. So two originals with the same published rows have the same figures.
 
@@ -33,6 +35,7 @@ from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT
 from sfumato.data.moments import moment
 from sfumato.data.numbers import number, span
+from sfumato.io.known_lists import reference
 from sfumato.release.exhibit import Exhibit
 
 _MONTHS = {"quarter": 3, "year": 12, "decade": 120}
@@ -90,6 +93,20 @@ class Flat(DeclaredDomain):
         return 0.0
 
 
+class Listed(DeclaredDomain):
+    """Groups of a known list; what is no group is a value."""
+
+    def __init__(self, name: str) -> None:
+        whole = reference(name)
+        self.whole, self.groups = Standing(whole), set(whole.names[whole.size :])
+
+    def width(self, label: str) -> float:
+        return self.whole.width(label) if label in self.groups else 0.0
+
+    def height(self, label: str) -> float:
+        return self.whole.height(label) if label in self.groups else 0.0
+
+
 class Spanned(DeclaredDomain):
     """Numbers in intervals of declared widths, or in any interval when no width is declared."""
 
@@ -118,6 +135,13 @@ class Spanned(DeclaredDomain):
             return self.width(label)
         low, high, closed = found
         return sum(step <= high - low + closed for step in self.steps) / (len(self.steps) + 1)
+
+
+class Natural(Spanned):
+    """Numbers in intervals at round numbers, texts that are kept or suppressed: what a column is when nothing is said."""
+
+    def width(self, label: str) -> float:
+        return 0.0 if self.ends(label) is None else super().width(label)
 
 
 class Dated(DeclaredDomain):
@@ -214,9 +238,13 @@ def _declared(exhibit: Exhibit, name: str) -> DeclaredDomain:
         return Standing(standing)
     if isinstance(spec, Ranges) or spec == "ranges":
         return Spanned(labels)
+    if spec is None:
+        return Natural(labels)
     if not isinstance(spec, Mapping):
         return Flat()
     ((rule, argument),) = spec.items()
+    if rule == "list":
+        return Listed(str(argument))
     if rule == "prefix":
         return Masked(labels, int(str(argument)))
     return Spanned(labels, argument) if rule == "intervals" else Dated(labels, argument)

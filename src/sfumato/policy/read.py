@@ -142,6 +142,12 @@ def write_yaml(tree: dict[str, Any], *, compact: bool = False) -> str:
     return yaml.dump(tree, sort_keys=False, allow_unicode=True, width=110, default_flow_style=flow, Dumper=_Dumper)
 
 
+def write_flow(value: Any) -> str:
+    """A value on one line, as it may stand behind a key."""
+    text = yaml.dump(value, sort_keys=False, allow_unicode=True, width=1 << 20, default_flow_style=True, Dumper=_Dumper)
+    return text.removesuffix("...\n").strip()
+
+
 class _Dumper(yaml.SafeDumper):
     """Writes text with signs that YAML takes for line ends between double quotes, where they are escaped."""
 

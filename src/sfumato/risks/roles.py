@@ -30,6 +30,7 @@ Shape = Literal["nothing", "whole numbers", "decimals", "dates", "text"]
 _FEW, _MANY = 20, 100
 _KEY_SHARE = 0.9
 _SAMPLE = 2_000
+UNKNOWN = "nothing speaks against somebody knowing it"
 OLDEST = 89
 """HIPAA: ages above are personal by themselves."""
 
@@ -151,12 +152,12 @@ def _described(look: ColumnLook, values: Sequence[str]) -> ColumnLook:
         return replace(look, reason="a date: somebody may know what happened then", kind="dates of a person", hipaa="C")
     if look.distinct > (_FEW if look.shape == "decimals" else _MANY) and look.shape in ("decimals", "whole numbers"):
         return replace(look, role="sensitive", reason="a measurement or an amount, which outsiders rarely know exactly")
-    return replace(look, reason="nothing speaks against somebody knowing it")
+    return replace(look, reason=UNKNOWN)
 
 
 def _shared(look: ColumnLook, looks: Sequence[ColumnLook], table: Table) -> ColumnLook:
-    """The more guarded role of two columns with a one-to-one map between their values."""
-    if look.role == "sensitive" or look.role == "identifier" or look.distinct > _SAMPLE:
+    """Where nothing is known of a column, the role of a sensitive one with a one-to-one map between their values."""
+    if look.reason != UNKNOWN or look.distinct > min(_SAMPLE, table.rows // 2):
         return look
     for other in looks:
         if other.role == "sensitive" and other.distinct == look.distinct and other.missing == look.missing:

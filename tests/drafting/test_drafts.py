@@ -1,0 +1,161 @@
+"""`discover` for a table: a policy that is published with as it stands, reasons, hierarchies that fit, nobody's own value."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.data.table import Table
+from sfumato.discover.base import discover
+from sfumato.discover.fitting_hierarchies import fitting
+from sfumato.discover.writing import policy_text
+from sfumato.policy.read import parse_yaml
+from sfumato.risks.roles import looks_of
+from tests.command_line import run
+
+RNG = random.Random(11)
+ROWS = 400
+COUNTRIES = ["Italy", "France", "Peru", "Chile", "Japan", "Kenya"]
+DATA = {
+    "": [str(n) for n in range(ROWS)],
+    "full_name": [f"Person {n}" for n in range(ROWS)],
+    "patient_id": [str(5000 + n // 2) for n in range(ROWS)],
+    "birth_date": [f"{RNG.randint(1940, 2005)}-{RNG.randint(1, 12):02}-{RNG.randint(1, 28):02}" for _ in range(ROWS)],
+    "age": [str(RNG.randint(18, 88)) for _ in range(ROWS)],
+    "sex": [RNG.choice("fm") for _ in range(ROWS)],
+    "zip": [RNG.choice(["01234", "01235", "02345", "71000", "71999"]) for _ in range(ROWS)],
+    "country": [RNG.choice(COUNTRIES) for _ in range(ROWS)],
+    "pain": [RNG.choice(["none", "mild", "moderate", "severe"]) for _ in range(ROWS)],
+    "illness": [RNG.choice(["flu", "gout", "cold", "asthma"]) for _ in range(ROWS)],
+    "income": [str(RNG.randint(10, 90) * 1000) for _ in range(ROWS)],
+    "source": ["registry"] * ROWS,
+    "note": [f"the {n}th visit went well and nothing {'else ' * (n % 7)}happened then" for n in range(ROWS)],
+}
+ROLES = {
+    "full_name": "identifier", "patient_id": "identifier", "birth_date": "quasi-identifier", "age": "quasi-identifier",
+    "sex": "quasi-identifier", "zip": "quasi-identifier", "country": "quasi-identifier", "illness": "sensitive",
+    "income": "sensitive",
+    "source": "other", "note": "identifier",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("drafts") / "people.csv"
+    names = [name for name in DATA if name]
+    lines = [",".join(DATA[name][row] for name in names) for row in range(ROWS)]
+    path.write_text(",".join(names) + "\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_the_draft_is_published_with_as_it_stands(source: Path) -> None:
+    drafted = run("discover", source.name, cwd=source.parent)
+    assert drafted.returncode == 0
+    (source.parent / "policy.yaml").write_text(drafted.stdout)
+    done = run("publish", "policy.yaml", "--out", "out", "--no-report", cwd=source.parent)
+    assert done.returncode == 0, done.stderr
+    policy = sf.Policy.read(source.parent / "policy.yaml")
+    assert {name: policy.columns[name].role for name in ROLES} == ROLES
+    assert [claim.model.name for claim in policy.claims] == ["k-anonymity", "l-diversity"]
+
+
+def test_every_column_has_its_reason_beside_it(source: Path) -> None:
+    found = discover(str(source))
+    text = policy_text(found)
+    lines = text.partition("\ncolumns:\n")[2].splitlines()
+    for name in filter(None, DATA):
+        line = next(place for place, line in enumerate(lines) if line.startswith(f"  {name}:"))
+        assert any("# " in near for near in lines[max(line - 1, 0) : line + 1])
+    kept = {rule.rule for rule in found.proposals}
+    tree = parse_yaml(text, name="draft").tree
+    assert kept
+    assert "keep" not in tree or not tree["keep"]
+    again = sf.Policy.parse(tree, base=source.parent)
+    assert again.columns.keys() == found.policy["columns"].keys()
+
+
+def test_hierarchies_fit(source: Path) -> None:
+    columns = discover(str(source)).policy["columns"]
+    spec = {name: entry["hierarchy"] for name, entry in columns.items() if isinstance(entry, dict)}
+    assert spec["age"] == {"intervals": [5, 10, 20]}
+    assert spec["birth_date"] == {"dates": ["month", "year", "decade"]}
+    assert "zip" not in spec  # five values need none
+    assert spec["country"] == {"list": "countries"}
+    assert spec["pain"] == {"order": ["none", "mild", "moderate", "severe"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("postal_code", [f"{n:05}" for n in range(100, 99999, 2900)], {"prefix": 5}),
+        ("x", [f"A{n:02}.{n % 9}" for n in range(30)], {"list": "icd"}),
+        ("diag_1", [str(n) for n in range(200, 300, 7)], {"list": "icd"}),
+        ("state", ["OH", "TX", "NY"], {"list": "states"}),
+        ("x", ["Ohio", "Texas", "New York"], {"list": "states"}),
+        ("nationality", ["IT", "FR", "DE"], {"list": "countries"}),
+        ("isco", ["2512", "7112", "9111"], {"list": "isco"}),
+        ("x", ["IT", "FR", "DE"], None),
+        ("x", ["red", "green", "blue"], None),
+        ("income", ["1", "2", "3", "5", "7", "8", "10", "100000"], "ranges"),
+        ("bmi", [f"{20 + n / 10}" for n in range(90)], {"intervals": [0.5, 1.0, 2.0]}),
+        ("visit", [f"2024-0{n}-11" for n in range(1, 10)], {"dates": ["month", "quarter", "year"]}),
+        ("agegroup", ["[0-10)", "[10-20)", "[20-30)", "[30-40)"], {"order": ["[0-10)", "[10-20)", "[20-30)", "[30-40)"]}),
+        ("class", ["1", "2", "3"], None),
+    ],
+)
+def test_what_fits_which_values(name: str, values: list[str], expected: object) -> None:
+    found = fitting(name, values, [9] * len(values))
+    assert (None if found is None else found.hierarchy) == expected
+
+
+def test_ranges_that_few_people_share_are_not_written_into_a_policy() -> None:
+    bins = ["0-9", "10-19", "20-29", "90-99"]
+    assert fitting("age", bins, [50, 50, 50, 1]) is None
+    assert fitting("age", bins, [50, 50, 50, 5]) is not None
+
+
+def test_no_rare_value_stands_in_the_draft(source: Path) -> None:
+    """Except as the name of a column; the policy of a release is public."""
+    text = policy_text(discover(str(source)))
+    tree = "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
+    for name, values in DATA.items():
+        rare = {value for value in values if values.count(value) < 5 and len(value) > 3} if name not in ("income",) else set()
+        assert not [value for value in rare if f"{value}" in tree][:3], name
+
+
+def test_a_login_is_not_written_down() -> None:
+    from sfumato.discover.base import WITHHELD, _named
+
+    assert _named("postgresql://me:secret@host/db", "people") == {"source": WITHHELD, "table": "people"}
+    assert _named("sqlite:///people.db", "people") == {"source": "sqlite:///people.db", "table": "people"}
+    assert _named({"a": []}, "") == {}
+
+
+@pytest.mark.parametrize(("rows", "k"), [(150, 3), (250, 5)])
+def test_levels_follow_the_size(rows: int, k: int) -> None:
+    data = {"age": [str(20 + n % 40) for n in range(rows)], "illness": [f"i{n % 9}" for n in range(rows)]}
+    assert discover(data).policy["protect"] == [{"k-anonymity": {"k": k}}, {"l-diversity": {"l": 3}}]
+    few = data | {"illness": [["a", "b"][n % 2] for n in range(rows)]}
+    assert discover(few).policy["protect"][1] == {"l-diversity": {"l": 2}}
+
+
+def test_warnings() -> None:
+    many = {f"city{n}": [f"v{row % 3}" for row in range(30)] for n in range(14)}
+    assert any("14 quasi-identifiers are many" in each for each in discover(many).warnings)
+    repeated = {"patient_id": [str(row // 3) for row in range(90)], "age": [str(row % 7) for row in range(90)]}
+    assert any("'patient_id' repeats" in each for each in discover(repeated).warnings)
+    towns = {"town": [f"town {row % 60}" for row in range(180)]}
+    assert any("60 values and no hierarchy" in each for each in discover(towns).warnings)
+
+
+def test_two_columns_that_say_the_same_have_one_role() -> None:
+    data = {
+        "survived": [str(n % 2) for n in range(40)],
+        "flag": ["yn"[n % 2] for n in range(40)],
+        "sex": ["fm"[n % 3 % 2] for n in range(40)],
+    }
+    assert [look.role for look in looks_of(Table(pa.table(data)))] == ["sensitive", "sensitive", "quasi-identifier"]
