@@ -25,6 +25,21 @@ _HOMES = {
     "Exploration": "sfumato.exploration.result",
     "Sweep": "sfumato.exploration.variants",
     "Hierarchy": "sfumato.data.hierarchy",
+    "intervals": "sfumato.policy.vocabulary",
+    "prefix": "sfumato.policy.vocabulary",
+    "dates": "sfumato.policy.vocabulary",
+    "order": "sfumato.policy.vocabulary",
+    "known_list": "sfumato.policy.vocabulary",
+    "k_anonymity": "sfumato.policy.vocabulary",
+    "p_sensitivity": "sfumato.policy.vocabulary",
+    "l_diversity": "sfumato.policy.vocabulary",
+    "t_closeness": "sfumato.policy.vocabulary",
+    "claim": "sfumato.policy.vocabulary",
+    "PolicyDraft": "sfumato.policy.draft",
+    "k_anonymize": "sfumato.spine.anonymize",
+    "check": "sfumato.risks.check",
+    "TableCheck": "sfumato.risks.check",
+    "Anonymizer": "sfumato.spine.estimator",
     "SfumatoError": "sfumato.errors",
     "PolicyError": "sfumato.errors",
     "DataError": "sfumato.errors",
@@ -41,13 +56,30 @@ if TYPE_CHECKING:
     from sfumato.exploration.result import Exploration
     from sfumato.exploration.variants import Sweep
     from sfumato.metrics.recovery import recover
+    from sfumato.policy.draft import PolicyDraft
     from sfumato.policy.policy import Policy
+    from sfumato.policy.vocabulary import (
+        claim,
+        dates,
+        intervals,
+        k_anonymity,
+        known_list,
+        l_diversity,
+        order,
+        p_sensitivity,
+        prefix,
+        t_closeness,
+    )
+    from sfumato.risks.check import TableCheck, check
     from sfumato.risks.report import RiskReport, risk
+    from sfumato.spine.anonymize import k_anonymize
+    from sfumato.spine.estimator import Anonymizer
     from sfumato.spine.measure import measure
     from sfumato.spine.publish import Publication, publish
     from sfumato.spine.verify import verify
 
 __all__ = [
+    "Anonymizer",
     "AuditRefused",
     "DataError",
     "Exploration",
@@ -55,17 +87,31 @@ __all__ = [
     "Hierarchy",
     "Infeasible",
     "Policy",
+    "PolicyDraft",
     "PolicyError",
     "Publication",
     "RiskReport",
     "SfumatoError",
     "Sweep",
+    "TableCheck",
+    "check",
+    "claim",
+    "dates",
     "estimate",
     "explore",
+    "intervals",
+    "k_anonymity",
+    "k_anonymize",
+    "known_list",
+    "l_diversity",
     "measure",
+    "order",
+    "p_sensitivity",
+    "prefix",
     "publish",
     "recover",
     "risk",
+    "t_closeness",
     "verify",
 ]
 

@@ -25,6 +25,7 @@ EXTRAS = {
     "polars": "frames",
     "pandas": "frames",
     "faker": "fakes",
+    "sklearn": "sklearn",
 }
 """Package → the extra of `pyproject.toml` that brings it."""
 

@@ -31,6 +31,7 @@ from sfumato.exploration.variants import Sweep, Variant, variants
 from sfumato.io.json_text import parse_json
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
+from sfumato.spine.given import PolicyLike, taken
 
 JOURNAL = "points.jsonl"
 BUDGET = 120.0
@@ -38,7 +39,7 @@ BUDGET = 120.0
 
 
 def explore(
-    policy: Policy | str | Path,
+    policy: PolicyLike,
     data: Any = None,
     *,
     sweep: Sweep | None = None,
@@ -52,7 +53,7 @@ def explore(
     Parameters
     ----------
     policy
-        The policy to vary: a `Policy` or the path of one.
+        The policy to vary: a `Policy`, a draft, a mapping or text with its keys, or the path of a file.
     data
         Takes the place of the policy's own source.
     sweep
@@ -71,7 +72,7 @@ def explore(
     Exploration
         The points with their cost, which of them are dominated, and the one to choose.
     """
-    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    policy, data = taken(policy, data)
     if policy.data.name != "table":
         raise PolicyError(
             "exploration looks at tables", where=policy.document.where("data"), hint="publish it with several policies"

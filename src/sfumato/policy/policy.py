@@ -10,13 +10,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from sfumato.data.cards import card_html, table_html
 from sfumato.data.numbers import number
 from sfumato.errors import PolicyError, PolicyErrors
 from sfumato.io.base import Source
@@ -24,8 +26,11 @@ from sfumato.io.hierarchies import require_rule
 from sfumato.policy.claims import Claim, read_claims
 from sfumato.policy.declared import declare
 from sfumato.policy.person import DateShift, Person, read_person, require_private
-from sfumato.policy.read import Document, read_yaml, require_shallow
+from sfumato.policy.read import Document, parse_yaml, read_yaml, require_shallow
 from sfumato.registry import find, nearest
+
+if TYPE_CHECKING:
+    from sfumato.policy.draft import PolicyDraft
 
 T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
@@ -86,7 +91,7 @@ class Choice:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy:
     """The whole policy, resolved."""
 
@@ -112,10 +117,33 @@ class Policy:
         return cls.from_document(read_yaml(Path(path)))
 
     @classmethod
-    def parse(cls, tree: Mapping[str, Any], *, base: str | Path = ".") -> Policy:
-        """A policy built in code, with the same keys as the file."""
+    def parse(cls, tree: Mapping[str, Any] | str, *, base: str | Path = ".") -> Policy:
+        """A policy built in code, with the same keys as the file; or the text of a file."""
+        if isinstance(tree, str):
+            return cls.from_document(parse_yaml(tree, name="policy", base=Path(base)))
         require_shallow(tree)
         return cls.from_document(Document(dict(tree), base=Path(base)))
+
+    @classmethod
+    def table(cls, data: Any = None, **settings: Any) -> PolicyDraft:
+        """A draft about a table (a path or a frame), to be built word by word: ``.quasi("age", sf.intervals(5)).protect(…)``."""
+        from sfumato.policy.draft import drafted
+
+        return drafted(data, **settings)
+
+    def __repr__(self) -> str:
+        roles = Counter(column.role for column in self.columns.values())
+        claims = ", ".join(map(str, self.claims)) or "no claims"
+        columns = ", ".join(f"{count} {role}" for role, count in roles.items())
+        return f"Policy({self.data.name}{': ' + columns if columns else ''}; {claims})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, column.role, "" if column.hierarchy is None else str(column.hierarchy)) for name, column in self.columns.items()
+        ]
+        claims = "; ".join(map(str, self.claims)) or "nothing is promised"
+        lead = f"{claims}. Method: {self.method.name if self.method else 'chosen by the planner'}."
+        return card_html("Policy", lead, (), table_html(("column", "role", "hierarchy"), rows) if rows else "")
 
     @classmethod
     def from_document(cls, document: Document) -> Policy:

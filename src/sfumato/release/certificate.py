@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from sfumato.data.cards import card_html, table_html
 from sfumato.errors import AuditRefused
 from sfumato.release.honesty import shortfall
 
@@ -95,7 +96,7 @@ class KnownAttack:
     """One sentence, made from the form, the policy and the method; never from the original."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Certificate:
     """The findings of the audit with what a reader needs to judge them."""
 
@@ -110,6 +111,25 @@ class Certificate:
     """Number of the release and head of the ledger it was entered in (`release.head`)."""
     attacks: tuple[KnownAttack, ...] | None = ()
     """What it does not protect against; ``None`` in a certificate from before these were named."""
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else "violated" if self.violations else "not all judged"
+        shown = sum(finding.verdict is True for finding in self.findings)
+        return f"Certificate({verdict}: {shown} of {len(self.findings)} findings hold, {self.records.published:,} records)"
+
+    def _repr_html_(self) -> str:
+        title = (
+            "The release holds" if self.holds else "The release does not hold" if self.violations else "Not everything was judged"
+        )
+        words = {True: "holds", False: "violated", None: "not judged"}
+        rows = [
+            (words[each.verdict], each.model, ", ".join(each.hide), _levels(each.required), _levels(each.achieved), each.grade)
+            for each in self.findings
+        ]
+        counts = self.records
+        figures = [(f"{counts.published:,}", "records published"), (f"{counts.suppressed:,}", "suppressed")]
+        figures += [(f"{value:.4g}", name.replace("_", " ")) for name, value in self.utility.items() if isinstance(value, float)]
+        return card_html(title, f"Method: {self.method or 'unknown'}.", figures[:6], table_html(_HEADER, rows))
 
     @property
     def holds(self) -> bool:
@@ -158,6 +178,13 @@ class Certificate:
             None if tree.get("ledger") is None else dict(tree["ledger"]),
             None if "attacks" not in tree else tuple(KnownAttack(str(e["name"]), str(e["applies"])) for e in tree["attacks"]),
         )
+
+
+_HEADER = ("", "finding", "hidden", "asked", "found", "grade")
+
+
+def _levels(levels: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in levels.items())
 
 
 def verdict_of(findings: Iterable[Finding]) -> bool | None:

@@ -181,8 +181,8 @@ def risk(
     """
     table = data if isinstance(data, Table) else TableSource().read(data)
     looks = looks_of(table)
-    chosen = _named(table, qi, "qi") if qi else _guessed(looks, weights)
-    secret = _named(table, sensitive, "sensitive") if sensitive is not None else _private(looks, chosen)
+    chosen = named_columns(table, qi, "qi") if qi else _guessed(looks, weights)
+    secret = named_columns(table, sensitive, "sensitive") if sensitive is not None else _private(looks, chosen)
     classes = group([table.text(name).codes for name in chosen], rows=table.rows)
     around, notes = _population(table, chosen, classes, weights, fraction, population)
     sampled = min(1.0, table.rows / float(around.sum())) if around is not None else None
@@ -193,7 +193,7 @@ def risk(
     whole = classes if len(coded) == len(chosen) else None
     return RiskReport(
         table.rows, chosen, qi is None, secret, looks, int(classes.counts.min()), len(classes), int((classes.counts == 1).sum()),
-        _bins(classes.counts), tuple(_spread(table, classes, name) for name in secret), prosecutor(classes.counts, thresholds),
+        _bins(classes.counts), tuple(spread_of(table, classes, name) for name in secret), prosecutor(classes.counts, thresholds),
         journalist(classes.counts, estimated, thresholds), marketer(classes.counts, estimated),
         _individual(alone, classes), None if sampled is None else population_uniques(classes.counts, sampled),
         combinations({look.name: table.text(look.name).codes for look in looks if _combined(look, table.rows)}, largest),
@@ -207,7 +207,8 @@ def _combined(look: ColumnLook, rows: int) -> bool:
     return look.role != "identifier" and 1 < look.distinct < rows
 
 
-def _named(table: Table, names: Sequence[str], what: str) -> tuple[str, ...]:
+def named_columns(table: Table, names: Sequence[str], what: str) -> tuple[str, ...]:
+    """The columns, all of them there and none of them twice."""
     if isinstance(names, str):
         names = [name.strip() for name in names.split(",") if name.strip()]
     for name in names:
@@ -238,7 +239,7 @@ def _population(
     if population is not None:
         return _counted(table, chosen, classes, TableSource().read(population))
     if weights is not None:
-        each = table.numbers(_named(table, [weights], "weights")[0])
+        each = table.numbers(named_columns(table, [weights], "weights")[0])
         if not (each > 0).all():
             raise DataError(
                 f"weights of column '{weights}' are not all above zero", hint="a weight says how many people a record is"
@@ -255,7 +256,7 @@ def _population(
 def _counted(table: Table, chosen: Sequence[str], classes: Classes, whole: Table) -> tuple[FloatArray, tuple[str, ...]]:
     """The population at hand, counted; the sample is at least in it."""
     joint = []
-    for name in _named(whole, chosen, "population"):
+    for name in named_columns(whole, chosen, "population"):
         ours, theirs = table.text(name), whole.text(name)
         number = {label: code for code, label in enumerate(ours.labels)}
         theirs_as_ours = np.array([number.setdefault(label, len(number)) for label in theirs.labels], dtype=np.int64)
@@ -268,7 +269,8 @@ def _counted(table: Table, chosen: Sequence[str], classes: Classes, whole: Table
     return np.maximum(found, classes.counts).astype(np.float64), notes
 
 
-def _spread(table: Table, classes: Classes, name: str) -> SensitiveSpread:
+def spread_of(table: Table, classes: Classes, name: str) -> SensitiveSpread:
+    """The worst class of a sensitive column."""
     text = table.text(name)
     linkage = Linkage.of_groups(classes.of, {name: (text.codes, text.labels)})
     levels = {kind: LDiversity(l=1, kind=kind).achieved(linkage)["l"] for kind in ("distinct", "entropy")}

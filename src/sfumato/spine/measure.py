@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.errors import DataError
 from sfumato.metrics.base import figures
 from sfumato.release.folder import open_release
+from sfumato.spine.publish import Publication
 
 
-def measure(folder: str | Path, *, original: Any, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The utility of a release folder.
+def measure(
+    folder: str | Path | Publication, *, original: Any = None, parameters: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The utility of a release folder, or of what `publish` returned.
 
     Parameters
     ----------
     folder
-        The release folder.
+        The release folder, or a `Publication`.
     original
-        The data it was made from: a path, or a polars, pandas or pyarrow frame.
+        The data it was made from (a publication knows it): a path, or a polars, pandas or pyarrow frame.
     parameters
         How metrics are to be measured, where they leave a choice (number of queries, their dimension, …).
 
@@ -27,4 +32,8 @@ def measure(folder: str | Path, *, original: Any, parameters: Mapping[str, Any] 
     dict
         The figures by their names.
     """
+    if isinstance(folder, Publication):
+        return figures(replace(folder.exhibit, parameters=dict(parameters or {}))) if parameters else folder.utility
+    if original is None:
+        raise DataError("a release folder is compared with the original", where=str(folder), hint="give it: original=…")
     return figures(open_release(folder, original=original, **(parameters or {})))

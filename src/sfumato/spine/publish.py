@@ -23,6 +23,7 @@ from sfumato.attacks.base import known_attacks
 from sfumato.audit.base import Check
 from sfumato.audit.certify import certify
 from sfumato.audit.source import source_audit
+from sfumato.data.cards import card_html, table_html
 from sfumato.errors import AuditRefused, PolicyError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
@@ -39,14 +40,16 @@ from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
 from sfumato.release.signature import SigningKey
 from sfumato.spine.disclose import disclosed
+from sfumato.spine.given import PolicyLike, taken
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.write import DraftFolder, write_out
 
+_SHOWN = 5
 Data = Any
 """A path, a polars, pandas or pyarrow frame, or what the policy's kind of data reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Publication:
     """A release with a certificate that holds; of one that rests on a seed that can be guessed, a certificate that says so."""
 
@@ -62,6 +65,16 @@ class Publication:
     place: Place | None = field(repr=False, default=None)
     """Where it will stand in the ledger."""
     seed: int | None = field(repr=False, default=None)
+
+    def __repr__(self) -> str:
+        counts = self.certificate.records
+        verdict = "holds" if self.certificate.holds else "does not hold"
+        loss = self.certificate.utility.get("loss")
+        cost = f", loss {loss:.4g}" if isinstance(loss, float) else ""
+        return f"Publication({counts.published:,} of {counts.input:,} records with {self.certificate.method}, {verdict}{cost})"
+
+    def _repr_html_(self) -> str:
+        return self.certificate._repr_html_() + _first_rows(self.release)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -105,8 +118,16 @@ class Publication:
         return write_out(self.draft, self.exhibit, Path(out), place=place, seed=self.seed, report=report, key=key)
 
 
+def _first_rows(release: Release) -> str:
+    """What is published begins like this."""
+    part = next(iter(release.parts.values()))
+    rows = part.table.slice(0, _SHOWN).to_pylist()
+    body = table_html(list(part.table.column_names), [list(row.values()) for row in rows])
+    return card_html("", f"The first of {len(part):,} published rows", (), body)
+
+
 def publish(
-    policy: Policy | str | Path,
+    policy: PolicyLike,
     data: Data = None,
     *,
     seed: int | None = None,
@@ -121,7 +142,7 @@ def publish(
     Parameters
     ----------
     policy
-        What must stay private and what must stay true: a `Policy` or the path of one.
+        What must stay private and what must stay true: a `Policy`, a draft, a mapping or text with its keys, or the path of a file.
     data
         Takes the place of the policy's own source: a path, or a polars, pandas or pyarrow frame.
     seed
@@ -143,7 +164,7 @@ def publish(
     Publication
         The release, its certificate, and `write` for the release folder.
     """
-    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    policy, data = taken(policy, data)
     book = ledger_of(policy, ledger, new=new_ledger)
     plan(policy, remembering=book is not None)  # refuse the impossible before data moves
     source = source_audit(policy)
