@@ -93,7 +93,7 @@ class Flat(DeclaredDomain):
         return 0.0
 
 
-class Listed(DeclaredDomain):
+class KnownGroups(DeclaredDomain):
     """Groups of a known list; what is no group is a value."""
 
     def __init__(self, name: str) -> None:
@@ -244,7 +244,7 @@ def _declared(exhibit: Exhibit, name: str) -> DeclaredDomain:
         return Flat()
     ((rule, argument),) = spec.items()
     if rule == "list":
-        return Listed(str(argument))
+        return KnownGroups(str(argument))
     if rule == "prefix":
         return Masked(labels, int(str(argument)))
     return Spanned(labels, argument) if rule == "intervals" else Dated(labels, argument)
