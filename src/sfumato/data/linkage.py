@@ -39,6 +39,8 @@ class Spread:
     weight: NDArray[Any]
     """Counts, or shares of counts where a person is a mixture; always positive."""
     labels: tuple[str, ...]
+    whole: IntArray | None = None
+    """How many candidates each kind has, where one of them may have several values; else the sum of the weights."""
 
     @classmethod
     def count(
@@ -66,6 +68,8 @@ class Spread:
         return np.diff(self.start)
 
     def total(self) -> NDArray[Any]:
+        if self.whole is not None:
+            return self.whole
         return np.add.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
 
     def largest(self) -> NDArray[Any]:

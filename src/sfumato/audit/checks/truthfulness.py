@@ -36,7 +36,8 @@ def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
     policy, table, original = exhibit.policy, exhibit.data, exhibit.original
     may_change = [name for name in policy.published if policy.columns[name].role == "other" and policy.columns[name].hierarchy]
     recoded = [name for name in (*policy.quasi_identifiers, *may_change) if name in table.names]
-    same = [name for name in policy.published if name in table.names and name not in recoded]
+    as_is = [name for name in policy.published if policy.columns[name].dates is None]
+    same = [name for name in as_is if name in table.names and name not in recoded]
     left, right = sides(table, original, recoded, same)
     may = [
         allowed(table.text(name), original.text(name), generalization_of(policy, name, original.text(name).labels), bounded=bounded)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sfumato.audit.floor.definitions import DEFINITIONS, Groups, Level, NotCounted, counted, level_of, reaches
 from sfumato.audit.floor.files import Folder, open_folder
-from sfumato.audit.floor.groups import of_anatomy, of_graph, of_recoded, of_release_alone, of_replaced
+from sfumato.audit.floor.groups import of_anatomy, of_graph, of_linked, of_recoded, of_release_alone, of_replaced
 from sfumato.audit.floor.subtables import through_tables
 from sfumato.audit.floor.written import Asked, Written, read_policy
 from sfumato.errors import ReleaseError
@@ -106,6 +106,7 @@ def _achieved(release: Folder, policy: Written, asked: Asked, level: Level) -> L
 
 FORMS: dict[str, Callable[[Folder, Written, Asked], Groups]] = {
     "recoded table": of_recoded,
+    "linked table": of_linked,
     "anatomy": of_anatomy,
     "replaced table": of_replaced,
     "graph": of_graph,

@@ -87,6 +87,43 @@ def of_recoded(folder: Folder, policy: Written, asked: Asked) -> Groups:
     return looking_alike(folder.part("data"), asked.given, asked.hide)
 
 
+def of_linked(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """People with the same rows, as their pseudonyms tie them: what is written in each row of theirs, and who ever has a value."""
+    if asked.model not in OF_PEOPLE or asked.level.get("kind", "distinct") not in ("distinct", "frequency"):
+        raise NotCounted("it is not defined for people in several rows")
+    part = folder.part("data")
+    known, whose = cells(part, asked.given), part.place("person")
+    rows: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
+    for row, count in part.rows.items():
+        rows[row[whose]] += [(known(row), row)] * count
+    groups: dict[tuple[Row, ...], list[list[tuple[Row, Row]]]] = defaultdict(list)
+    for mine in rows.values():
+        groups[tuple(sorted(cell for cell, _ in mine))].append(mine)
+    shares = asked.model == "alpha-k-anonymity" or asked.level.get("kind") == "frequency"
+    spreads = {column: _of_bags(groups.values(), part.place(column), shares) for column in asked.hide}
+    fewest = min(map(len, groups.values()), default=0)
+    return Groups(fewest, spreads, {column: added(each) for column, each in spreads.items()})
+
+
+OF_PEOPLE = frozenset({"k-anonymity", "p-sensitivity", "l-diversity", "alpha-k-anonymity"})
+
+
+def _of_bags(groups: Iterable[list[list[tuple[Row, Row]]]], place: int, shares: bool) -> list[Weights]:
+    """Per group of people the values of rows written alike; and, of the value that most ever have, these people and others."""
+    found: list[Weights] = []
+    for people in groups:
+        slots: dict[Row, Counter[str]] = defaultdict(Counter)
+        for cell, row in (pair for mine in people for pair in mine):
+            slots[cell][row[place]] += 1
+        found += slots.values()
+        most = max(Counter(value for mine in people for value in {row[place] for _, row in mine}).values())
+        if most == len(people):
+            found.append({"everybody": most})
+        elif shares:
+            found.append({"these": most} | {f"other {place}": 1 for place in range(len(people) - most)})
+    return found
+
+
 def of_release_alone(folder: Folder, policy: Written, asked: Asked) -> Groups:
     """For models of all releases: an outsider knows every quasi-identifier, and hidden columns may stand in other releases."""
     part = folder.part("data")

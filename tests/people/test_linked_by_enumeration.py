@@ -1,0 +1,141 @@
+"""Linked releases of small tables: who could stand behind which pseudonym, counted world by world."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+from sfumato.audit.readings import linked as reading
+from sfumato.methods.recoding.bags import Bags, EverHad
+from tests.people.worlds_of_people import Row, Worlds, asked, labels_of, random_people
+
+CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 60
+
+
+def publish(policy: dict[str, Any], records: list[Row], groups: str) -> sf.Publication | None:
+    data = {name: [record[name] for record in records] for name in records[0]}
+    method = {"linked": {"groups": groups, "seconds": 0.05}}
+    try:
+        return sf.publish(sf.Policy.parse({**policy, "person": {"columns": "id", "rows": "linked"}, "method": method}), data=data)
+    except sf.Infeasible:
+        return None
+
+
+def violations(rows: Sequence[Row], records: Sequence[Row], policy: dict[str, Any]) -> list[str]:
+    """What an outsider who knows all rows of everybody is too sure of."""
+    labels = labels_of(policy, records)
+    called, own = defaultdict(list), defaultdict(list)
+    for row in rows:
+        called[row["person"]].append(row)
+    for record in records:
+        own[record["id"]].append(record)
+    people = list(own)
+    could = [[bool(Worlds(bag, own[person], labels).count()) for person in people] for bag in called.values()]
+    values = [{row["s0"] for row in bag} for bag in called.values()]
+    wrong = []
+    for claim in policy["protect"]:
+        ((model, level),) = claim.items()
+        k, of_values, share = asked(model, level)
+        for person in range(len(people)):
+            everything, with_value, found = worlds(could, person, values)
+            if any(count > Fraction(everything, k) for count in found):
+                wrong.append(f"{model}: a pseudonym is somebody's with more than 1/{k}")
+            if of_values and any(count >= everything or count > share * everything for count in with_value.values()):
+                wrong.append(f"{model}: a value is too sure")
+    return wrong
+
+
+def worlds(could: list[list[bool]], person: int, values: list[set[str]]) -> tuple[int, dict[str, int], list[int]]:
+    """All worlds, those in which the person has each value, and those in which each pseudonym is the person's."""
+
+    @cache
+    def ways(i: int, taken: int, fixed: int) -> int:
+        if i == len(could):
+            return 1
+        return sum(
+            ways(i + 1, taken | 1 << j, fixed)
+            for j in range(len(could[i]))
+            if could[i][j] and not taken >> j & 1 and (fixed < 0 or (fixed == i) == (j == person))
+        )
+
+    found = [ways(0, 0, i) for i in range(len(could))]
+    having = {value: sum(count for i, count in enumerate(found) if value in values[i]) for value in set().union(*values)}
+    return ways(0, 0, -1), having, found
+
+
+def linked_case(seed: int) -> tuple[dict[str, Any], list[Row]]:
+    policy, records = random_people(seed, most=14)
+    if seed % 3 == 0:
+        policy["columns"]["q0"]["constant"] = True
+    return policy, records
+
+
+@pytest.mark.parametrize("groups", ["mondrian", "clustering", "refined"])
+def test_nothing_too_sure_behind_a_pseudonym(groups: str) -> None:
+    published = 0
+    for seed in range(CASES):
+        policy, records = linked_case(seed)
+        publication = publish(policy, records, groups)
+        if publication is not None:
+            rows = publication.release.parts["data"].table.to_pylist()
+            assert violations(rows, records, policy) == [], f"seed {seed}"
+            published += 1
+    assert published >= CASES // 4
+
+
+def test_a_method_that_looks_at_slots_only_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that people ever have, in whichever row, are counted by the reading as well."""
+    import numpy as np
+
+    monkeypatch.setattr(EverHad, "satisfied", lambda self, seen: np.ones(len(seen.candidates), dtype=bool))
+    assert refused() > 0
+
+
+def test_a_method_that_forgets_how_many_rows_there_are_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bags, "__init__", _nobody_is_rare(Bags.__init__))
+    assert refused() > 0
+
+
+def test_a_reading_that_forgets_what_people_ever_have_is_caught_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    monkeypatch.setattr(EverHad, "satisfied", lambda self, seen: np.ones(len(seen.candidates), dtype=bool))
+    monkeypatch.setattr(reading.LinkedReading, "read", lambda self, exhibit, claim: reading._slots(exhibit, claim))
+    assert refused() > 0
+
+
+def _nobody_is_rare(init: Any) -> Any:
+    def without(self: Bags, policy: Any, table: Any) -> None:
+        init(self, policy, table)
+        self.problem = lambda bags: _without_claims(Bags.problem(self, bags))  # type: ignore[method-assign]
+
+    return without
+
+
+def _without_claims(problem: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(problem, requirements=())
+
+
+def refused() -> int:
+    count = 0
+    for seed in range(60):
+        policy, records = linked_case(seed)
+        try:
+            publication = publish(policy, records, "mondrian")
+        except sf.AuditRefused:
+            count += 1
+            continue
+        except IndexError:
+            continue
+        if publication is not None:
+            assert violations(publication.release.parts["data"].table.to_pylist(), records, policy) == [], f"seed {seed}"
+    return count
