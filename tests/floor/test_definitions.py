@@ -300,7 +300,7 @@ def test_replaced_columns_are_not_counted_and_kept_ones_are(tmp_path: Path) -> N
     [
         ("protect: [{km-anonymity: {k: 2, m: 2}}]", "baskets", "people, who are not in the folder"),
         ("protect: [{p-sensitivity: {p: 2}}]", "baskets", "people, who are not in the folder"),
-        ("protect: [{delta-disclosure: {delta: 1}}]", "recoded table", "unknown here"),
+        ("protect: [{gamma-disclosure: {gamma: 1}}]", "recoded table", "unknown here"),
         ("protect: [{k-anonymity: {k: 2, of: people}}]", "recoded table", "does not have"),
         ("protect: [{k-anonymity: {}}]", "recoded table", "lacks a parameter"),
         ("protect: ['q -> s : 1.2-disclosure']", "recoded table", "unknown here"),

@@ -124,10 +124,35 @@ def believed(size: int, counts: list[Weights], whole: list[Weights], model: str,
         return all(max(count.values()) * Fraction(str(level["k"])) <= sum(count.values()) for count in counts)
     if model == "l-diversity":
         return all(diverse(count, level) for count in counts)
+    if model == "beta-likeness":
+        return all(q <= p or likely(p, q, level) for p, q in beside(counts, whole))
+    if model == "delta-disclosure":
+        return all(q > 0 and abs(math.log(q / p)) < level["delta"] for p, q in beside(counts, whole))
+    if model == "profitability":
+        return level["gain"] <= level["cost"] * size or level["loss"] / size <= level["benefit"] + 1e-12
     if model == "t-closeness":
         kind = level.get("distance", "equal")
         return all(distance(count, all_, kind) <= level["t"] + 1e-9 for count, all_ in zip(counts, whole, strict=True))
     raise AssertionError(model)
+
+
+def beside(counts: list[Counter[str]], whole: list[Counter[str]]) -> list[tuple[float, float]]:
+    """For every hidden value its share in the release, and in the group."""
+    return [
+        (all_[value] / sum(all_.values()), count[value] / sum(count.values()))
+        for count, all_ in zip(counts, whole, strict=True)
+        for value in all_
+    ]
+
+
+def likely(p: float, q: float, level: dict[str, Any]) -> bool:
+    gain = (q - p) / p
+    return gain <= level["beta"] + 1e-9 and (level.get("kind", "basic") == "basic" or gain <= -math.log(p) + 1e-9)
+
+
+def average(published: list[Row], given: list[str]) -> float:
+    """Mean of one over the size of everybody's class."""
+    return sum(1 / len(group) for group in classes(published, given) for _ in group) / max(len(published), 1)
 
 
 def diverse(count: Weights, level: dict[str, Any]) -> bool:
@@ -200,6 +225,11 @@ def violations(published: list[Row], records: list[Row], policy: dict[str, Any])
         wrong.append("suppression")
     for claim in policy["protect"]:
         given, hide, model, level = claim_of(claim, columns)
+        if model == "average-risk":
+            fewest = min(map(len, classes(published, given)), default=0)
+            short = average(published, given) > level["risk"] + 1e-9 or fewest < level.get("k", 1)
+            wrong += [model] * (bool(published) and short)
+            continue
         if not all(satisfies(group, published, hide, model, level) for group in classes(published, given)):
             wrong.append(model)
     return wrong
@@ -215,6 +245,8 @@ def savable(records: list[Row], policy: dict[str, Any]) -> int:
         regions[tuple(ceiling(record[name], columns[name]) for name in quasi)].append(record)
     safe = 0
     for region in regions.values():
+        if any(claim_of(claim, columns)[2] == "average-risk" for claim in policy["protect"]):
+            continue  # methods keep it group by group, which is more than is asked
         if all(satisfies(region, records, hide, *claim_of(claim, columns)[2:]) for claim in policy["protect"]):
             safe += len(region)
     return safe

@@ -12,14 +12,26 @@ from sfumato.registry import catalogue
 
 DIVERSITIES = ("distinct", "frequency", "entropy", "recursive")
 DISTANCES = ("equal", "ordered")
-MODELS = ("k-anonymity", "p-sensitivity", "alpha-k-anonymity", "k-linkability", "k-diversity", *DIVERSITIES, *DISTANCES)
+MODELS = (
+    "k-anonymity",
+    "beta-likeness",
+    "delta-disclosure",
+    "average-risk",
+    "profitability",
+    "p-sensitivity",
+    "alpha-k-anonymity",
+    "k-linkability",
+    "k-diversity",
+    *DIVERSITIES,
+    *DISTANCES,
+)
 """Every model of tables by its name, l-diversity by its kinds and t-closeness by its distances."""
 
 
 def recoding_variants(seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
     """(method, parameters) of all methods that recode one table by itself."""
     for name, cls in catalogue("methods", Method).items():
-        if issubclass(cls.form, Recoded) and not cls.remembers:
+        if issubclass(cls.form, Recoded) and not cls.remembers and not cls.links_rows:
             yield from ((name, parameters) for parameters in settings_of(cls, seconds))
 
 
@@ -65,6 +77,14 @@ def random_claims(rng: random.Random, models: list[str]) -> list[dict[str, Any]]
             claims.append({model: {"p": rng.randint(1, 3)}})
         elif model == "alpha-k-anonymity":
             claims.append({model: {"alpha": rng.choice([0.5, 0.6, 0.75]), "k": rng.randint(1, 3)}})
+        elif model == "beta-likeness":
+            claims.append({model: {"beta": rng.choice([0.5, 1, 2]), "kind": rng.choice(["basic", "enhanced"])}})
+        elif model == "delta-disclosure":
+            claims.append({model: {"delta": rng.choice([0.5, 1, 2])}})
+        elif model == "average-risk":
+            claims.append({model: {"risk": rng.choice([0.25, 0.4, 0.6]), "k": rng.randint(1, 2)}})
+        elif model == "profitability":
+            claims.append({model: {"benefit": 1, "loss": rng.choice([2, 3.5]), "gain": rng.choice([1, 4]), "cost": 1}})
         elif model == "k-linkability":
             claims.append({model: {"k": rng.randint(1, 3)}})
         elif model == "k-diversity":

@@ -15,8 +15,8 @@ from sfumato.demos.hospital import discharges
 from sfumato.methods.base import Method
 from sfumato.registry import catalogue
 
-DISCLOSURE = '''
-"""delta-disclosure: no sensitive value is more than e^delta times as frequent among anybody's candidates as in the release."""
+SURPLUS = '''
+"""log-surplus: no sensitive value is more than e^delta times as frequent among anybody's candidates as in the release."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from sfumato.data.linkage import Linkage
 from sfumato.models.base import Example, Model, Safer, Short, crowd, everywhere, rounded
 
 
-class DeltaDisclosure(Model):
+class LogSurplus(Model):
     """No sensitive value is more than e^delta times as frequent among anybody's candidates as in the whole release."""
 
-    name: ClassVar[str] = "delta-disclosure"
+    name: ClassVar[str] = "log-surplus"
     levels: ClassVar[Mapping[str, Safer]] = {"delta": "less"}
-    short: ClassVar[Short | None] = Short("disclosure", "delta")
+    short: ClassVar[Short | None] = Short("surplus", "delta")
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"delta": 0.5}, holds=crowd("aab", "abb"), fails=crowd("aaa", "bbb")),
     )
@@ -97,11 +97,11 @@ SECONDS = {"refined": {"seconds": 0.5}, "optimal": {"seconds": 2.0}}
 @pytest.fixture(autouse=True)
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The models' room with one more folder."""
-    (tmp_path / "delta_disclosure.py").write_text(DISCLOSURE)
+    (tmp_path / "log_surplus.py").write_text(SURPLUS)
     (tmp_path / "n_values.py").write_text(VALUES)
     monkeypatch.setattr(sfumato.models, "__path__", [*sfumato.models.__path__, str(tmp_path)])
     yield
-    for name in ("delta_disclosure", "n_values"):
+    for name in ("log_surplus", "n_values"):
         sys.modules.pop(f"sfumato.models.{name}", None)
 
 
@@ -110,7 +110,7 @@ def table() -> dict[str, list[str]]:
     return {name: [row[i] for row in rows] for i, name in enumerate(NAMES)}
 
 
-@pytest.mark.parametrize("claim", ["age, sex -> diagnosis : 1.2-disclosure", "age, sex -> diagnosis : 3-different-values"])
+@pytest.mark.parametrize("claim", ["age, sex -> diagnosis : 1.2-surplus", "age, sex -> diagnosis : 3-different-values"])
 def test_every_method_that_accepts_a_new_model_keeps_it(claim: str) -> None:
     tree = {"version": 1, "columns": COLUMNS, "protect": [claim]}
     policy = sf.Policy.parse(tree)
@@ -138,5 +138,5 @@ def test_a_word_that_two_models_claim_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_word_is_answered_with_the_known_ones() -> None:
     with pytest.raises(sf.PolicyError) as told:
         sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": ["age -> diagnosis : 3-dispersion"]})
-    assert "-disclosure" in str(told.value.hint)
+    assert "-surplus" in str(told.value.hint)
     assert "-closeness" in str(told.value.hint)

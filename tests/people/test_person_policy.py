@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 
 COLUMNS: dict[str, Any] = {"id": "identifier", "age": "quasi-identifier", "illness": "sensitive"}
+DIVERSE = [{"l-diversity": {"l": 2}}]
 VISITS = {
     "id": ["1", "1", "2", "3", "4", "5", "6", "6"],
     "age": ["30", "31", "30", "31", "30", "31", "30", "30"],
@@ -65,6 +66,8 @@ def test_a_row_of_nobody_is_an_error() -> None:
         ({"protect": [{"t-closeness": {"t": 0.3}}]}, "not defined for people in several rows"),
         ({"protect": [{"l-diversity": {"l": 2, "kind": "entropy"}}]}, "not defined for people in several rows"),
         ({"method": "sequential"}, "it counts rows"),
+        ({"columns": {**COLUMNS, "illness": {"role": "sensitive", "persistent": True}}, "protect": DIVERSE}, "stays with a person"),
+        ({"person": {"columns": "id", "rows": "linked"}}, "that nothing ties"),
         ({"person": {"columns": "id", "rows": "tied"}}, "'rows'"),
         ({"person": {"columns": "id", "colums": "id"}}, "unknown key 'colums'"),
     ],
@@ -72,6 +75,14 @@ def test_a_row_of_nobody_is_an_error() -> None:
 def test_what_cannot_be_kept_is_refused(more: dict[str, Any], said: str) -> None:
     with pytest.raises(sf.SfumatoError, match=said):
         sf.publish(policy(**more), data=VISITS)
+
+
+def test_what_hardly_changes_must_be_called_persistent_or_not() -> None:
+    data = {**VISITS, "illness": ["flu", "flu", "gout", "gout", "cold", "flu", "cold", "cold"]}
+    with pytest.raises(sf.SfumatoError, match="stays the same for 100% of the people with several rows"):
+        sf.publish(policy(protect=DIVERSE), data=data)
+    told = {**COLUMNS, "illness": {"role": "sensitive", "persistent": False}}
+    assert sf.publish(policy(protect=DIVERSE, columns=told), data=data).certificate.holds
 
 
 def test_households_are_the_candidates() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
@@ -42,6 +43,18 @@ def _ranks(table: Table, name: str) -> IntArray:
     text = table.text(name)
     rank = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable").astype(np.int64)
     return rank[text.codes]
+
+
+def staying(person: IntArray, codes: NDArray[np.integer]) -> float:
+    """Of the people with several rows, the share who have the same value in all of them; 0 when nobody has several.
+
+    >>> staying(np.array([0, 0, 1, 1, 2]), np.array([5, 5, 5, 6, 7]))
+    0.5
+    """
+    rows = np.bincount(person)
+    pairs = group([person, codes])
+    different = np.bincount(person[pairs.first], minlength=len(rows))
+    return float((different[rows > 1] == 1).mean()) if (rows > 1).any() else 0.0
 
 
 def several(person: IntArray) -> IntArray:

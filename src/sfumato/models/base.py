@@ -128,6 +128,10 @@ class Model(BaseModel):
         """What every group of candidates needs (I1); says nothing unless a model knows better."""
         return Demand()
 
+    def by_group(self) -> Model:
+        """A model on single groups that implies this one, for methods that look at one group at a time."""
+        return self
+
     @property
     def known_items(self) -> int | None:
         """Most items that the outsider knows of a set-valued record; none: all of them."""

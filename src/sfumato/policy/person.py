@@ -5,7 +5,6 @@
     person: patient_id                                            # one column, or a list of columns that name a person together
     person: {columns: patient_id, rows: linked}                   # a pseudonym ties the published rows of a person
     person: {columns: patient_id, together: household_id}         # whoever recognizes one member learns the others
-    person: {columns: patient_id, rows: linked, table: patients.csv}   # what is constant stands in a table of its own
 
 Columns that name a person or a household are private: they are never published as they are. In a linked release every person gets a
 pseudonym, drawn anew for every release.
@@ -36,7 +35,6 @@ class Person(BaseModel):
         default="unlinked", description="linked: a pseudonym ties the published rows of a person; unlinked: nothing does"
     )
     together: tuple[str, ...] = Field(default=(), description="columns that name a household: then households are the candidates")
-    table: str | None = Field(default=None, description="a second table with one row per person; both are read and published")
 
     @field_validator("columns", "together", mode="before")
     @classmethod

@@ -11,6 +11,10 @@ Definitions, per group and hidden column; the release has the level of its worst
     l-diversity        distinct: different values; frequency: T / r₁; entropy: exp(−Σ p ln p);
                        recursive (c, l): the largest l with r₁ < c (r_l + … + r_m), 0 without one   Machanavajjhala et al. 2006
     t-closeness        the earth mover's distance of p from q                               Li et al. 2007
+    β-likeness         (q − p) / p where q > p; enhanced: also at most −ln p                Cao, Karras 2012
+    δ-disclosure       |ln q/p| for every value of the release                              Brickell, Shmatikov 2008
+    average risk       the mean of one over the size of everybody's group                   El Emam, Dankar 2008
+    profitability      loss over candidates where gain over candidates exceeds the cost     Wan et al. 2015
     (α, k)-anonymity   r₁ / T, and the number of candidates                                 Wong et al. 2006
     k-degree-anonymity people with the same number of ties                                  Liu, Terzi 2008
 
@@ -48,6 +52,8 @@ from sfumato.errors import ReleaseError
 Weights = Mapping[str, int]
 Level = dict[str, Any]
 _SLACK = 1e-9
+_BEYOND = 1e9
+"""What no level of likeness or disclosure allows."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
 
@@ -65,6 +71,8 @@ class Groups:
     """Per hidden column the weights of every group; groups with the same shares may stand here once."""
     overall: Mapping[str, Weights] = field(default_factory=dict)
     """Per hidden column the weights in the whole release."""
+    sizes: Sequence[int] = ()
+    """Candidates of every group, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +288,45 @@ def _day(text: str) -> float | None:
         return None
 
 
+def _likeness(groups: Groups, level: Level) -> Level:
+    """(q − p) / p, the largest; of the enhanced kind beyond every level where it exceeds −ln p."""
+    if level["kind"] not in ("basic", "enhanced"):
+        raise NotCounted("the kind of likeness is unknown")
+    largest = 0.0
+    for p, q in _shares(groups):
+        gain = (q - p) / p
+        largest = max(largest, _BEYOND if level["kind"] == "enhanced" and gain > -math.log(p) + _SLACK / 1000 else gain)
+    return {"beta": largest, "kind": level["kind"]}
+
+
+def _disclosure(groups: Groups) -> float:
+    """|ln q/p|, the largest; beyond every level where a group lacks a value."""
+    return max((abs(math.log(q / p)) if q else _BEYOND for p, q in _shares(groups, lacking=True)), default=0.0)
+
+
+def _shares(groups: Groups, *, lacking: bool = False) -> Iterable[tuple[float, float]]:
+    """For every group and value the share in the release, and in the group."""
+    for column, spreads in groups.spreads.items():
+        whole, everything = groups.overall[column], sum(groups.overall[column].values())
+        for spread in spreads:
+            total = sum(spread.values())
+            for value in whole if lacking else spread:
+                yield whole[value] / everything, spread.get(value, 0) / total
+
+
+def _mean_risk(groups: Groups, level: Level) -> Level:
+    """Groups over people: the mean of one over the size of everybody's group."""
+    if not groups.sizes:
+        raise NotCounted("the number of groups is not known here")
+    return {"risk": len(groups.sizes) / sum(groups.sizes), "k": groups.fewest}
+
+
+def _benefit(groups: Groups, level: Level) -> Level:
+    """What attacks on the smallest group cost the publisher, if they pay for the attacker."""
+    attacked = level["gain"] > level["cost"] * groups.fewest
+    return level | {"benefit": level["loss"] / max(groups.fewest, 1) if attacked else 0.0}
+
+
 def _share(groups: Groups) -> float:
     return max(max(spread.values()) / sum(spread.values()) for spread in _all(groups))
 
@@ -291,6 +338,12 @@ DEFINITIONS: Mapping[str, Definition] = {
     "t-closeness": Definition({"t": ..., "distance": "equal", "order": None}, _closeness, frozenset({"t"})),
     "alpha-k-anonymity": Definition(
         {"alpha": ..., "k": ...}, lambda groups, level: {"alpha": _share(groups), "k": groups.fewest}, frozenset({"alpha"})
+    ),
+    "beta-likeness": Definition({"beta": ..., "kind": "basic"}, _likeness, frozenset({"beta"})),
+    "delta-disclosure": Definition({"delta": ...}, lambda groups, level: {"delta": _disclosure(groups)}, frozenset({"delta"})),
+    "average-risk": Definition({"risk": ..., "k": 1}, _mean_risk, frozenset({"risk"}), hides=False),
+    "profitability": Definition(
+        {"benefit": ..., "loss": ..., "gain": ..., "cost": ...}, _benefit, frozenset({"benefit"}), hides=False
     ),
     "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True),
     "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True),

@@ -47,9 +47,9 @@ def cells(part: Bag, columns: Iterable[str]) -> Callable[[Row], Row]:
 
 def looking_alike(part: Bag, given: Sequence[str], hide: Sequence[str]) -> Groups:
     """Rows with the same given cells."""
-    fewest = min(_sizes(part, tuple(given)).values(), default=0)
+    sizes = tuple(_sizes(part, tuple(given)).values())
     spreads = {column: _spreads(part, tuple(given), column) for column in hide}
-    return Groups(fewest, spreads, {column: added(each) for column, each in spreads.items()})
+    return Groups(min(sizes, default=0), spreads, {column: added(each) for column, each in spreads.items()}, sizes)
 
 
 def _sizes(part: Bag, given: tuple[str, ...]) -> Counter[Row]:

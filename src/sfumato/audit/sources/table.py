@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from sfumato.audit.rules import Judge
 from sfumato.audit.source import SourceAudit, SourceReport, accepting, require
 from sfumato.audit.suspects import by_name, by_values
+from sfumato.data.people import people_of, staying
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.forms.recoded import Recoded
@@ -22,6 +23,9 @@ from sfumato.registry import nearest
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.form import Form
 
+_STAYS = 0.95
+"""From this share of people on a hidden column is taken to be persistent."""
+
 
 class TableAudit(SourceAudit):
     """Columns and rules of one table."""
@@ -30,6 +34,7 @@ class TableAudit(SourceAudit):
 
     def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
         require_columns(policy, dataset)
+        require_said(policy, dataset)
         if policy.keep and rules_stay:
             hint = "clean the data, drop the rule, or replace its columns with a method that keeps rules"
             require(rules_in_original(policy, dataset), policy.document.where("keep"), hint)
@@ -54,6 +59,19 @@ def require_columns(policy: Policy, table: Table) -> None:
         if name not in table.names:
             where = policy.document.where("columns", name)
             raise DataError(f"the data has no column '{name}'", where=where, hint=nearest(name, table.names))
+
+
+def require_said(policy: Policy, table: Table) -> None:
+    """A hidden value that hardly ever changes with a person may be told by several rows together: the policy must say so."""
+    if policy.person is None or policy.person.linked:
+        return
+    person = people_of(table, policy.person.unit)
+    for name in dict.fromkeys(name for claim in policy.claims for name in claim.hide):
+        stays = staying(person, table.text(name).codes)
+        if policy.columns[name].persistent is None and stays >= _STAYS:
+            what = f"'{name}' stays the same for {stays:.0%} of the people with several rows, which may give it away together"
+            hint = "write 'rows: linked' under person; 'persistent: false' says that it does not stay with a person"
+            raise DataError(what, where=policy.document.where("columns", name), hint=hint)
 
 
 def rules_in_original(policy: Policy, table: Table) -> tuple[Finding, ...]:

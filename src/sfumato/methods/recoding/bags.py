@@ -82,7 +82,7 @@ class EverHad(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class BagColumn:
     """One quasi-identifier: how it is generalized, the leaf of every record, whether it is written once per person."""
 
     name: str
@@ -92,7 +92,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRows:
     """Some records as they will be published: per quasi-identifier the interval of each."""
 
     records: IntArray
@@ -162,7 +162,7 @@ class Bags:
                 asked.append(Requirement(model, (column,)))
         return Sensitive(column, code.ravel().astype(np.int32), tuple(map(str, range(len(sets)))))
 
-    def written(self, bags: IntArray, problem: RecodingProblem, grouping: Grouping) -> Written:
+    def written(self, bags: IntArray, problem: RecodingProblem, grouping: Grouping) -> WrittenRows:
         """The records of the people who are published, with their cells (I2)."""
         if not problem.satisfied(grouping).all():  # I3
             raise Infeasible("people with equally many rows cannot be grouped", hint="ask for less, or allow more suppression")
@@ -180,17 +180,17 @@ class Bags:
                 low, high = column.domain.close(lo.min(axis=1), hi.max(axis=1))
                 lo, hi = np.repeat(low[:, None], rows, axis=1), np.repeat(high[:, None], rows, axis=1)
             cells[column.name] = Cells(lo.ravel(), hi.ravel())
-        return Written(bags[kept].ravel(), cells)
+        return WrittenRows(bags[kept].ravel(), cells)
 
 
-def _column(policy: Policy, table: Table, name: str) -> Column:
+def _column(policy: Policy, table: Table, name: str) -> BagColumn:
     text = table.text(name)
     domain = generalization_of(policy, name, text.labels)
     codes = encode(domain, text.labels, column=name)[text.codes]
-    return Column(name, domain, codes, policy.columns[name].constant)
+    return BagColumn(name, domain, codes, policy.columns[name].constant)
 
 
-def _slots(column: Column, codes: CodeArray) -> list[CodeArray]:
+def _slots(column: BagColumn, codes: CodeArray) -> list[CodeArray]:
     """The codes of a column that a problem looks at: of every row, or, where it is constant, one; its ends where it varies."""
     if not column.constant:
         return [codes[:, slot] for slot in range(codes.shape[1])]
@@ -227,7 +227,7 @@ def require_few_suppressed(policy: Policy, suppressed: int, records: int) -> Non
         )
 
 
-def grouped(bags: Bags, randomness: Randomness, grouper: Grouper, done: Callable[[float], None]) -> Sequence[Written]:
+def grouped(bags: Bags, randomness: Randomness, grouper: Grouper, done: Callable[[float], None]) -> Sequence[WrittenRows]:
     """Everybody's rows, written so that bags are shared; whoever finds no partner loses a row and is tried again (I1)."""
     found, placed = [], 0
     waiting = np.zeros((0, bags.most + 1), dtype=np.int64)

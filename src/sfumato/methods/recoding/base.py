@@ -151,7 +151,7 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
             codes.append(leaves[text.codes])
     hidden = dict.fromkeys(name for claim in policy.claims for name in claim.hide)
     sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
-    stated = [Requirement(claim.model, claim.hide, known_to(claim, policy)) for claim in policy.claims]
+    stated = [Requirement(claim.model.by_group(), claim.hide, known_to(claim, policy)) for claim in policy.claims]
     whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in policy.claims])
     return RecodingProblem(names, tuple(domains), tuple(codes), (*sensitive, *whose), (*without_implied(stated), *of_them))
 

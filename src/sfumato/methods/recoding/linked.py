@@ -25,7 +25,7 @@ from sfumato.data.table import Table
 from sfumato.forms.linked import LinkedTable
 from sfumato.forms.recoded import RecodedTrace
 from sfumato.methods.base import Method, Task
-from sfumato.methods.recoding.bags import Bags, Grouper, Written, grouped, require_few_suppressed
+from sfumato.methods.recoding.bags import Bags, Grouper, WrittenRows, grouped, require_few_suppressed
 from sfumato.methods.recoding.base import recodes, refusal_of_recoding
 from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.methods.recoding.local_search import refine
@@ -40,7 +40,7 @@ from sfumato.release.form import Form
 from sfumato.release.release import Part, Release
 
 
-class Linked(Method):
+class LinkedRows(Method):
     """A pseudonym ties the rows of a person, and at least k people have the same published rows: a longitudinal file."""
 
     name: ClassVar[str] = "linked"
@@ -112,7 +112,7 @@ def pseudonyms(person: IntArray, task: Task) -> IntArray:
     return drawn
 
 
-def in_random_order(task: Task, told: Sequence[Written]) -> tuple[IntArray, dict[str, pa.Array]]:
+def in_random_order(task: Task, told: Sequence[WrittenRows]) -> tuple[IntArray, dict[str, pa.Array]]:
     """The published records in an order drawn by chance (I1), and their columns."""
     table: Table = task.data
     records = np.concatenate([one.records for one in told]) if told else np.zeros(0, dtype=np.int64)
@@ -129,7 +129,7 @@ def in_random_order(task: Task, told: Sequence[Written]) -> tuple[IntArray, dict
     return rows, columns
 
 
-def _labels(policy: Policy, table: Table, name: str, told: Sequence[Written]) -> pa.Array:
+def _labels(policy: Policy, table: Table, name: str, told: Sequence[WrittenRows]) -> pa.Array:
     """The labels of a quasi-identifier, record by record."""
     domain = generalization_of(policy, name, table.text(name).labels)
     lo = np.concatenate([one.cells[name].lo for one in told]) if told else np.zeros(0, dtype=np.int64)

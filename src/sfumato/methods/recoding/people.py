@@ -128,9 +128,15 @@ def _people(spread: Spread) -> IntArray:
 
 def refusal_of_people(policy: Policy) -> str:
     """Why the claims of a policy cannot be kept for people who stand in several rows; empty when they can."""
-    for claim in policy.claims if policy.person else ():
+    if policy.person is None:
+        return ""
+    for claim in policy.claims:
         if claim.model.joint or not claim.model.demand().sufficient:
             return f"{claim} is not defined for people in several rows: numbers, different values and shares are"
+        lasting = [name for name in claim.hide if policy.columns[name].persistent and not policy.person.linked]
+        if lasting:
+            said = f"'{lasting[0]}' stays with a person, and rows that nothing ties may give it away together"
+            return f"{said}: write 'rows: linked', or publish it in a table with one row per person"
     return ""
 
 

@@ -121,7 +121,7 @@ class SubTableMethod(Method):
         if self.inner == "anatomy":
             return ""
         method = find("methods", Method, self.inner, where=policy.document.where("method", self.name, "inner"))
-        return "" if issubclass(method.form, Recoded) else f"{self.inner} does not make recoded tables"
+        return "" if method.form is Recoded else f"{self.inner} does not make recoded tables"
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         model = claim.model

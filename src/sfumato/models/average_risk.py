@@ -1,0 +1,69 @@
+"""Average risk: whoever tries to find people again succeeds with at most this probability on average.
+
+Guarantee: the mean over all people of 1 / candidates is at most `risk` (the marketer's success rate); with `k` nobody has fewer
+candidates than that, whatever the mean is (*strict* average risk).
+
+Paper: El Emam and Dankar (2008) for the three attackers; thresholds as in ARX's average and strict-average risk.
+Departures: a mean is no property of single groups. Methods that look at one group at a time keep ⌈1/risk⌉ candidates for everybody,
+which implies the mean and is more than is asked (`by_group`).
+Invariants
+    I1  Joining groups lowers the mean: the sum of people / candidates is the number of groups.
+
+>>> AverageRisk(risk=0.4).achieved(crowd("ab", "abc")), AverageRisk(risk=0.4, k=3).satisfied(crowd("ab", "abc")).tolist()
+({'risk': 0.4, 'k': 2}, [False, True])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import Demand, Example, Model, Safer, crowd, rounded
+from sfumato.models.k_anonymity import KAnonymity
+
+
+class AverageRisk(Model):  # I1
+    """People are found again with at most this probability on average; with k, nobody among fewer candidates (strict)."""
+
+    name: ClassVar[str] = "average-risk"
+    paper: ClassVar[str] = "El Emam, Dankar 2008"
+    bounds_candidates: ClassVar[bool] = True
+    needs_sensitive: ClassVar[bool] = False
+    compares: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    levels: ClassVar[Mapping[str, Safer]] = {"risk": "less", "k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"risk": 0.4}, holds=crowd("ab", "abc"), fails=crowd("a", "abc")),
+        Example({"risk": 0.4, "k": 2}, holds=crowd("ab", "abc"), fails=crowd("a", "abcdefgh")),
+    )
+
+    risk: float = Field(gt=0, le=1, description="largest mean probability of being found again")
+    k: int = Field(default=1, ge=1, description="fewest candidates of anybody (strict average risk)")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        verdict: BoolArray = linkage.candidates >= self.k
+        return verdict & (_mean(linkage) <= self.risk * (1 + 1e-12))
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        fewest = int(linkage.candidates.min()) if len(linkage.candidates) else 0
+        return {"risk": rounded(_mean(linkage)), "k": fewest}
+
+    def demand(self) -> Demand:
+        return Demand(candidates=self.k)
+
+    def by_group(self) -> Model:
+        return KAnonymity(k=max(self.k, math.ceil(1 / self.risk - 1e-9)))
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, AverageRisk) and self.risk <= other.risk and self.k >= other.k
+
+
+def _mean(linkage: Linkage) -> float:
+    people = int(linkage.people.sum())
+    return float(np.sum(linkage.people / np.maximum(linkage.candidates, 1))) / people if people else 0.0

@@ -1,0 +1,71 @@
+"""β-likeness: no sensitive value is much more frequent among anybody's candidates than in the whole release.
+
+Guarantee: whoever links a person believes in a value at most (1 + β) times as much as whoever reads the release as a whole.
+
+Notation
+    p, q      the share of a value in the whole release, and among somebody's candidates
+    gain      (q − p) / p, for values with q > p
+
+Kinds
+    basic     gain ≤ β for every value
+    enhanced  gain ≤ min(β, −ln p): frequent values, whose gain cannot be large anyway, are protected as well
+
+Paper: Cao and Karras (2012), Definitions 2 and 3.
+Departures: candidates in which a value breaks −ln p are said to have the gain `BEYOND`, since no β allows them.
+Invariants
+    I1  Joining groups gives shares between those of the parts, and p stays what it is; so no gain is larger than the largest.
+
+>>> link = crowd("aab", "abb")
+>>> BetaLikeness(beta=0.4).achieved(link), BetaLikeness(beta=0.3).satisfied(link).tolist()
+({'beta': 0.333333, 'kind': 'basic'}, [False, False])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
+
+BEYOND = 1e9
+"""The gain of values that no β of the enhanced kind allows."""
+
+
+class BetaLikeness(Model):  # I1
+    """No sensitive value is much more frequent among anybody's candidates than in the whole release."""
+
+    name: ClassVar[str] = "beta-likeness"
+    paper: ClassVar[str] = "Cao, Karras 2012"
+    compares: ClassVar[bool] = True
+    levels: ClassVar[Mapping[str, Safer]] = {"beta": "less"}
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"beta": 0.5}, holds=crowd("aab", "abb"), fails=crowd("aaa", "abb", "bbb")),
+        Example({"beta": 2, "kind": "enhanced"}, holds=crowd("abc", "abc"), fails=crowd("aaaa", "abcd")),
+    )
+
+    beta: float = Field(gt=0, le=BEYOND / 2, description="largest relative gain of a value's share")
+    kind: Literal["basic", "enhanced"] = Field(default="basic", description="enhanced: frequent values are protected as well")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return everywhere(linkage, [self._gains(spread) <= self.beta * (1 + 1e-12) for spread in linkage.spread.values()])
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        largest = [float(self._gains(spread).max(initial=0.0)) for spread in linkage.spread.values()]
+        return {"beta": rounded(max(largest, default=0.0)), "kind": self.kind}
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, BetaLikeness) and self.beta <= other.beta and other.kind in (self.kind, "basic")
+
+    def _gains(self, spread: Spread) -> FloatArray:
+        """The largest gain among the candidates of each kind."""
+        overall = spread.overall()[spread.value]
+        gain = np.maximum(spread.shares() / overall - 1, 0.0)
+        if self.kind == "enhanced":
+            gain = np.where(gain > -np.log(overall) + 1e-12, BEYOND, gain)
+        largest: FloatArray = np.maximum.reduceat(gain, spread.start[:-1]) if len(gain) else np.zeros(spread.kinds)
+        return largest

@@ -1,0 +1,58 @@
+"""δ-disclosure privacy: every sensitive value is about as frequent among anybody's candidates as in the whole release.
+
+Guarantee: the share of a value among somebody's candidates differs from its share in the release by a factor below exp δ, in both
+directions; so every value of the release occurs among everybody's candidates.
+
+Paper: Brickell and Shmatikov (2008), Definition 2.
+Departures: candidates who lack a value of the release are said to have the level `WITHOUT`, since no δ allows them.
+Invariants
+    I1  Joining groups gives shares between those of the parts, and those of the release stay what they are: no factor is larger.
+
+>>> DeltaDisclosure(delta=0.5).achieved(crowd("aab", "abb")), DeltaDisclosure(delta=2).satisfied(crowd("ab", "aa")).tolist()
+({'delta': 0.405465}, [True, False])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
+
+WITHOUT = 1e9
+"""The level of candidates who lack a value of the release."""
+
+
+class DeltaDisclosure(Model):  # I1
+    """Every sensitive value is about as frequent among anybody's candidates as in the whole release."""
+
+    name: ClassVar[str] = "delta-disclosure"
+    paper: ClassVar[str] = "Brickell, Shmatikov 2008"
+    compares: ClassVar[bool] = True
+    levels: ClassVar[Mapping[str, Safer]] = {"delta": "less"}
+    examples: ClassVar[tuple[Example, ...]] = (Example({"delta": 0.5}, holds=crowd("aab", "abb"), fails=crowd("aab", "bb")),)
+
+    delta: float = Field(gt=0, le=WITHOUT / 2, description="the logarithm of the factor that shares stay below")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return everywhere(linkage, [_farthest(spread) < self.delta for spread in linkage.spread.values()])
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        largest = [float(_farthest(spread).max(initial=0.0)) for spread in linkage.spread.values()]
+        return {"delta": rounded(max(largest, default=0.0))}
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, DeltaDisclosure) and self.delta <= other.delta
+
+
+def _farthest(spread: Spread) -> FloatArray:
+    """The largest |ln q/p| of each kind."""
+    overall = spread.overall()
+    factor = np.abs(np.log(spread.shares() / overall[spread.value]))
+    largest = np.maximum.reduceat(factor, spread.start[:-1]) if len(factor) else np.zeros(spread.kinds)
+    return np.where(spread.distinct() < np.count_nonzero(overall), WITHOUT, largest)

@@ -1,0 +1,74 @@
+"""Profitability: publishing a record pays for the publisher, given an attacker who attacks whenever that pays for the attacker.
+
+A game of two. An attack on a record succeeds with probability 1 / candidates; it brings the attacker `gain` and costs `cost`, so it
+is made when gain / candidates > cost. A published record brings the publisher `benefit`; a successful attack costs the publisher
+`loss`.
+
+Guarantee: for everybody benefit ≥ loss / candidates, or the attack is not worth its cost. What is found is the smallest benefit
+with which publishing would pay.
+
+Paper: Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly, Malin (2015), the prosecutor's game.
+Departures: the paper's benefit shrinks with the information that generalization takes away; here it is the same for every record,
+so that the promise can be read off a release. The journalist's game, in which candidates are those of a population, is not offered.
+Invariants
+    I1  The benefit that is needed falls with the number of candidates, so joining groups never raises it.
+
+>>> game = Profitability(benefit=1, loss=4, gain=4, cost=1)
+>>> game.achieved(crowd("abc", "abcdef")), game.demand().candidates
+({'benefit': 1.33333, 'loss': 4.0, 'gain': 4.0, 'cost': 1.0}, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import Demand, Example, Model, Safer, crowd, rounded
+
+_MOST = 1 << 40
+
+
+class Profitability(Model):  # I1
+    """Publishing a record pays, given an attacker who attacks whenever that pays (the prosecutor's game)."""
+
+    name: ClassVar[str] = "profitability"
+    paper: ClassVar[str] = "Wan et al. 2015"
+    bounds_candidates: ClassVar[bool] = True
+    needs_sensitive: ClassVar[bool] = False
+    levels: ClassVar[Mapping[str, Safer]] = {"benefit": "less"}
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"benefit": 1, "loss": 4, "gain": 4, "cost": 1}, holds=crowd("abcd", "abcdef"), fails=crowd("abc", "abcdef")),
+    )
+
+    benefit: float = Field(ge=0, description="what a published record brings the publisher")
+    loss: float = Field(ge=0, description="what a successful attack costs the publisher")
+    gain: float = Field(ge=0, description="what a successful attack brings the attacker")
+    cost: float = Field(ge=0, description="what an attack costs the attacker")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return self._needed(linkage.candidates) <= self.benefit * (1 + 1e-12)
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        needed = float(self._needed(linkage.candidates).max(initial=0.0))
+        return {"benefit": rounded(needed), "loss": self.loss, "gain": self.gain, "cost": self.cost}
+
+    def demand(self) -> Demand:
+        """The fewest candidates with which it pays."""
+        low, high = 1, _MOST
+        while low < high:
+            middle = (low + high) // 2
+            pays = bool(self.satisfied(Linkage(np.array([middle]), np.array([middle])))[0])
+            low, high = (low, middle) if pays else (middle + 1, high)
+        return Demand(candidates=low, sufficient=True)
+
+    def _needed(self, candidates: IntArray) -> FloatArray:
+        """The benefit that makes up for attacks on people with so many candidates."""
+        attacked = self.gain > self.cost * candidates * (1 + 1e-12)
+        needed: FloatArray = np.where(attacked, self.loss / np.maximum(candidates, 1), 0.0)
+        return needed
