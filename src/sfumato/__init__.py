@@ -20,6 +20,7 @@ _HOMES = {
     "risk": "sfumato.risks.report",
     "RiskReport": "sfumato.risks.report",
     "Graph": "sfumato.data.graph",
+    "Baskets": "sfumato.data.baskets",
     "estimate": "sfumato.estimation",
     "explore": "sfumato.exploration.explore",
     "Exploration": "sfumato.exploration.result",
@@ -48,6 +49,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from sfumato.data.baskets import Baskets
     from sfumato.data.graph import Graph
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Anonymizer",
     "AuditRefused",
+    "Baskets",
     "DataError",
     "Exploration",
     "Graph",

@@ -12,10 +12,21 @@ from sfumato.cli import SETTINGS
 @click.argument("question")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(folder: str, question: str, as_json: bool) -> None:
-    """Answer QUESTION, like "count where age in (37, 55) and race = white", from the published files in DIR."""
-    from sfumato.cli._show import print_json
-    from sfumato.estimation import estimate
+    """Answer QUESTION, like "count where age in (37, 55) and race = white", from the published files in DIR.
 
+    Baskets are asked "count where items has tea and items lacks soap and creed = x" and answered with bounds.
+    """
+    from sfumato.cli._show import print_json
+    from sfumato.estimation import basket_answer, estimate
+
+    counted = basket_answer(folder, question)
+    if counted is not None:
+        found, people = counted
+        if as_json:
+            print_json({"count": found.estimate, "low": found.low, "high": found.high, "of": people})
+        else:
+            click.echo(f"{found.estimate:,} of {people:,} records (between {found.low:,} and {found.high:,})")
+        return
     answering = estimate(folder)
     count = answering.count(question)
     if as_json:

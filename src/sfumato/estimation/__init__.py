@@ -29,8 +29,11 @@ from sfumato.data.generalization import Generalization
 from sfumato.decomposition.estimate import JointEstimate
 from sfumato.decomposition.published_subtables import PublishedSubTables, read_tables
 from sfumato.errors import PolicyError, ReleaseError
+from sfumato.estimation.basket_counts import answer, parse_question
 from sfumato.estimation.count_queries import CountCondition, parse
+from sfumato.forms.baskets import Basket
 from sfumato.io.hierarchies import is_standing
+from sfumato.metrics.basket_queries import BasketAnswer
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.registry import nearest
@@ -123,3 +126,11 @@ def estimate(release: Any) -> CountEstimator:
     policy = exhibit.policy
     tables = read_tables(exhibit.tables, policy.sensitive[0] if policy.sensitive else "value")
     return CountEstimator(tables, policy, JointEstimate(tables.sheets()))
+
+
+def basket_answer(release: Any, question: str) -> tuple[BasketAnswer, int] | None:
+    """The answer to a COUNT query on published baskets with the number of records; None where the release is of another form."""
+    exhibit = read_folder(Path(release)) if isinstance(release, str | Path) else release.exhibit.as_published()
+    if not isinstance(exhibit.form, Basket):
+        return None
+    return answer(exhibit, parse_question(question)), exhibit.form.records(exhibit)

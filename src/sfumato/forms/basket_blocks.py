@@ -41,6 +41,10 @@ class BasketBlocks(Basket):
     shows: Literal["vote", "dealt"] = Field(default="vote", description="what rows show: the vote of the block, or its items dealt")
     hides: Literal["whole", "sparing"] = Field(default="whole", description="how labels are hidden: block by block, or sparingly")
 
+    correlated: Literal["refused", "accepted"] = Field(
+        default="refused", description="whether the data holder accepts that labels may follow from items"
+    )
+
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, ["data"])
         yield from differing_columns(exhibit, "data", [BLOCK, *OWN, *exhibit.policy.published])

@@ -9,7 +9,8 @@ long        a table with one row per (record, item); other columns are labels, t
 wide        a table with one 0/1 column per item; columns with other values, or named in `labels`, are labels
 ==========  =======================================================================================
 
-``auto`` takes fimi for ``.dat`` and ``.txt``, long when `record` is named, items when `items` is, wide otherwise.
+In Python also a `Baskets`, or a list with a list (or set) of items for every record. ``auto`` takes fimi for ``.dat`` and
+``.txt``, long when `record` is named, items when `items` is, wide otherwise.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class BasketSource(Source):
     def read(self, data: Any = None) -> Baskets:
         if isinstance(data, Baskets):
             return data
+        if isinstance(data, list | tuple) and all(isinstance(row, list | tuple | set | frozenset) for row in data):
+            return _filled(Baskets.of([[str(item) for item in row] for row in data]), "the list")
         if data is None and not self.source:
             raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
         given = data if data is not None else (self.source if is_url(self.source) else self.path())

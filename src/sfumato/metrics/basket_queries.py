@@ -37,8 +37,8 @@ class BasketAnswer:
 
 def count(published: PublishedBaskets, *, present: Sequence[str] = (), absent: Sequence[str] = ()) -> BasketAnswer:
     """How many records contain all of `present` and none of `absent`."""
-    base = _columns(published.base, published.names, [*present, *absent])
-    doubt = _columns(published.doubt, published.names, [*present, *absent])
+    base = item_columns(published.base, published.names, [*present, *absent])
+    doubt = item_columns(published.doubt, published.names, [*present, *absent])
     wanted = np.array([True] * len(present) + [False] * len(absent), dtype=bool)
     wrong = base != wanted
     steps = wrong.sum(axis=1)
@@ -50,11 +50,11 @@ def count(published: PublishedBaskets, *, present: Sequence[str] = (), absent: S
 
 def true_count(original: Baskets, *, present: Sequence[str] = (), absent: Sequence[str] = ()) -> int:
     """The same on the original records."""
-    has = _columns(original.sets, original.names, [*present, *absent])
+    has = item_columns(original.sets, original.names, [*present, *absent])
     return int((has == np.array([True] * len(present) + [False] * len(absent), dtype=bool)).all(axis=1).sum())
 
 
-def _columns(sets: Sets, names: tuple[str, ...], items: Sequence[str]) -> NDArray[np.bool_]:
+def item_columns(sets: Sets, names: tuple[str, ...], items: Sequence[str]) -> NDArray[np.bool_]:
     """Records x items: which records have each of the named items; an unknown item is in none."""
     place = {name: index for index, name in enumerate(names)}
     bits = np.zeros((len(sets), len(items)), dtype=bool)

@@ -8,6 +8,9 @@ Guarantee, by what is at hand
                          labels say is counted from the law of labels and the chance of hiding (`audit.hidden_labels`): exact.
     original alone       rows of a block and shown labels are counted: a release that fails is broken, one that passes is consistent
                          with its certificate, a bound (at most).
+    labels and items     with the trace a joint guess is played on the labels (`audit.joint_guess`). Where it exceeds 1/l by more
+                         than chance the claim is *not judged*, and nothing is published, unless the policy accepts it: then the
+                         finding is *measured, exact for labels independent of items*.
 Why exact
     See the proof in `blocks`; what it needs and files cannot show is that permutations were drawn uniformly. That is the method's
     word, as in every form that rests on chance.
@@ -15,6 +18,7 @@ Why exact
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +26,7 @@ from numpy.typing import NDArray
 
 from sfumato.audit.base import Reading
 from sfumato.audit.hidden_labels import LabelLaw, hidden_copies, hidden_whole
+from sfumato.audit.joint_guess import PEOPLE, JointGuess, joint_guess
 from sfumato.audit.readings.baskets import BasketReading, _by_share, _open, label_codes
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
@@ -29,10 +34,11 @@ from sfumato.data.worlds import WITHHELD
 from sfumato.forms.basket_blocks import BasketBlocks, BlockTrace, blocks_of
 from sfumato.forms.baskets import published_baskets
 from sfumato.policy.claims import Claim
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import MEASURED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
+_INDEPENDENT = "exact for labels independent of items"
 Entries = tuple[list[float], list[int]]
 
 
@@ -48,12 +54,34 @@ class BlockReading(BasketReading):
         asked = (claim.model.name, claim.model.required(), claim.given, claim.hide)
         traced = exhibit.behind is not None and exhibit.private
         dealt, hides = exhibit.of(BasketBlocks).shows == "dealt", _by_share(claim) and _hides(exhibit, claim)
+        if not exhibit.private and _by_share(claim) and exhibit.of(BasketBlocks).correlated == "accepted":
+            return _for_independent(claim, "")
         if not exhibit.private and (dealt or hides):
             why = "that dealt rows are nobody's own" if dealt else "what hidden labels say by the shares of all labels"
             return _open(*asked, f"{why} is not judged without the original records")
         if not traced and (dealt or hides):
             return _graded(Reading.judge(self, exhibit, claim), "bound (at most)")
-        return _graded(Reading.judge(self, exhibit, claim), "exact")
+        return self._beside_items(exhibit, claim, _graded(Reading.judge(self, exhibit, claim), "exact"), traced=traced)
+
+    def _beside_items(self, exhibit: Exhibit, claim: Claim, finding: Finding, *, traced: bool) -> Finding:
+        """The finding, unless items tell labels: then it is exact for independent labels only, and not shown to hold."""
+        accepted = exhibit.of(BasketBlocks).correlated == "accepted"
+        if not _by_share(claim) or not finding.holds or not (accepted or traced):
+            return finding
+        promised, told = claim.model.demand().largest_share, ""
+        if traced:
+            assert exhibit.behind is not None
+            guesses = [joint_guess_of(exhibit, name, exhibit.behind["data"]) for name in claim.hide]
+            beyond = [guess for guess in guesses if guess.exceeds(promised)]
+            if not beyond and not accepted:
+                return finding
+            most = max(guess.with_release for guess in guesses)
+            told = f"; measured {most:.2f} where {promised:.2f} is promised"
+        if accepted:
+            return _for_independent(claim, told)
+        why = f"{_INDEPENDENT}{told}"
+        hint = "items tell labels; make larger blocks (spread), ask for less, or say 'correlated: accepted' under blocks"
+        return _open(finding.model, finding.required, finding.given, finding.hide, f"{why}: {hint}")
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         if claim.model.known_items is not None:
@@ -65,10 +93,28 @@ class BlockReading(BasketReading):
         return Linkage(sizes, np.maximum(sizes - form.insiders, 0), spread, note)
 
 
-def _graded(finding: Finding, grade: str) -> Finding:
-    return Finding(
-        finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade, finding.reason
-    )
+def _for_independent(claim: Claim, told: str) -> Finding:
+    """A claim that the data holder knows to be exact for independent labels only: a figure, and no promise."""
+    grade = f"{MEASURED}, {_INDEPENDENT}"
+    required = claim.model.required()
+    return Finding(claim.model.name, True, required, {}, claim.given, claim.hide, grade, f"{_INDEPENDENT}{told}")
+
+
+def _graded(finding: Finding, grade: str, reason: str = "") -> Finding:
+    return replace(finding, grade=grade, reason=reason or finding.reason)
+
+
+def joint_guess_of(exhibit: Exhibit, name: str, behind: IntArray) -> JointGuess:
+    """What is guessed of a label column, on whole blocks of at most `PEOPLE` people; `behind` names people of each row's block."""
+    block, published = exhibit.once(blocks_of), exhibit.once(published_baskets)
+    blocks = int(block.max()) + 1
+    chosen = np.unique(np.linspace(0, blocks - 1, max(1, PEOPLE * blocks // len(block))).astype(np.int64))
+    rows = np.flatnonzero(np.isin(block, chosen))
+    codes, values = exhibit.original.label_codes(name)
+    place = {value: index for index, value in enumerate(values)} | {WITHHELD: -1}
+    shown = np.array([place[label] for label in published.labels[name][rows].tolist()], dtype=np.int64)
+    people = np.asarray(behind)[rows]
+    return joint_guess(exhibit.original.sets.take(people), codes[people], block[rows], shown)
 
 
 def _hides(exhibit: Exhibit, claim: Claim) -> bool:

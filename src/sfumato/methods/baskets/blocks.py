@@ -73,6 +73,10 @@ class BasketBlocking(Method):
         description="whole: hide all labels of a block that shows one too often; sparing: only the copies of that one where that "
         "says too little (without insiders)",
     )
+    correlated: Literal["refused", "accepted"] = Field(
+        default="refused",
+        description="labels that items tell beyond 1/l are refused; accepted: the claim is said to be for independent labels only",
+    )
     insiders: int = Field(default=0, ge=0, description="others of the own block whose rows an outsider may know")
     spread: int = Field(default=2, ge=1, description="records of a block as a multiple of l; more means fewer hidden labels")
     balance: float | None = Field(
@@ -156,7 +160,8 @@ class BasketBlocking(Method):
         separator = separator_for(baskets.names)
         table = to_table(worlds, separator)
         table = table.add_column(0, BLOCK, pa.array(number[order] + 1, pa.int64()))
-        form = BasketBlocks(degree=int(blocks.sizes.min()), separator=separator, insiders=self.insiders, shows=shows, hides=rule)
+        promised = {"insiders": self.insiders, "shows": shows, "hides": rule, "correlated": self.correlated}
+        form = BasketBlocks.model_validate({"degree": int(blocks.sizes.min()), "separator": separator} | promised)
         trace = BlockTrace({"data": behind[order]}, chances=hidden.chances)
         return Release(form, {"data": Part(table)}, trace=trace, notes=_notes(self.insiders, shows, hidden))
 
