@@ -28,7 +28,7 @@ def policy(columns, model="k-linkability", k=2, **method):
             "s": {"role": "sensitive", "publish": "s" in columns},
         },
         "protect": [{model: {"k": k}}],
-        "method": {"sequential": method},
+        "method": {"sequential": {"by": "join", **method}},
         "key": "id",
     }
     return Policy.parse(tree)

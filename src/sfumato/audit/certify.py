@@ -7,16 +7,19 @@ Invariants
     I1  Fail closed: whatever goes wrong while a reading, a check or the floor looks at files is a finding that does not hold.
         Files may be forged, so every kind of error is caught, here and nowhere else.
     I2  Every claim costs a look at all rows, so their number is bounded, and the audit stays linear in the size of the folder.
+    I3  Where there is a history no claim is judged on this release alone; only the floor, which reads one folder, counts that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.audit.base import Check, Reading
 from sfumato.audit.floor import broken_for_people, disagreements
 from sfumato.audit.people import PEOPLE, names_behind
+from sfumato.audit.series import is_series, judge_series
 from sfumato.audit.stated import agreement
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.policy.claims import Claim
@@ -32,13 +35,15 @@ def certify(exhibit: Exhibit, *, recount: bool = True) -> tuple[Finding, ...]:
     """All findings: first the claims in the order of the policy, then the checks that apply, then the floor's own count."""
     if len(exhibit.policy.claims) > MOST_CLAIMS:  # I2
         return (Finding("claims", False, reason=f"the policy makes more claims than the {MOST_CLAIMS} that can be judged"),)
-    found = (*judge_claims(exhibit), *examine_all(exhibit))
-    return (
-        (*found, recounted(exhibit.folder, found, exhibit.once(names_behind))) if exhibit.folder is not None and recount else found
-    )
+    alone, checked = judge_claims(exhibit), examine_all(exhibit)
+    claims = list(together(exhibit, alone)) if is_series(exhibit) else [finding for finding in alone if finding is not None]
+    if exhibit.folder is None or not recount:
+        return (*claims, *checked)
+    counted = [mine if one is None else one for mine, one in zip(claims, alone, strict=True)]
+    return (*claims, *checked, recounted(exhibit.folder, [*counted, *checked], exhibit.once(names_behind)))
 
 
-def recounted(folder: Path, found: tuple[Finding, ...], whose: Sequence[str] | None = None) -> Finding:
+def recounted(folder: Path, found: Sequence[Finding], whose: Sequence[str] | None = None) -> Finding:
     """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures.
 
     `whose` names a person for every published row, where a person may stand in several and the data holder knows.
@@ -69,17 +74,34 @@ def reading_of(form: Form) -> Reading:
     raise ReleaseError(f"nobody can read a {form}", hint="a form needs a reading in audit/readings")
 
 
-def judge_claims(exhibit: Exhibit) -> list[Finding]:
-    """One finding per claim; a part that cannot be read is a violation, not a crash."""
-    reading = reading_of(exhibit.form)
-    return [_judged(reading, exhibit, claim) for claim in exhibit.policy.claims]
+def judge_claims(exhibit: Exhibit) -> list[Finding | None]:
+    """One finding per claim about this release by itself; a part that cannot be read is a violation, not a crash.
+
+    Where there are several releases, a claim that is about all of them by its own definition has none.
+    """
+    reading, several = reading_of(exhibit.form), is_series(exhibit)
+    lone = replace(exhibit, history=None) if several else exhibit
+    return [None if several and claim.model.joint else _judged(reading, lone, claim) for claim in exhibit.policy.claims]
 
 
 def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:
     try:
         return reading.judge(exhibit, claim)
     except Exception as error:  # I1
-        return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=refusal(error))
+        return _unjudged(claim, error)
+
+
+def together(exhibit: Exhibit, alone: Sequence[Finding | None]) -> Iterator[Finding]:
+    """The findings of the claims over everything published so far (I3)."""
+    for claim, finding in zip(exhibit.policy.claims, alone, strict=True):
+        try:
+            yield judge_series(exhibit, claim, finding)
+        except Exception as error:  # I1
+            yield _unjudged(claim, error)
+
+
+def _unjudged(claim: Claim, error: Exception) -> Finding:
+    return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=refusal(error))
 
 
 def examine_all(exhibit: Exhibit) -> list[Finding]:

@@ -19,12 +19,12 @@ Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sfumato.audit.accounting import require_accounted
 from sfumato.audit.boxes import meeting
 from sfumato.audit.full_match_join import decide, everything
 from sfumato.audit.joins import kernel_join, match_join
@@ -34,8 +34,8 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.numbers import number, span
 from sfumato.data.sequence import Attribute, Boxes, ReleaseSequence
-from sfumato.errors import DataError, SfumatoError
-from sfumato.history.aligned import sequence_of
+from sfumato.errors import SfumatoError
+from sfumato.history.sequence import sequence_of
 from sfumato.io.hierarchies import is_standing
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
@@ -78,7 +78,7 @@ def _guessed(finding: Finding) -> Finding:
 
 def _of_history(history: History, claim: Claim, exhibit: Exhibit) -> Finding:
     for past in history.releases:
-        _accounted(past)
+        require_accounted(past)
     cohorts, apart = growth_of(exhibit)
     parts = _outsiders(history, claim) if apart else [history]
     findings = []
@@ -105,7 +105,8 @@ def growth_of(exhibit: Exhibit) -> tuple[bool, bool]:
     """(outsiders know when people joined, some can tell old rows from new ones) as the policy's method says."""
     method = exhibit.policy.method
     parameters = method.parameters if method is not None else {}
-    return parameters.get("cohorts", "known") == "known", parameters.get("growth", "unifying") == "separative"
+    cohorts = parameters.get("cohorts") or exhibit.policy.series.cohorts
+    return cohorts == "known", parameters.get("growth", "unifying") == "separative"
 
 
 def judge_sequence(sequence: ReleaseSequence, claim: Claim, labels: tuple[str, ...], budget: float = BUDGET) -> Judged:
@@ -152,12 +153,6 @@ def _worst(claim: Claim, findings: list[Judged], what: str) -> Finding:
 def _nothing(claim: Claim) -> Finding:
     reason = "no release publishes the hidden column, so nothing can be linked"
     return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
-
-
-def _accounted(past: PastRelease) -> None:
-    """Every row of the release must have exactly one remembered record behind it."""
-    if not np.array_equal(np.sort(past.memory.rows), np.arange(past.exhibit.data.rows)):
-        raise DataError(f"the memory of release {past.number} does not account for its rows")
 
 
 def _labels(history: History, column: str) -> tuple[str, ...]:
@@ -303,43 +298,3 @@ def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0
             Step(r, {"match": linkage_of(sequence, match_join(sequence), labels), "kernel": seen, "full": full}, open_links)
         )
     return found
-
-
-def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[str]:
-    """What the releases in a ledger mean for the next one, in sentences."""
-    if not history:
-        yield f"ledger: {ledger} is empty; this will be the first release"
-        return
-    yield f"ledger: {len(history)} earlier release(s) in {ledger}"
-    for claim in policy.claims:
-        if claim.model.joint:
-            yield from _bound_claim(history, claim, policy)
-
-
-def _bound_claim(history: History, claim: Claim, policy: Policy) -> list[str]:
-    """How much the earlier releases bind the next one, before it is made: levels so far, and the best that is left."""
-    sentences = []
-    for column in claim.hide:
-        tellers = [str(past.number) for past in history.releases if column in past.published]
-        if not tellers:
-            sentences.append(f"'{column}' was never published, so earlier releases bind only through the columns they share")
-        for after, now in _levels_after(history, claim, column)[-1:]:
-            sentences.append(f"after release {after} the level of '{column}' is {now}; no further release can raise it")
-        shared = sorted({name for past in history.releases for name in past.published} & set(policy.published))
-        new = [name for name in policy.published if name not in shared]
-        sentences.append(f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}")
-        if tellers and column in policy.published:
-            sentences.append(
-                "new records must satisfy the claim among themselves: their sensitive values can be told from the others"
-            )
-    return sentences
-
-
-def _levels_after(history: History, claim: Claim, column: str) -> list[tuple[int, str]]:
-    """(release, level) by proven links for the whole history."""
-    sequence = sequence_of(history, column)
-    if sequence is None:
-        return []
-    judged = judge_sequence(sequence, claim, _labels(history, column))
-    words = ", ".join(f"{key} {value}" for key, value in claim.model.achieved(judged.linkage).items())
-    return [(len(history), f"{words} ({judged.grade})")]

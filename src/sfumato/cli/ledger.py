@@ -26,6 +26,9 @@ def list_entries(file: str, as_json: bool) -> None:
         print_json(entries)
         return
     for entry in entries:
+        if entry["kind"] != "release":
+            click.echo(f"{entry['number']:>3}  {entry['when']}  somebody was taken out of what is remembered")
+            continue
         promises = "; ".join(f"{name} {level}" for name, level in entry["found"].items())
         click.echo(f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}")
 
@@ -41,13 +44,14 @@ def show(file: str, number: int, out: str | None, as_json: bool) -> None:
 
     from sfumato.cli._show import print_json
     from sfumato.errors import LedgerError
+    from sfumato.ledger.exchanged import WAS
     from sfumato.release.head import MEMORY
 
     ledger = _ledger(file)
-    entry = next((entry for entry in ledger.entries() if entry.number == number), None)
+    entry = next((entry for entry in ledger.entries() if entry.number == number and not entry.forgets), None)
     if entry is None:
         raise LedgerError(f"the ledger has no release {number}", where=file, hint="see 'sfumato ledger list'")
-    files = {name: len(content) for name, content in ledger.files(number).items() if name != MEMORY}
+    files = {name: len(content) for name, content in ledger.files(number).items() if name not in (MEMORY, WAS)}
     if out:
         ledger.restore(number, Path(out))
     detail = _summary(entry) | {"digest": entry.digest, "certificate": entry.body["certificate"], "files": files}
@@ -87,6 +91,29 @@ def verify(file: str, head: str | None, release: str | None, as_json: bool) -> N
     click.echo(f"head {last}")
 
 
+@command.command("forget", context_settings=SETTINGS)
+@click.argument("file", type=click.Path())
+@click.argument("key")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def forget(file: str, key: str, as_json: bool) -> None:
+    """Take the person with KEY out of what FILE remembers; what was published stays, and stays judged.
+
+    KEY is the value of the policy's 'key:' column, or several values with commas between them. Take the person out of the data,
+    too: somebody who is still there comes back as a new person with the next release. What remains is that one person, without
+    a name, is behind a row of each release that was published.
+    """
+    from sfumato.cli._show import print_json
+    from sfumato.ledger.forgetting import forget as take_out
+
+    ledger = _ledger(file)
+    numbers = take_out(ledger, key)
+    if as_json:
+        print_json({"releases": numbers, "head": ledger.head()})
+        return
+    click.echo(f"taken out of {len(numbers)} release(s): {', '.join(map(str, numbers))}; what was published is unchanged")
+    click.echo(f"head {ledger.head()}")
+
+
 def _ledger(file: str) -> Any:
     from sfumato.ledger import Ledger
 
@@ -97,8 +124,8 @@ def _summary(entry: Any) -> dict[str, Any]:
     certificate = entry.body["certificate"]
     found = {
         f["model"]: ", ".join(f"{k} {v}" for k, v in f["achieved"].items())
-        for f in certificate["findings"]
-        if f["required"].get("k")
+        for f in certificate.get("findings", ())
+        if f["given"] or f["hide"]
     }
     return {
         "number": entry.number,
@@ -106,5 +133,7 @@ def _summary(entry: Any) -> dict[str, Any]:
         "records": entry.body["records"],
         "counterfeits": entry.body["counterfeits"],
         "method": certificate.get("method", ""),
+        "kind": "forgetting" if entry.forgets else "release",
+        "imported": entry.imported,
         "found": found,
     }

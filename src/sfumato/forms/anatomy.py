@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
+import numpy as np
+
+from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
+from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form, differing_columns, differing_parts
+from sfumato.release.past import Memory, Sheet, counts_agree, each_once, remember, sheet_of
+from sfumato.release.release import Part, Trace
 
 BUCKET = "bucket"
+_LISTED = ("bucket", "value", "count")
 
 
 class AnatomyForm(Form):
@@ -20,6 +27,30 @@ class AnatomyForm(Form):
     shows_columns: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
     buckets: ClassVar[bool] = True
+    remembered: ClassVar[bool] = True
+
+    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:
+        return remember(policy, original, np.asarray(trace.rows["data"]), policy.published)
+
+    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+        """The rows with their buckets, and for each hidden column the values with their buckets."""
+        rows = sheet_of(exhibit.data, memory.rows, frozenset({BUCKET}))
+        hidden = [name for name in exhibit.policy.sensitive if name not in rows.columns]
+        lists = [{BUCKET: rows.columns[BUCKET], name: memory.values.text(name)} for name in hidden]
+        return (rows, *(Sheet(columns, rows.here, rows.links) for columns in lists))
+
+    def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
+        lists = self.sheets(exhibit, memory)[1:]
+        listed = all(
+            counts_agree(_listed(exhibit.tables[sensitive_part(exhibit, name)]), [_texts(sheet.columns[BUCKET]), _texts(text)])
+            for sheet in lists
+            for name, text in sheet.columns.items()
+            if name != BUCKET
+        )
+        return listed and each_once(memory.rows, exhibit.data.rows)
+
+    def shown(self, exhibit: Exhibit) -> tuple[str, ...]:
+        return tuple(name for name in exhibit.policy.published if name not in self.made)
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         policy = exhibit.policy
@@ -45,3 +76,12 @@ def sensitive_part(exhibit: Exhibit, column: str) -> str:
     if own not in exhibit.parts and exhibit.policy.sensitive != (column,):
         raise DataError(f"no part lists the values of '{column}'")
     return own if own in exhibit.parts else "sensitive"
+
+
+def _listed(counts: Table) -> dict[tuple[str, ...], int]:
+    """(bucket, value) → count, as published."""
+    return {(bucket, value): int(count) for bucket, value, count in zip(*map(_texts, map(counts.text, _LISTED)), strict=True)}
+
+
+def _texts(column: TextColumn) -> list[str]:
+    return [column.labels[code] for code in column.codes.tolist()]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
+from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form, differing_columns, differing_parts
-from sfumato.release.past import Memory, keys_of
+from sfumato.release.past import Memory, Sheet, each_once, keys_of, sheet_of, text_of
 from sfumato.release.release import Part, Trace
 
 
@@ -37,6 +38,8 @@ class RecodedTrace(Trace):
     stand_ins: tuple[list[str], pa.Table] | None = None
     """Keys and last known values of records that vanished, in the order of the rows with nobody behind them."""
     optimality: Optimality | None = None
+    lineage: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The number of the lineage of each row, where the method formed lineages."""
 
     def __post_init__(self) -> None:
         if isinstance(self.optimality, Mapping):  # as it is read from a file
@@ -66,7 +69,7 @@ class Recoded(Form):
         keys = keys_of(policy, original) if policy.key else tuple(str(i) for i in range(original.rows))
         real = behind[behind >= 0]
         names = parts["data"].table.column_names
-        values = pa.table({name: pa.array(_texts(original, name)).take(pa.array(real)) for name in names})
+        values = pa.table({name: text_of(original, name).take(pa.array(real)) for name in names})
         named, rows = [keys[i] for i in real], np.flatnonzero(behind >= 0)
         stand_ins = trace.stand_ins if isinstance(trace, RecodedTrace) else None
         if stand_ins is not None:
@@ -74,7 +77,20 @@ class Recoded(Form):
             values = pa.concat_tables([values, stand_ins[1].select(values.column_names)])
             rows = np.concatenate([rows, np.flatnonzero(behind < 0)])
         counterfeit = np.arange(len(named)) >= len(real)
-        return Memory(tuple(named), rows.astype(np.int64), Table(values.combine_chunks()), counterfeit)
+        lineage = np.asarray(getattr(trace, "lineage", ()), dtype=np.int64)
+        return Memory(
+            tuple(named),
+            rows.astype(np.int64),
+            Table(values.combine_chunks()),
+            counterfeit,
+            lineage=lineage[rows] if len(lineage) else lineage,
+        )
+
+    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+        return (sheet_of(exhibit.data, memory.rows),)
+
+    def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
+        return each_once(memory.rows, exhibit.data.rows)
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, ["data"])
@@ -85,8 +101,3 @@ class Recoded(Form):
 
     def uncountable(self, exhibit: Exhibit) -> str:
         return ""
-
-
-def _texts(table: Table, name: str) -> list[str]:
-    text = table.text(name)
-    return [text.labels[code] for code in text.codes.tolist()]

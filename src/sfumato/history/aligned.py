@@ -29,9 +29,10 @@ import pyarrow as pa
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.sequence import Attribute, ReleaseSequence, Role
+from sfumato.data.sequence import Attribute, Role
 from sfumato.data.table import Table
 from sfumato.errors import DataError, LedgerError
+from sfumato.history.values import interval_of
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.release.past import History, PastRelease
@@ -154,21 +155,8 @@ class Weave:
             if name in past.exhibit.policy.columns
             else domain
         )
-        pairs = np.array([self._interval(past, name, label, old) for label in labels], dtype=np.int64).reshape(-1, 2)
+        pairs = np.array([interval_of(past, name, label, old, domain) for label in labels], dtype=np.int64).reshape(-1, 2)
         return pairs[codes, 0], pairs[codes, 1]
-
-    def _interval(self, past: PastRelease, name: str, label: str, old: Generalization) -> tuple[int, int]:
-        domain, before = self.domains[name], old.interval(label)
-        if before is None:
-            raise LedgerError(f"release {past.number}: a cell of '{name}' is no label of its hierarchy")
-        codes = [domain.code_of.get(leaf, -1) for leaf in old.leaves[before[0] : before[1]]]
-        now = (0, domain.size) if before == (0, old.size) and old.size > 1 else domain.interval(label)
-        if now is None and -1 not in codes and max(codes) - min(codes) + 1 == len(codes):
-            now = min(codes), max(codes) + 1
-        if now is None or -1 in codes or not (now[0] <= min(codes) and max(codes) < now[1]):
-            hint = "publish with the hierarchy that the earlier release used"
-            raise LedgerError(f"the hierarchy of '{name}' changed since release {past.number}", hint=hint)
-        return now
 
     def columns(self) -> tuple[Attribute, ...]:
         """All attributes, with the cohort when it counts."""
@@ -204,14 +192,3 @@ def _codes(table: Table, name: str, domain: Generalization) -> IntArray:
     if (codes < 0).any():
         raise DataError(f"column '{name}': {int((codes < 0).sum())} distinct value(s) are not leaves of its hierarchy")
     return codes[text.codes]
-
-
-def sequence_of(history: History, sensitive: str, *, cohorts: bool = True) -> ReleaseSequence | None:
-    """All releases of a history as one sequence; nothing when the hidden column was never published."""
-    last = history.releases[-1]
-    if not any(sensitive in past.published for past in history.releases):
-        return None
-    population = Population.of_past(last)
-    weave = Weave(history.releases[:-1], population, last.exhibit.policy, sensitive, cohorts)
-    own = weave.boxes(last, np.arange(len(last.memory.keys)), len(history) - 1)
-    return ReleaseSequence.of_records(weave.columns(), [*weave.earlier(), own], weave.known())

@@ -55,12 +55,15 @@ class Method(BaseModel):
     keeps_rules: ClassVar[bool] = False
     """Whether it makes the rules under ``keep:`` true in what it publishes."""
     remembers: ClassVar[bool] = False
-    """Whether it takes earlier releases into account, as claims about all releases together need once there is a ledger."""
+    """Whether it takes earlier releases into account, as every claim needs once there is a ledger."""
 
     counts_people: ClassVar[bool] = False
     """Whether it keeps claims for people who stand in several rows; others refuse a policy that says whose rows they are."""
     links_rows: ClassVar[bool] = False
     """Whether it publishes something that ties the rows of a person together."""
+
+    for_series: ClassVar[bool] = False
+    """Whether it is made for one more release of what was published before; then the planner takes it when there is a ledger."""
 
     minimal: ClassVar[bool] = False
     """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""

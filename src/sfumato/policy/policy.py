@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
-_KEYS = ("version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "accept")
+_KEYS = (
+    "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "series", "accept",
+)  # fmt: skip
 
 
 class Column(BaseModel):
@@ -83,6 +85,24 @@ class Book(BaseModel):
     new: bool = Field(default=False, description="true: it may be begun when it is not there")
 
 
+class Series(BaseModel):
+    """What outsiders may know who see several releases, and what happens to people and values between them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cohorts: Literal["known", "unknown"] = Field(default="known", description="whether outsiders know who is in which release")
+    by: Literal["class", "join"] = Field(
+        default="class", description="every joint class keeps the promise, or the paper's measure: the full match join does"
+    )
+    leaving: Literal["withhold", "counterfeits", "refuse"] = Field(
+        default="withhold", description="people who leave: withhold who would stand out, let rows stand in for them, or refuse"
+    )
+    changes: dict[str, str] = Field(
+        default_factory=dict, description="columns whose values change: 'free', or a known step like '+1 per year'"
+    )
+    date: str | None = Field(default=None, description="the day that this release is about, YYYY-MM-DD; for known steps")
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A method by name, with its parameters as written."""
@@ -106,6 +126,7 @@ class Policy:
     key: tuple[str, ...] = ()
     person: Person | None = None
     """Whose rows they are, when a person may stand in several."""
+    series: Series = field(default_factory=Series)
     accept: tuple[str, ...] = ()
     """Warnings about columns of a table that the data holder has looked at and accepts, by their identifiers."""
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
@@ -330,6 +351,7 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "ledger": _book,
     "key": lambda document: _texts(document, "key"),
     "person": read_person,
+    "series": lambda document: declare(Series, document.tree.get("series"), document, "series"),
     "accept": lambda document: _texts(document, "accept"),
 }
 """The parts of a policy that are read by themselves."""

@@ -22,7 +22,7 @@ from sfumato.registry import find
 
 if TYPE_CHECKING:
     from sfumato.release.exhibit import Exhibit
-    from sfumato.release.past import Memory
+    from sfumato.release.past import Memory, Sheet
     from sfumato.release.release import Part, Trace
 
 
@@ -102,6 +102,18 @@ class Form(BaseModel):
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:
         """What a ledger keeps of the records behind a release of this form."""
         raise PolicyError(f"a ledger cannot remember a {self}", hint="publish without a ledger")
+
+    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+        """The published tables of a remembered release, record by record; none where nothing can be joined with anything."""
+        raise PolicyError(f"nobody can join a {self} with other releases", hint="publish without a ledger")
+
+    def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
+        """Whether the remembered records are those behind the published rows: each row has one, and says what it has."""
+        return False
+
+    def shown(self, exhibit: Exhibit) -> tuple[str, ...]:
+        """The columns of people that its parts show."""
+        return tuple(exhibit.data.names)
 
     def beside(self, part: str, policy: Policy, original: Any) -> tuple[str, pa.Table, list[str]]:
         """Of a form that replaces values: the name of the table behind a part, its original, and the columns with new values."""

@@ -3,6 +3,7 @@
 Notation
     key       the stable private name of a record across releases; never published
     memory    the key, the published row and the original values of every record behind a release; private
+    sheet     one published table, as the remembered records stand in it; a release is a bundle of sheets
 
 Invariants
     I1  A key stands for at most one record of a release.
@@ -11,7 +12,9 @@ Invariants
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.arrays import BoolArray, IntArray
-from sfumato.data.table import Table
+from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
 from sfumato.policy.policy import Policy
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.release.exhibit import Exhibit
 
 SEPARATOR = "\x1f"
+_PLACE, _LINEAGE = "place:", "lineage"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,10 @@ class Memory:
     """What the original said about each remembered record, in the columns that were published."""
     counterfeit: BoolArray
     """Which remembered records were no longer in the table."""
+    places: Mapping[str, IntArray] = field(default_factory=dict)
+    """Of forms with several tables: the row of each remembered record in each of them, −1 where it has none."""
+    lineage: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The number of each record's lineage, where the method formed lineages; else empty."""
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -50,12 +58,16 @@ class Memory:
     def taking(self, records: IntArray) -> Memory:
         """Some of the records."""
         values = Table(self.values.frame.take(pa.array(records)))
-        return Memory(tuple(self.keys[i] for i in records), self.rows[records], values, self.counterfeit[records])
+        places = {part: rows[records] for part, rows in self.places.items()}
+        lineage = self.lineage[records] if len(self.lineage) else self.lineage
+        return Memory(tuple(self.keys[i] for i in records), self.rows[records], values, self.counterfeit[records], places, lineage)
 
     def to_arrow(self) -> pa.Table:
         """One table, for the ledger."""
         values = self.values.frame
         columns = {f"value:{name}": values.column(name) for name in values.column_names}
+        columns |= {f"{_PLACE}{part}": pa.array(rows) for part, rows in self.places.items()}
+        columns |= {_LINEAGE: pa.array(self.lineage)} if len(self.lineage) else {}
         keys = pa.array(self.keys, pa.string())
         return pa.table({"key": keys, "row": pa.array(self.rows), "counterfeit": pa.array(self.counterfeit), **columns})
 
@@ -68,7 +80,44 @@ class Memory:
             table.column("row").to_numpy().astype(np.int64),
             Table(pa.table(values)),
             table.column("counterfeit").to_numpy().astype(np.bool_),
+            {
+                name.removeprefix(_PLACE): table.column(name).to_numpy().astype(np.int64)
+                for name in table.column_names
+                if name.startswith(_PLACE)
+            },
+            table.column(_LINEAGE).to_numpy().astype(np.int64) if _LINEAGE in table.column_names else np.zeros(0, dtype=np.int64),
         )
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One published table, as the remembered records of its release stand in it."""
+
+    columns: Mapping[str, TextColumn]
+    """The published cell of every remembered record, in every column."""
+    here: BoolArray
+    """Which remembered records stand in it at all."""
+    links: frozenset[str] = frozenset()
+    """Columns that mean nothing outside the release, such as the number of a bucket."""
+
+
+def each_once(rows: IntArray, published: int) -> bool:
+    """Whether every published row is behind exactly one remembered record."""
+    told = np.sort(rows[rows >= 0])
+    return len(told) == published and bool(np.array_equal(told, np.arange(published)))
+
+
+def counts_agree(published: Mapping[tuple[str, ...], int], remembered: Sequence[Sequence[str]]) -> bool:
+    """Whether tuples that are published with counts are those of the remembered records."""
+    return Counter(zip(*remembered, strict=True)) == Counter(published)
+
+
+def sheet_of(table: Table, rows: IntArray, links: frozenset[str] = frozenset()) -> Sheet:
+    """The sheet of a published table, given the row of every remembered record, −1 where it has none."""
+    here = rows >= 0
+    at = np.where(here, rows, 0)
+    columns = {name: TextColumn(table.text(name).codes[at], table.text(name).labels) for name in table.names}
+    return Sheet(columns, here, links)
 
 
 @dataclass(frozen=True)
@@ -82,8 +131,13 @@ class PastRelease:
 
     @property
     def published(self) -> tuple[str, ...]:
-        """The columns of the main part."""
-        return tuple(self.exhibit.data.names)
+        """The columns of people that it shows, in whatever table."""
+        return self.exhibit.form.shown(self.exhibit)
+
+    @cached_property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Its tables, record by record."""
+        return self.exhibit.form.sheets(self.exhibit, self.memory)
 
 
 @dataclass(frozen=True)
@@ -105,6 +159,22 @@ class History:
             if name in past.memory.values.names:
                 found.update(dict.fromkeys(past.memory.values.text(name).labels))
         return list(found)
+
+
+def remember(
+    policy: Policy, original: Table, behind: IntArray, names: Sequence[str], places: Mapping[str, IntArray] | None = None
+) -> Memory:
+    """The memory of the records behind the rows of a main part, each of which has one."""
+    keys = keys_of(policy, original) if policy.key else tuple(str(i) for i in range(original.rows))
+    values = pa.table({name: text_of(original, name).take(pa.array(behind)) for name in names})
+    nobody = np.zeros(len(behind), dtype=np.bool_)
+    return Memory(tuple(keys[i] for i in behind), np.arange(len(behind)), Table(values), nobody, places or {})
+
+
+def text_of(table: Table, name: str) -> pa.Array:
+    """A column as text, a missing value as the value it is."""
+    text = table.text(name)
+    return pa.array(list(text.labels), pa.string()).take(pa.array(text.codes))
 
 
 def keys_of(policy: Policy, table: Table) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def disclosed(exhibit: Exhibit, found: tuple[Finding, ...]) -> tuple[Finding, ..
     """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees it."""
     outside = certify(exhibit.as_published(), recount=False)  # the floor has recounted the same files already
     seen = {_claim(finding): finding for finding in outside}
-    series = {claim.model.name for claim in exhibit.policy.claims if claim.model.joint} if _several(exhibit) else set()
+    series = {claim.model.name for claim in exhibit.policy.claims} if _several(exhibit) else set()
     shown = []
     for finding in found:
         public = None if finding.model in series else seen.get(_claim(finding))  # I2

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.sequence_claims import bound_by_history
+from sfumato.audit.outlook import bound_by_history
 from sfumato.audit.source import SourceReport, Warning, source_audit
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.ledger import Ledger

@@ -71,9 +71,13 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     if disturbed:
         return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
     if remembering and not method.form.remembered:
-        return f"a ledger remembers recoded tables so far, not {method.form.name}; publish without a ledger"
-    if remembering and not method.remembers and any(claim.model.joint for claim in policy.claims):
-        return "it does not look at earlier releases, and the claim is about all of them together"
+        return f"a ledger cannot keep a {method.form.name}, so the next release could not be judged with it; publish without one"
+    if remembering and not method.remembers:
+        return "it does not look at earlier releases, and every claim is about all of them together"
+    if remembering and policy.knows:
+        return "what outsiders know ('knows:') cannot be judged over several releases; publish without a ledger"
+    if remembering and policy.person is not None:
+        return "people who stand in several rows ('person:') cannot be judged over several releases; publish without a ledger"
     return _unlike_people(method, policy) or method.refusal(policy)
 
 
@@ -115,5 +119,6 @@ def _chosen(policy: Policy, records: int | None, remembering: bool) -> tuple[Met
         reasons = {_unfit(method, policy, remembering) for method in kinds}
         hint = next((reason for reason in sorted(reasons) if reason), "see docs/catalogue.md for what each method can do")
         raise PolicyError("no method can serve this policy", where=policy.document.where("protect"), hint=hint)
-    best = max(able, key=lambda method: method.preference(records)[0])
+    several = remembering or any(claim.model.joint for claim in policy.claims)
+    best = max(able, key=lambda method: (several and method.for_series, method.preference(records)[0]))
     return best, best.preference(records)[1]

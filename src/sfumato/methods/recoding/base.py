@@ -14,12 +14,14 @@ Invariants
     I2  Only columns the policy publishes leave; identifiers never do.
     I3  A release is refused as infeasible only when the coarsest release breaks a claim [boundaries Properties 5, 6]; see
         *Departures* of `problem` for models on shares.
+    I4  Groups never cross history classes (`methods.continuing`), so joint classes over all releases keep every claim.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,10 +34,12 @@ from sfumato.data.table import Table
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.methods.base import Method, Task
+from sfumato.methods.continuing import Continuation, continued, torn_classes, without
 from sfumato.methods.recoding.components import Component, components, without_implied
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.people import of_people, refusal_of_people, settled
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
+from sfumato.methods.recoding.series import as_continued, kept_apart, nothing_made, with_standing
 from sfumato.methods.recoding.specializing import specialize
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
@@ -50,6 +54,7 @@ class RecodingMethod(Method):
     form: ClassVar[type[Form]] = Recoded
     minimal: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
+    remembers: ClassVar[bool] = True
     mixed: ClassVar[bool] = False
     """Whether `group` itself looks after claims that speak of some of the columns only, by asking `RecodingProblem.satisfied`."""
 
@@ -74,7 +79,9 @@ class RecodingMethod(Method):
         return [f"published as they are, because no claim gives them to an outsider: {', '.join(exact)}"] if exact else []
 
     def run(self, task: Task) -> Release:
-        return self.release(task, feasible_problem(task.policy, task.data))
+        going, problem = continued_problem(task)
+        mine = replace(task, data=going.table)
+        return as_continued(task, nothing_made(task, going) if problem is None else self.release(mine, problem), going)
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
         """The published table of a problem that can be solved."""
@@ -120,17 +127,36 @@ def refusal_of_recoding(policy: Policy) -> str:
     return refusal_of_people(policy)
 
 
-def feasible_problem(policy: Policy, table: Table) -> RecodingProblem:
-    """The recoding problem of a policy, or `Infeasible`.
+def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]:
+    """The records that the method is asked about, and their recoding problem, in which nobody leaves their history class (I4).
+
+    There is no problem when lineages that stay as they were have all the rows, or nobody else can be published.
+    """
+    going, policy = continued(task), with_standing(task)
+    while True:
+        try:
+            problem = feasible_problem(policy, going.table, going.apart)
+        except Infeasible:
+            if going.lineages is None or not going.lineages.steady.rows:
+                raise
+            return going, None
+        torn = torn_classes(task, going, problem.out[problem.row_point.of])
+        if not torn.any():
+            return going, problem
+        going = without(going, torn[going.apart])
+
+
+def feasible_problem(policy: Policy, table: Table, apart: IntArray | None = None) -> RecodingProblem:
+    """The recoding problem of a policy, or `Infeasible`; `apart` are classes of records that no group may mix.
 
     Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
     regions into smaller ones, some of which may be saved (I3).
     """
-    problem = problem_of(policy, table)
+    problem = kept_apart(problem_of(policy, table), apart)
     try:
         check_feasible(policy, problem)
     except Infeasible:
-        finer = problem_of(policy, table, policy.quasi_identifiers)
+        finer = kept_apart(problem_of(policy, table, policy.quasi_identifiers), apart)
         if finer.suppressed >= problem.suppressed:
             raise
         check_feasible(policy, finer)
@@ -149,11 +175,21 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
         if name in names:
             domains.append(domain)
             codes.append(leaves[text.codes])
-    hidden = dict.fromkeys(name for claim in policy.claims for name in claim.hide)
+    hidden = dict.fromkeys(name for claim in binding(policy) for name in claim.hide)
     sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
-    stated = [Requirement(claim.model.by_group(), claim.hide, known_to(claim, policy)) for claim in policy.claims]
-    whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in policy.claims])
+    claims = binding(policy)
+    stated = [Requirement(claim.model.by_group(), claim.hide, known_to(claim, policy)) for claim in claims]
+    whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in claims])
     return RecodingProblem(names, tuple(domains), tuple(codes), (*sensitive, *whose), (*without_implied(stated), *of_them))
+
+
+def binding(policy: Policy) -> tuple[Claim, ...]:
+    """The claims that bind this table: what hides only columns that it leaves out cannot be broken by it.
+
+    Unless it shows columns of no role that other releases may show too: then it hangs on their hidden columns, and is bound.
+    """
+    loose = bool(policy.with_role("other"))
+    return tuple(c for c in policy.claims if loose or not c.hide or not set(c.hide).isdisjoint(policy.published))
 
 
 def known_to(claim: Claim, policy: Policy) -> tuple[str, ...]:

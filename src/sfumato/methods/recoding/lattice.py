@@ -48,8 +48,8 @@ class Level:
 def lattice_sweep(problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
     """Fix points at the cheapest combination of levels at which their class is safe."""
     claims = Claims(problem)
-    levels = _levels(problem, Costs.of(problem, objective))
-    visits = _combinations(levels, max(100, min(20_000, WORK // max(len(problem.points), 1))))
+    levels = levels_of(problem, Costs.of(problem, objective))
+    visits = combinations_of(levels, max(100, min(20_000, WORK // max(len(problem.points), 1))))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     sweep = _Sweep(problem, claims, levels)
     found, left = 0, np.flatnonzero(~problem.out)
@@ -107,7 +107,7 @@ def _marks(level: Level, bits: np.random.Generator) -> IntArray:
     return drawn[of.ravel()]
 
 
-def _levels(problem: RecodingProblem, costs: Costs) -> list[list[Level]]:
+def levels_of(problem: RecodingProblem, costs: Costs) -> list[list[Level]]:
     """The levels of every column, from fine to coarse; levels that cost the same are one."""
     kept = ~problem.out
     table = []
@@ -149,7 +149,7 @@ def _below_ceiling(domain: Generalization, lo: IntArray, hi: IntArray) -> tuple[
     return np.maximum(lo, floor), np.minimum(hi, roof)
 
 
-def _combinations(levels: list[list[Level]], most: int) -> list[tuple[int, ...]]:
+def combinations_of(levels: list[list[Level]], most: int) -> list[tuple[int, ...]]:
     """Combinations of levels from the least to the most costly, at most about `most` of them, the coarsest always."""
     kept = [list(range(len(column))) for column in levels]
     while np.prod([float(len(column)) for column in kept]) > most and max(map(len, kept)) > 2:

@@ -41,6 +41,7 @@ from sfumato.methods.recoding.components import Component, components
 from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.methods.recoding.refined import starts
+from sfumato.methods.recoding.series import HISTORY
 from sfumato.policy.policy import Policy
 from sfumato.release.release import Release
 
@@ -74,7 +75,7 @@ class Optimal(RecodingMethod):
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
         parts, policy = components(problem), task.policy
-        if not can_be_bounded(policy, problem, parts):
+        if HISTORY in problem.names or not can_be_bounded(policy, problem, parts):
             return super().release(task, problem)
         spare = spare_of(policy, problem)  # I2
         proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]

@@ -1,9 +1,13 @@
 """`sequential`: one more release of a table that was published before, judged together with all earlier ones.
 
-Guarantee: whoever joins every release so far can link nobody to fewer than k sensitive values (k-linkability), or to one with a
-larger share than 1/k of the links (k-diversity). Two releases by construction, three and more by proof.
+Guarantee
+    by: class   every joint class over all releases keeps every claim (`history.joint`), by construction: whatever the number of
+                releases, nothing is searched for. People are exact where they can be, and borrow company where not (`borrowing`)
+    by: join    the paper's own measure and search: whoever joins every release so far can link nobody to fewer than k sensitive
+                values (k-linkability), or to one with a larger share than 1/k of the links (k-diversity). Two releases by
+                construction, three and more by proof. Rows that cover everybody may be all that protects somebody (*alibi rows*)
 
-Paper: [sequential Alg. 3, §6]
+Paper: [sequential Alg. 3, §6] for ``by: join``; joint classes are ours
 
 Invariants
     I1  Rows of every release are in an order of their own, drawn at random; keys and cohorts never leave.
@@ -19,6 +23,7 @@ Departures
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -31,7 +36,11 @@ from sfumato.data.sequence import Boxes
 from sfumato.errors import Infeasible
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.history.aligned import Population, Weave
-from sfumato.methods.base import Method, Task
+from sfumato.methods.base import Task
+from sfumato.methods.recoding.base import RecodingMethod, recodes, refusal_of_recoding
+from sfumato.methods.recoding.borrowing import borrow
+from sfumato.methods.recoding.local_search import refine
+from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.methods.sequences.growth import check_batch, population_of
 from sfumato.methods.sequences.sequel_problem import Goal
 from sfumato.methods.sequences.sequel_problem import SequelProblem as Sequel
@@ -39,30 +48,39 @@ from sfumato.methods.sequences.specialize import Specialized, specialize
 from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.methods.sequences.together import require_together
 from sfumato.policy.claims import Claim
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Policy, Series
 from sfumato.randomness import Randomness
 from sfumato.release.form import Form
 from sfumato.release.past import History
 from sfumato.release.release import Part, Release
 
 
-class Sequential(Method):
-    """Generalize single cells of a further release, so that all releases together stay safe."""
+class Sequential(RecodingMethod):
+    """One more release of a table: joint classes by construction, or single cells by the paper's search."""
 
     name: ClassVar[str] = "sequential"
     form: ClassVar[type[Form]] = Recoded
     paper: ClassVar[str] = "sequential Alg. 3, §6"
-    remembers: ClassVar[bool] = True
+    for_series: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = False
 
+    by: Literal["class", "join"] = Field(default="class", description="joint classes by construction, or the paper's search")
     growth: Literal["unifying", "separative"] = Field(
-        default="unifying", description="mix old and new records, or treat them apart"
+        default="unifying", description="by join: mix old and new records, or treat them apart"
     )
-    cohorts: Literal["known", "unknown"] = Field(default="known", description="whether outsiders know when somebody joined")
-    counterfeits: Literal["refuse", "allow"] = Field(default="refuse", description="rows that stand in for vanished records")
+    cohorts: Literal["known", "unknown"] | None = Field(
+        default=None, description="whether outsiders know when somebody joined; as 'series:' says when absent"
+    )
+    counterfeits: Literal["refuse", "allow"] | None = Field(
+        default=None, description="rows that stand in for vanished records; as 'series:' says when absent"
+    )
+    seconds: float = Field(default=1.0, ge=0, description="by class: time to improve the groups, in seconds of one core")
     cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
     budget: float = Field(default=60.0, gt=0, description="CPU seconds to search and prove a claim over three or more releases")
 
     def refusal(self, policy: Policy) -> str:
+        if self.by == "class":
+            return refusal_of_recoding(policy)
         if not policy.claims:
             return "the policy protects nothing: 'protect' has no claims"
         if len(policy.claims) > 1:
@@ -74,24 +92,48 @@ class Sequential(Method):
         return ""
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
+        if self.by == "class":
+            return recodes(claim, policy)
         one = len(claim.hide) == 1 and policy.columns[claim.hide[0]].role == "sensitive"
         demand = claim.model.demand()
         kept = claim.model.joint and demand.sufficient and demand.candidates == 1
         return kept and one and set(claim.given) >= set(policy.quasi_identifiers)
 
     def preference(self, records: int | None) -> tuple[int, str]:
-        return 60, "it judges the release together with all earlier ones"
+        size = "any size" if records is None else f"{records:,} records"
+        return 4, f"it continues a history by construction, at {size} in seconds, and its proof does not grow with the releases"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
-        growth = f"new records: {self.growth}, outsiders {'know' if self.cohorts == 'known' else 'do not know'} when people joined"
-        return [growth, "vanished records: " + ("replaced by counterfeits" if self.counterfeits == "allow" else "refused")]
+        series = self._series(policy)
+        known = "know" if series.cohorts == "known" else "do not know"
+        growth = "" if self.by == "class" else f"new records: {self.growth}; "
+        told = {"withhold": "companions are withheld", "counterfeits": "counterfeits stand in", "refuse": "refused"}
+        gone = told[series.leaving] if self.by == "class" or series.leaving == "counterfeits" else told["refuse"]
+        return [f"{growth}outsiders {known} who is in which release; people who leave: {gone}"]
+
+    def _series(self, policy: Policy) -> Series:
+        """What the policy says about several releases, with what this method says itself."""
+        own = {"cohorts": self.cohorts, "leaving": {"allow": "counterfeits", "refuse": "refuse", None: None}[self.counterfeits]}
+        return policy.series.model_copy(update={key: value for key, value in own.items() if value is not None})
+
+    def group(self, problem: RecodingProblem, task: Task) -> Grouping:
+        objective = task.policy.utility.minimize
+        found = borrow(problem, objective=objective, progress=lambda done: task.progress(done / 2, "borrowing"))
+        if not self.seconds:
+            return found
+        return refine(problem, [found], objective=objective, seconds=self.seconds)
 
     def run(self, task: Task) -> Release:
+        task = replace(task, policy=replace(task.policy, series=self._series(task.policy)))
+        return super().run(task) if self.by == "class" else self._searched(task)
+
+    def _searched(self, task: Task) -> Release:
+        """The paper's Algorithm 3."""
         history = task.history if task.history is not None else History()
         (claim,) = task.policy.claims
         (hidden,) = claim.hide
         level = _goal(claim)
-        people = population_of(task, history, hidden, allow=self.counterfeits == "allow")  # I3
+        people = population_of(task, history, hidden, allow=task.policy.series.leaving == "counterfeits")  # I3
         check_batch(history, people, level, hidden, hidden in task.policy.published)  # I2
         lo, hi, weave = self._boxes(task, history, people, level, hidden)
         return _published(task, people, weave, lo, hi)
@@ -99,7 +141,7 @@ class Sequential(Method):
     def _boxes(
         self, task: Task, history: History, people: Population, level: Goal, hidden: str
     ) -> tuple[np.ndarray, np.ndarray, Weave]:
-        whole = Weave(history.releases, people, task.policy, hidden, self.cohorts == "known")
+        whole = Weave(history.releases, people, task.policy, hidden, task.policy.series.cohorts == "known")
         if self.growth == "unifying" or not whole.grown:
             made = self._made(task, whole, level, task.randomness)
             return made.lo, made.hi, whole

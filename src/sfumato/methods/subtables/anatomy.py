@@ -9,10 +9,12 @@ Invariants
     I1  Eligibility first: when one bucket of all records breaks a claim no bucketization can keep it (monotone models).
     I2  Buckets look at hidden values and at chance only (see `buckets`), and their numbers are a random permutation.
     I3  Rows of both tables are in an order that tells nothing: shuffled, or sorted by what is published.
+    I4  Buckets never cross history classes (`methods.continuing`), so joint classes over all releases keep every claim.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,10 +22,11 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.table import Table, TextColumn
+from sfumato.data.table import TextColumn
 from sfumato.errors import Infeasible
 from sfumato.forms.anatomy import AnatomyForm
 from sfumato.methods.base import Method, Task
+from sfumato.methods.continuing import continued, dealt_apart, require_few_withheld
 from sfumato.methods.subtables.buckets import largest_l, spread
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
@@ -41,6 +44,7 @@ class Anatomy(Method):
     name: ClassVar[str] = "anatomy"
     form: ClassVar[type[Form]] = AnatomyForm
     paper: ClassVar[str] = "Xiao, Tao 2006; versatile §6"
+    remembers: ClassVar[bool] = True
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims:
@@ -61,20 +65,42 @@ class Anatomy(Method):
         return claim.model.monotone and not claim.model.bounds_candidates and hidden and visible
 
     def run(self, task: Task) -> Release:
-        table: Table = task.data
+        going = continued(task, may_stand_in=False)
+        table = going.table
         hidden = {name: table.text(name) for name in task.policy.sensitive}
-        bucket = _deal(task, hidden)
-        rows = task.randomness.child("row order").permutation(table.rows)  # I3
+        bucket = _deal(task, hidden, going.apart)
+        kept = np.flatnonzero(bucket >= 0)
+        lost = table.rows - len(kept) + going.withheld
+        require_few_withheld(task.policy, lost, task.data.rows)
+        rows = kept[task.randomness.child("row order").permutation(len(kept))]  # I3
         visible = [name for name in task.policy.published if name not in hidden]
         shown = {name: table.column(name).combine_chunks().take(pa.array(rows)) for name in visible}
         parts = {"data": Part(pa.table({**shown, "bucket": bucket[rows] + 1}))}
         for name, text in hidden.items():
             part = "sensitive" if len(hidden) == 1 else f"sensitive-{name}"
-            parts[part] = Part(_counts(bucket, text))
-        return Release(AnatomyForm(), parts, trace=Trace({"data": rows}))
+            parts[part] = Part(_counts(bucket[kept], TextColumn(text.codes[kept], text.labels)))
+        return Release(AnatomyForm(), parts, lost, Trace({"data": going.behind[rows]}))
 
 
-def _deal(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
+def _deal(task: Task, hidden: dict[str, TextColumn], apart: IntArray) -> IntArray:
+    """Buckets within every history class (I4); who cannot be given one is not published."""
+    if int(apart.max(initial=0)) == 0:
+        return _dealt(task, hidden)
+
+    def deal(rows: IntArray, place: int) -> IntArray | None:
+        mine = {name: TextColumn(text.codes[rows], text.labels) for name, text in hidden.items()}
+        try:
+            return _dealt(replace(task, randomness=task.randomness.child(f"class {place}")), mine)
+        except Infeasible:
+            return None
+
+    bucket = dealt_apart(apart, deal, task.randomness.child("numbers"))
+    if not (bucket >= 0).any():
+        raise Infeasible("no history class can be published again", hint="publish fewer columns, or ask for less")
+    return bucket
+
+
+def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
     """As many buckets as the claims allow: start from what the levels ask for, and halve until every claim holds."""
     claims = task.policy.claims
     everyone = np.zeros(len(next(iter(hidden.values())).codes), dtype=np.int64)

@@ -5,6 +5,7 @@ Invariants
     I2  Every sub-table has its own random row order and its own bucket numbers; nothing but shared columns links two tables.
     I3  The order of a table of hidden values tells nothing: it is sorted by what it says.
     I4  Only columns the policy publishes leave.
+    I5  Buckets never cross history classes (`methods.continuing`), so joint classes over all releases keep every claim.
 
 Departures
     A rule that hides several columns together is kept by hiding one of them [versatile Cor. 3.1.1]: the one that another rule
@@ -32,6 +33,7 @@ from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded
 from sfumato.forms.subtables import SubTables
 from sfumato.methods.base import Method, Task
+from sfumato.methods.continuing import continued, dealt_apart
 from sfumato.methods.subtables.bucketizing import buckets_for
 from sfumato.methods.subtables.coloring import guarantees
 from sfumato.models.base import Model
@@ -51,6 +53,12 @@ class Hidden:
     rules: Sequence[PrivacyRule]
     members: Mapping[str, tuple[str, ...]]
     """The columns of each unit."""
+    apart: IntArray
+    """The history class of every record."""
+
+    def of(self, rows: IntArray) -> Hidden:
+        """The same about some of the records."""
+        return replace(self, table=Table(self.table.frame.take(pa.array(rows))), apart=np.zeros(len(rows), dtype=np.int64))
 
     def asked(self, column: str) -> list[Model]:
         return [by for by in guarantees(column, self.rules) if isinstance(by, Model)]
@@ -82,6 +90,12 @@ def _safe_alone(table: Table, column: str, model: Any) -> bool:
     return bool(model.satisfied(_alone(table, column)).all())
 
 
+def _safe_in(bucket: IntArray, table: Table, column: str, model: Any) -> bool:
+    """Whether every bucket satisfies a model."""
+    kept, text = bucket >= 0, table.text(column)
+    return bool(model.satisfied(Linkage.of_groups(bucket[kept], {column: (text.codes[kept], text.labels)})).all())
+
+
 def _ineligible(table: Table, column: str, rule: PrivacyRule) -> Infeasible:
     assert isinstance(rule.by, Model)
     return Infeasible(
@@ -95,6 +109,7 @@ class SubTableMethod(Method):
     """The common part of all methods that publish sub-tables."""
 
     form: ClassVar[type[Form]] = SubTables
+    remembers: ClassVar[bool] = True
 
     inner: str = Field(default="anatomy", description="how a table that hides a column is anonymized: anatomy or a recoding method")
 
@@ -131,9 +146,15 @@ class SubTableMethod(Method):
         return privacy_rules(policy).sentences()
 
     def run(self, task: Task) -> Release:
+        going = continued(task, may_stand_in=False)
+        release = self._made(replace(task, data=going.table), going.apart)
+        behind = {part: going.behind[rows] for part, rows in release.trace.rows.items()}
+        return replace(release, suppressed=release.suppressed + going.withheld, trace=Trace(behind))
+
+    def _made(self, task: Task, apart: IntArray) -> Release:
         rule_set = privacy_rules(task.policy)
         wanted = [each for each in rule_set.wanted if each.hide <= rule_set.unit.keys()]
-        data = Hidden(task.data, rule_set.over_units(one_sided(wanted, task.data)), rule_set.members)
+        data = Hidden(task.data, rule_set.over_units(one_sided(wanted, task.data)), rule_set.members, apart)
         task.progress(0.1, "choosing the tables")
         tables = self.decompose(list(rule_set.members), data.rules, rule_set.guardable, data)
         return self._published(task, [_over_columns(table, rule_set.members) for table in tables], data)
@@ -160,10 +181,26 @@ class SubTableMethod(Method):
         shown = {name: _taken(data.table, name, rows) for name in task.policy.published if name in columns}  # I4
         if alone:
             return MadeTable(pa.table(shown), rows)
-        bucket = self.buckets(sorted(table.guarded), data, task)
+        bucket = self._buckets_apart(sorted(table.guarded), data, task)
         numbers = pa.array([WITHHELD if number < 0 else str(number + 1) for number in bucket[rows]], pa.string())
         entries = _entries(data.table, sorted(table.guarded), bucket)
         return MadeTable(pa.table({**shown, BUCKET: numbers}), rows, entries, int((bucket < 0).sum()))
+
+    def _buckets_apart(self, hidden: Sequence[str], data: Hidden, task: Task) -> IntArray:
+        """Buckets within every history class (I5); values of who cannot be given one are withheld."""
+        if int(data.apart.max(initial=0)) == 0:
+            return self.buckets(hidden, data, task)
+
+        def deal(rows: IntArray, place: int) -> IntArray | None:
+            mine = data.of(rows)
+            try:
+                bucket = self.buckets(hidden, mine, replace(task, randomness=task.randomness.child(f"class {place}")))
+            except Infeasible:
+                return None
+            safe = all(_safe_in(bucket, mine.table, name, model) for name in hidden for model in data.asked(name))
+            return bucket if safe else None
+
+        return dealt_apart(data.apart, deal, task.randomness.child("numbers"))
 
     def buckets(self, hidden: Sequence[str], data: Hidden, task: Task) -> IntArray:
         """A bucket for every record, −1 where the hidden values must be withheld."""

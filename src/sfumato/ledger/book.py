@@ -46,6 +46,7 @@ import pyarrow as pa
 
 from sfumato.errors import LedgerError
 from sfumato.io.json_text import parse_json
+from sfumato.ledger.exchanged import FORGETTING, WAS, ExchangedMemories, had
 from sfumato.policy.generalizations import keep_generalizations
 from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT, STATEMENT, new_folder, read_folder
 from sfumato.release.head import GENESIS, MEMORY, Place, head_in
@@ -62,6 +63,7 @@ CREATE TRIGGER hold_entries BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER hold_files BEFORE DELETE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 """
+TRIGGER = "CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
 _BODY = {"when": str, "policy": str, "certificate": dict, "records": int, "counterfeits": int}
 """What every entry has, whatever else it may have."""
 
@@ -77,6 +79,16 @@ class Entry:
     @property
     def when(self) -> str:
         return str(self.body["when"])
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it is no release, but says that somebody was taken out of the memories of some."""
+        return self.body.get("kind") == FORGETTING
+
+    @property
+    def imported(self) -> bool:
+        """Whether the release was made elsewhere."""
+        return bool(self.body.get("imported"))
 
 
 class Ledger:
@@ -96,7 +108,7 @@ class Ledger:
 
     def _entries(self, base: sqlite3.Connection) -> list[Entry]:
         rows = base.execute("SELECT number, body, digest FROM entries ORDER BY number").fetchall()
-        return [Entry(int(number), _json(body, self.path), str(chained)) for number, body, chained in rows]
+        return [Entry(int(number), _json(body, self.path), str(mine)) for number, body, mine in rows]
 
     def files(self, number: int) -> dict[str, bytes]:
         """Everything stored with an entry: published files by name, and the private memory."""
@@ -113,7 +125,7 @@ class Ledger:
         return self._history(self.entries())
 
     def _history(self, entries: Sequence[Entry]) -> History:
-        return History(tuple(self._past(entry) for entry in entries))
+        return History(tuple(self._past(entry) for entry in entries if not entry.forgets))
 
     def place(self) -> tuple[History, Place]:
         """The earlier releases, and where the next one goes."""
@@ -173,14 +185,18 @@ class Ledger:
             return 0
         with self._open() as base:
             self._sound(base)
-            known = {GENESIS}
+            known, memories = {GENESIS}, ExchangedMemories()
             previous, place = GENESIS, 0
-            for place, (number, body, before, chained) in enumerate(_rows(base), start=1):
+            for place, (number, body, before, digest_) in enumerate(_rows(base), start=1):
                 files = base.execute("SELECT name, content FROM files WHERE entry = ? ORDER BY name", (number,)).fetchall()
-                if not isinstance(body, str) or number != place or before != previous or chained != _chained(body, previous, files):
+                if not isinstance(body, str) or number != place or before != previous or digest_ != chained(body, previous, files):
                     raise self._broken(f"entry {place} does not match the chain")
-                known |= {chained, self._checked(Entry(number, _json(body, self.path), chained), previous, files) or chained}
-                previous = chained
+                entry = Entry(number, _json(body, self.path), digest_)
+                memories.see(entry.number, entry.body, files)
+                known |= {digest_, self._checked(entry, previous, files) or digest_}
+                previous = digest_
+            if not memories.vouched:
+                raise self._broken("a memory was exchanged, and no entry says so")
             stray = base.execute("SELECT count(*) FROM files WHERE entry > ? OR entry < 1", (place,)).fetchone()[0]
             if stray:
                 raise self._broken(f"{stray} file(s) belong to no entry")
@@ -201,7 +217,7 @@ class Ledger:
             return None  # entered before there were heads
         place = Place(entry.number, previous, str(entry.body["salt"]))
         said = head_in(entry.body["certificate"])
-        if said != (entry.number, place.head({name: _sha(content) for name, content in files})):
+        if said != (entry.number, place.head({name: _sha(content) for name, content in files if name != WAS})):
             raise self._broken(f"the certificate of entry {entry.number} carries another head")
         return said[1]
 
@@ -255,17 +271,24 @@ class Ledger:
                 raise
             base.commit()
 
+    def compact(self) -> None:
+        """Write the file anew, so that nothing is left of bytes that were overwritten."""
+        with self._open() as base:
+            base.execute("VACUUM")
+
     def require_free(self, base: sqlite3.Connection, place: Place) -> None:
         """Refuses a place that is no longer the next one, inside a `writing` block."""
-        if _last(base) != (place.number - 1, place.previous):
+        if last_of(base) != (place.number - 1, place.previous):
             hint = "publish again; the new release must be judged with it"
             raise LedgerError("another release was entered in the meantime", where=str(self.path), hint=hint)
 
-    def append(self, base: sqlite3.Connection, folder: Path, memory: pa.Table, seed: int | None, place: Place) -> Entry:
+    def append(
+        self, base: sqlite3.Connection, folder: Path, memory: pa.Table, seed: int | None, place: Place, *, imported: bool = False
+    ) -> Entry:
         """Enter the release in `folder` (complete, not yet renamed: I4) at its place inside a `writing` block."""
         self.require_free(base, place)
         files = {name: file.read_bytes() for name, file in files_of(folder).items()}
-        files[MEMORY] = _packed(memory)
+        files[MEMORY] = packed(memory)
         manifest = json.loads(files[MANIFEST])
         if STATEMENT not in files:  # what was signed is kept to the byte, a report that can be written again is not
             files.pop(REPORT, None)
@@ -281,13 +304,13 @@ class Ledger:
             "records": memory.num_rows,
             "counterfeits": int(sum(memory.column("counterfeit").to_pylist())),
             "seed": seed,
-        }
+        } | ({"imported": True} if imported else {})
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
-        chained = _chained(text, place.previous, sorted(files.items()))
+        mine = chained(text, place.previous, sorted(files.items()))
         number = place.number
         base.executemany("INSERT INTO files VALUES (?, ?, ?)", [(number, name, content) for name, content in sorted(files.items())])
-        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number, text, place.previous, chained))
-        return Entry(number, body, chained)
+        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number, text, place.previous, mine))
+        return Entry(number, body, mine)
 
     def _make(self) -> None:
         """An empty ledger under its name, complete from the start and private (I1)."""
@@ -363,7 +386,7 @@ def _rows(base: sqlite3.Connection) -> list[Any]:
     return base.execute("SELECT number, body, previous, digest FROM entries ORDER BY number").fetchall()
 
 
-def _last(base: sqlite3.Connection) -> tuple[int, str]:
+def last_of(base: sqlite3.Connection) -> tuple[int, str]:
     """Number and digest of the newest entry."""
     found = base.execute("SELECT number, digest FROM entries ORDER BY number DESC LIMIT 1").fetchone()
     return (0, GENESIS) if found is None else (int(found[0]), str(found[1]))
@@ -372,16 +395,19 @@ def _last(base: sqlite3.Connection) -> tuple[int, str]:
 def _write(files: Mapping[str, bytes], folder: Path) -> None:
     """The published files of an entry into a folder of our own; `Ledger.files` has seen to it that they stay there (I6)."""
     for name, content in files.items():
-        if name != MEMORY:
+        if name not in (MEMORY, WAS):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
 
 
-def _chained(body: str, previous: str, files: list[Any]) -> str:
+def chained(body: str, previous: str, files: Sequence[Any]) -> str:
     """The digest of an entry: the one before it, its body, and every file by name and content."""
     total = hashlib.sha256(previous.encode() + b"\0" + body.encode())
+    was = next((content for name, content in files if name == WAS), None)
     for name, content in files:
-        total.update(b"\0" + str(name).encode() + b"\0" + _raw(content))
+        if name != WAS:
+            raw = had(was) if was is not None and name == MEMORY else _raw(content)
+            total.update(b"\0" + str(name).encode() + b"\0" + raw)
     return total.hexdigest()
 
 
@@ -394,7 +420,8 @@ def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _packed(memory: pa.Table) -> bytes:
+def packed(memory: pa.Table) -> bytes:
+    """A memory as the bytes that an entry keeps."""
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_file(sink, memory.schema, options=options) as writer:

@@ -1,0 +1,46 @@
+"""What the releases in a ledger mean for the next one, in sentences, before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.audit.accounting import require_accounted
+from sfumato.audit.series import by_classes
+from sfumato.history.bundles import Bundles
+from sfumato.history.promises import standing, widened
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.release.past import History
+
+
+def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[str]:
+    """What the releases in a ledger mean for the next one."""
+    if not history:
+        yield f"ledger: {ledger} is empty; this will be the first release"
+        return
+    yield f"ledger: {len(history)} earlier release(s) in {ledger}; every claim is judged over all of them and this one"
+    for past in history.releases:
+        require_accounted(past)
+    bundles = Bundles(history)
+    for claim in policy.claims:
+        yield from _so_far(bundles, widened(claim, policy, [policy, *bundles.policies]), policy)
+    for claim in standing(policy, history):
+        yield f"promised before and still judged: {claim} of {', '.join(claim.hide)}"
+    shared = sorted({name for past in history.releases for name in past.published} & set(policy.published))
+    new = [name for name in policy.published if name not in shared]
+    yield f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}"
+    if policy.series.cohorts == "known":
+        yield "outsiders may know who is in which release: people who are new form groups of their own"
+
+
+def _so_far(bundles: Bundles, claim: Claim, policy: Policy) -> Iterator[str]:
+    """How a claim stands after the releases so far."""
+    about = f" of {', '.join(claim.hide)}" if claim.hide else ""
+    if claim.hide and not any(name in sheet.columns for sheet in bundles.sheets for name in claim.hide):
+        yield f"{', '.join(claim.hide)} was never published, so earlier releases do not bind this one there"
+        return
+    found = by_classes(bundles, claim, policy.series.cohorts == "known")
+    if found is not None:
+        level = ", ".join(f"{key} {value}" for key, value in found.achieved.items())
+        after = f"after release {len(bundles.history)}"
+        yield f"{after} {claim.model.name}{about} stands at {level} in joint classes; no further release can raise it"

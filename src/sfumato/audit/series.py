@@ -1,0 +1,125 @@
+"""Judging a claim over everything that was ever published: with a history no release is judged alone.
+
+Guarantee
+    A claim holds over a history only when its model holds in every joint class (`history.joint`): people whose published cells are
+    equal wherever the hidden columns stand. Whoever joins all releases can permute the members of such a class as a whole, so
+    what is counted in a class is what that outsider is left with, at least. This is stronger than [sequential Def. 4.2], which
+    counts every row that covers somebody, and which a few suppressed rows satisfy for everybody (*alibi rows*).
+    Claims under the paper's own names (`k-linkability`, `k-diversity`) that joint classes do not show, and every claim of counted
+    values under ``by: join``, are decided by the full match join of all releases (`sequence_claims`).
+
+Fail closed
+    What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` beside several
+    releases does not hold.
+
+Invariants
+    I1  A claim whose outsider knows all quasi-identifiers of its policy is judged for one who knows those of every release.
+    I2  Every table that tells a hidden column is judged, the ones of earlier releases too: what was promised then must still hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sfumato.audit.accounting import require_accounted
+from sfumato.audit.sequence_claims import judge_together
+from sfumato.data.linkage import Linkage
+from sfumato.errors import DataError
+from sfumato.history.bundles import Bundles
+from sfumato.history.joint import Joint, joint_classes
+from sfumato.history.promises import widened
+from sfumato.history.united import united_classes
+from sfumato.policy.claims import Claim
+from sfumato.release.certificate import Finding
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.honesty import NOTHING_PUBLISHED
+
+AT_LEAST = "bound (at least this much)"
+
+
+@dataclass(frozen=True)
+class ClassVerdict:
+    """What the joint classes say about a claim."""
+
+    achieved: dict[str, object]
+    below: int
+    """People in classes that break the model, in the table where they are most."""
+    people: int
+
+
+def is_series(exhibit: Exhibit) -> bool:
+    """Whether a claim about this release is one about several."""
+    return exhibit.history is not None and len(exhibit.history) > 1
+
+
+def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Finding:
+    """The finding over all releases; what already fails on this release alone fails."""
+    history = exhibit.history
+    assert history is not None
+    if alone is not None and not alone.holds:
+        return alone
+    if exhibit.policy.knows:
+        raise DataError("what outsiders know beside several releases ('knows:') is not judged")
+    bundles = exhibit.once(bundles_of)
+    verdict = by_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit))  # I1
+    what = f"over {len(history)} releases"
+    if verdict is None:
+        reason = f"no release shows the hidden columns, {what}"
+        return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
+    if verdict.below and _by_join(exhibit, claim):
+        return judge_together(exhibit, claim)
+    reason = f"{verdict.people} people in joint classes {what}"
+    if verdict.below:
+        reason = f"{verdict.below} people stand in joint classes that fall below, {what}"
+    level = claim.model.required(), verdict.achieved
+    return Finding(claim.model.name, not verdict.below, *level, claim.given, claim.hide, AT_LEAST, reason)
+
+
+def _by_join(exhibit: Exhibit, claim: Claim) -> bool:
+    """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy says so."""
+    return claim.model.joint or (exhibit.policy.series.by == "join" and claim.model.demand().counts_values)
+
+
+def cohorts_known(exhibit: Exhibit) -> bool:
+    """Whether outsiders may know who is in which release; a method that says so itself has the last word."""
+    method = exhibit.policy.method
+    said = method.parameters.get("cohorts") if method is not None else None
+    return (said or exhibit.policy.series.cohorts) == "known"
+
+
+def bundles_of(exhibit: Exhibit) -> Bundles:
+    """Everything published, with this release; ask for it with ``exhibit.once(bundles_of)``."""
+    history = exhibit.history
+    assert history is not None
+    for past in history.releases:
+        require_accounted(past)
+    return Bundles(history)
+
+
+def by_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> ClassVerdict | None:
+    """The claim on joint classes, at its worst table (I2); nothing when no table tells what it hides."""
+    found = [_verdict(claim, linkage) for linkage in linkages(bundles, claim, cohorts)]
+    if not found:
+        return None
+    return max(found, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))
+
+
+def linkages(bundles: Bundles, claim: Claim, cohorts: bool) -> Iterator[Linkage]:
+    """What joint classes leave an outsider, table by table."""
+    for _, _, linkage in joint_of(bundles, claim, cohorts).linkages(claim.hide):
+        if len(linkage.people):
+            yield linkage
+
+
+def joint_of(bundles: Bundles, claim: Claim, cohorts: bool) -> Joint:
+    """The joint classes of a claim, for outsiders who know who is in which release or who do not."""
+    last = len(bundles.history) - 1
+    newest = [] if claim.hide else [sheet for sheet in bundles.sheets if sheet.release == last]
+    joint = joint_classes(bundles, claim.given, claim.hide, among=newest)
+    return joint if cohorts else united_classes(bundles, joint)
+
+
+def _verdict(claim: Claim, linkage: Linkage) -> ClassVerdict:
+    holds = claim.model.satisfied(linkage)
+    return ClassVerdict(claim.model.achieved(linkage), int(linkage.people[~holds].sum()), int(linkage.people.sum()))

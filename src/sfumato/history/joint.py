@@ -1,0 +1,107 @@
+"""Joint classes: people who look alike in everything that was published with a hidden column may trade all those rows at once.
+
+Guarantee
+    Let B be the bundle of a claim: the tables that publish what it hides, and those reached from them through columns that nobody
+    is known by (sensitive and other ones). When two people have equal cells in every table of B, in the columns that the claim's
+    outsider knows and in those that tables outside B publish too, then the world in which they trade all their rows of B agrees
+    with everything published. So whoever joins all releases cannot tell the members of a joint class apart: every permutation of
+    their bundles is possible, and a model that holds in every joint class holds over all releases, however many there are.
+
+    Proof. Take i and j of one class and a table q outside B with a column m that a table r of B has too. Then m is a known column,
+    or q would be in B; so the cells of i and j in r are equal in m, and that cell contains the value of i, as does that of i in q.
+    So the row of j in r agrees with the row of i in q, and the other way round. Inside B the rows of one person stay together. The
+    outsider's own knowledge of i and j agrees with both, because the cells in the columns that the outsider knows are equal.
+
+Presence
+    With ``cohorts: known`` being absent from a table is one more value that its cells may have: outsiders may know in which
+    releases somebody is. See `united` for outsiders who do not.
+
+Changed values: a bundle moves as a whole, and a cell need only cover what is true at its time, so values may change freely.
+
+Paper: beside [sequential Def. 4.2], whose measure counts rows that cover somebody; see *alibi rows* in docs/ledger.md.
+
+Cost: one sort of people for each table of the bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.classes import group
+from sfumato.data.linkage import Linkage
+from sfumato.history.bundles import Bundles, PeopleSheet
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The joint classes of a claim."""
+
+    sheets: tuple[PeopleSheet, ...]
+    """The bundle."""
+    of: IntArray
+    """The class of everybody, −1 for who stands in no table of the bundle."""
+    signs: IntArray
+    """``signs[c, t]``: what class c looks like in table t of the bundle; −1 where it is absent."""
+
+    def linkages(self, hide: Collection[str]) -> Iterable[tuple[PeopleSheet, str, Linkage]]:
+        """For every table that tells a hidden column, or every table when nothing is hidden: what the classes leave an outsider.
+
+        A value may change from release to release; it is judged in each of them.
+        """
+        for sheet in self.sheets:
+            of = group([self.of[sheet.here]]).of
+            if not hide:
+                yield sheet, "", Linkage.of_groups(of, {})
+            for name in sheet.columns & set(hide):
+                yield sheet, name, Linkage.of_groups(of, {name: (sheet.cells[name][sheet.here], sheet.labels[name])})
+
+
+def bundle_of(bundles: Bundles, hide: Collection[str], among: Iterable[PeopleSheet] = ()) -> tuple[PeopleSheet, ...]:
+    """The tables that publish a hidden column, those `among`, and whatever hangs on them by columns that nobody is known by."""
+    every = bundles.sheets
+    wanted = [id(sheet) for sheet in among]
+    inside = [not sheet.columns.isdisjoint(hide) or id(sheet) in wanted for sheet in every]
+    while True:
+        ties = {name for one, sheet in zip(inside, every, strict=True) if one for name in sheet.columns}
+        ties = {name for name in ties if name in hide or not bundles.is_known(name)}
+        more = [one or not sheet.columns.isdisjoint(ties) for one, sheet in zip(inside, every, strict=True)]
+        if more == inside:
+            return tuple(sheet for one, sheet in zip(inside, every, strict=True) if one)
+        inside = more
+
+
+def joint_classes(
+    bundles: Bundles,
+    given: Collection[str],
+    hide: Collection[str],
+    *,
+    among: Iterable[PeopleSheet] = (),
+    without: PeopleSheet | None = None,
+) -> Joint:
+    """The joint classes of a claim: of tables that publish what it hides and those `among`, `without` one that is only coming."""
+    sheets = bundle_of(bundles, hide, among)
+    mine = {id(sheet) for sheet in sheets}
+    outside = {name for sheet in bundles.sheets if id(sheet) not in mine for name in sheet.columns}
+    sheets = tuple(sheet for sheet in sheets if sheet is not without)
+    signs = [_sign(sheet, (set(given) | outside) - set(hide), bundles) for sheet in sheets]
+    if not signs:
+        nobody = np.full(bundles.people, -1, dtype=np.int64)
+        return Joint((), nobody, np.zeros((0, 0), dtype=np.int64))
+    present = np.any([sheet.here for sheet in sheets], axis=0)
+    classes = group([sign[present] + 1 for sign in signs])
+    of = np.full(bundles.people, -1, dtype=np.int64)
+    of[present] = classes.of
+    seen = np.stack([sign[present][classes.first] for sign in signs], axis=1)
+    return Joint(sheets, of, seen)
+
+
+def _sign(sheet: PeopleSheet, wanted: Collection[str], bundles: Bundles) -> IntArray:
+    """Equal exactly for people with equal cells in the wanted columns and in those that link tables; −1 for the absent."""
+    names = sorted(name for name in sheet.columns if name in wanted and bundles.is_known(name))
+    sign = np.full(bundles.people, -1, dtype=np.int64)
+    sign[sheet.here] = group([sheet.cells[name][sheet.here] for name in names], rows=int(sheet.here.sum())).of
+    return sign

@@ -1,0 +1,45 @@
+"""What was promised with all releases so far: the claims of a policy, and those of earlier releases that it does not make anew.
+
+Invariants
+    I1  A claim whose outsider knows all quasi-identifiers of its policy is about an outsider who knows those of every release.
+    I2  A promise is replaced only by one of the same model about the same hidden columns; everything else still stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.release.past import History
+
+
+def promises(policy: Policy, history: History) -> list[Claim]:
+    """All claims that a release under `policy` must keep together with what came before."""
+    policies = [policy, *(past.exhibit.policy for past in reversed(history.releases))]
+    return [*(widened(claim, policy, policies) for claim in policy.claims), *standing(policy, history)]
+
+
+def standing(policy: Policy, history: History) -> list[Claim]:
+    """Claims of earlier releases that the policy does not replace (I2), the newest first."""
+    policies = [policy, *(past.exhibit.policy for past in reversed(history.releases))]
+    said = {_about(claim) for claim in policy.claims}
+    found: list[Claim] = []
+    for past in reversed(history.releases):
+        mine = [claim for claim in past.exhibit.policy.claims if claim.hide and _about(claim) not in said]
+        found += [widened(claim, past.exhibit.policy, policies) for claim in mine]
+        said |= {_about(claim) for claim in mine}
+    return found
+
+
+def _about(claim: Claim) -> tuple[str, frozenset[str]]:
+    return claim.model.name, frozenset(claim.hide)
+
+
+def widened(claim: Claim, own: Policy, policies: Sequence[Policy]) -> Claim:
+    """The claim for an outsider who knows the quasi-identifiers of every release, when it is about all of its own (I1)."""
+    if not claim.model.joint and not set(claim.given) >= set(own.quasi_identifiers):
+        return claim
+    known = {name for policy in policies for name, column in policy.columns.items() if column.role == "quasi-identifier"}
+    return replace(claim, given=(*claim.given, *sorted(known - set(claim.given) - set(claim.hide))))

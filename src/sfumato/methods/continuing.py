@@ -1,0 +1,203 @@
+"""Continuing a history: who may stand with whom in the next release, so that all releases together keep every promise.
+
+Guarantee
+    Groups of the next release that lie within one *history class* and satisfy every claim make joint classes that satisfy every
+    claim (`history.joint`), whichever method formed them. People who left are looked after before the method is asked: `leaving`.
+
+Notation
+    history class   people who were published alike wherever the new release can be joined with what claims hide; everybody who was
+                    never there is one class. Its number is one more column that outsiders know and that nobody generalizes
+    standing        claims of earlier releases: what was promised then is still promised
+
+Invariants
+    I1  The classes are those of every claim at once, the standing ones included: the common refinement.
+    I2  A release that shows no column that hangs on a hidden one leaves all joint classes as they are, and is bound by nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.classes import group
+from sfumato.data.table import Table
+from sfumato.errors import Infeasible
+from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.joint import Joint, bundle_of, joint_classes
+from sfumato.history.promises import promises
+from sfumato.methods.base import Task
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.randomness import Randomness
+from sfumato.release.past import History, keys_of
+
+if TYPE_CHECKING:
+    from sfumato.methods.lineages import Lineages
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """The records that the next release speaks about, and their history classes."""
+
+    table: Table
+    """Records of the task's table that may be published, then those who stand in for people who left."""
+    behind: IntArray
+    """The record of the task's table behind each of them, −1 for stand-ins."""
+    apart: IntArray
+    """The history class of each of them, numbered from 0."""
+    withheld: int = 0
+    """Records of the table that are left out."""
+    stand_ins: tuple[tuple[str, ...], pa.Table] = field(default_factory=lambda: ((), pa.table({})))
+    """Keys and last known values of the people that rows stand in for."""
+    lineages: Lineages | None = None
+    """Where outsiders do not know who is in which release: what becomes of everybody; the method is asked about the rest."""
+
+    @classmethod
+    def first(cls, table: Table) -> Continuation:
+        """Nothing was published before."""
+        rows = np.arange(table.rows)
+        return cls(table, rows, np.zeros(table.rows, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Ties:
+    """How the next release hangs on the past: everybody ever published and everybody in the table, in one numbering."""
+
+    bundles: Bundles
+    person: IntArray
+    """The person behind each record of the table; new people follow those of the past."""
+    classes: tuple[tuple[Claim, Joint], ...]
+    """Per claim that the release is bound by, the joint classes of the past."""
+
+    def history_class(self) -> IntArray:
+        """The history class of everybody of the past, −1 for who was never published where it counts (I1)."""
+        ids = [joint.of + 1 for _, joint in self.classes]
+        if not ids:
+            return np.full(self.bundles.people, -1, dtype=np.int64)
+        of = group(ids).of
+        return np.where(np.any([one > 0 for one in ids], axis=0), of, -1)
+
+
+def ties(policy: Policy, history: History, keys: Iterable[str]) -> Ties:
+    """What of the past binds a release under this policy."""
+    bundles = Bundles(history)
+    mine = pa.array(list(keys), pa.string())
+    person = pc.fill_null(pc.index_in(mine, value_set=bundles.keys), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    new = person < 0
+    person[new] = bundles.people + np.arange(int(new.sum()))
+    found = tuple((claim, joint) for claim in promises(policy, history) for joint in _bound(bundles, policy, claim))
+    return Ties(bundles, person, found)
+
+
+def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
+    """The joint classes of a claim over the past, when the release would be part of its bundle (I2)."""
+    absent = np.zeros(bundles.people, dtype=np.bool_)
+    coming = PeopleSheet(len(bundles.history), dict.fromkeys(policy.published, absent.astype(np.int64)), {}, absent)
+    beyond = bundles.with_sheet(coming)
+    among = [] if claim.hide else [coming]
+    inside = bundle_of(beyond, claim.hide, among)
+    if not any(sheet is coming for sheet in inside):
+        return []
+    return [joint_classes(beyond, claim.given, claim.hide, among=among, without=coming)]
+
+
+def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
+    """The records of a task with their history classes; people who left are looked after."""
+    if not task.history:
+        return Continuation.first(task.data)
+    keys = keys_of(task.policy, task.data)
+    tied = ties(task.policy, task.history, keys)
+    if not tied.classes:
+        return Continuation.first(task.data)
+    from sfumato.methods.leaving import looked_after
+    from sfumato.methods.lineages import lineages
+
+    if task.policy.series.cohorts == "known" or not may_stand_in:
+        return looked_after(task, tied, keys, may_stand_in=may_stand_in)
+    found = lineages(task, tied)
+    rest = Table(task.data.frame.take(pa.array(found.free)))
+    return Continuation(rest, found.free, group([found.apart + 1]).of, len(found.withheld), lineages=found)
+
+
+def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
+    """Refuse when more records than the policy allows would be left out because of people who left."""
+    limit = policy.utility.suppress_at_most
+    if limit is not None and withheld > limit * records + 1e-9:
+        raise Infeasible(
+            f"{withheld} of {records} records stand beside people who left and would have to be withheld, and the policy allows "
+            f"{limit:.3%}",
+            where="series.leaving",
+            hint="set 'series: {leaving: counterfeits}', or raise utility.suppress_at_most",
+        )
+
+
+def stand_ins_of(continuation: Continuation, rows: IntArray) -> tuple[IntArray, tuple[list[str], pa.Table] | None]:
+    """Per published row the record of the task's table behind it, −1 for stand-ins; and who these stand in for, in their order."""
+    behind = continuation.behind[rows]
+    keys, values = continuation.stand_ins
+    if not keys:
+        return behind, None
+    first = len(continuation.behind) - len(keys)
+    mine = rows[behind < 0] - first
+    return behind, ([keys[i] for i in mine.tolist()], values.take(pa.array(mine)))
+
+
+def dealt_apart(apart: IntArray, deal: Callable[[IntArray, int], IntArray | None], chance: Randomness) -> IntArray:
+    """Buckets that `deal` forms within every history class (rows, its number), −1 where it cannot; their numbers tell nothing."""
+    order = np.argsort(apart, kind="stable")
+    bucket, used = np.full(len(apart), -1, dtype=np.int64), 0
+    for place, rows in enumerate(np.split(order, np.flatnonzero(np.diff(apart[order])) + 1)):
+        mine = deal(rows, place) if len(rows) else None
+        if mine is not None:
+            bucket[rows] = np.where(mine >= 0, mine + used, -1)
+            used += int(mine.max(initial=-1)) + 1
+    number = chance.permutation(used)
+    return np.where(bucket >= 0, number[bucket], -1) if used else bucket
+
+
+def without(continuation: Continuation, dropped: BoolArray) -> Continuation:
+    """The same without some of the records; stand-ins among them are given up, too."""
+    rows, first = np.flatnonzero(~dropped), len(continuation.behind) - len(continuation.stand_ins[0])
+    mine = rows[rows >= first] - first
+    keys, values = continuation.stand_ins
+    return replace(
+        continuation,
+        table=Table(continuation.table.frame.take(pa.array(rows))),
+        behind=continuation.behind[rows],
+        apart=group([continuation.apart[rows]]).of,
+        withheld=continuation.withheld + int((dropped & (continuation.behind >= 0)).sum()),
+        stand_ins=(tuple(keys[i] for i in mine.tolist()), values.take(pa.array(mine)) if keys else values),
+    )
+
+
+def torn_classes(task: Task, continuation: Continuation, out: BoolArray) -> BoolArray:
+    """Per history class: would suppressing only some of it leave a part that the past does not protect?"""
+    count = int(continuation.apart.max(initial=-1)) + 1
+    inside = np.bincount(continuation.apart[~out], minlength=count) > 0
+    outside = np.bincount(continuation.apart[out], minlength=count) > 0
+    torn = inside & outside
+    if not torn.any() or not task.history or continuation.lineages is not None:
+        return np.zeros(count, dtype=np.bool_)
+    from sfumato.methods.leaving import safe_classes
+
+    tied = ties(task.policy, task.history, keys_of(task.policy, task.data))
+    hist = tied.history_class()
+    kept = np.zeros(tied.bundles.people, dtype=np.bool_)
+    real = np.flatnonzero((continuation.behind >= 0) & ~out)
+    person = tied.person[continuation.behind[real]]
+    kept[person[person < tied.bundles.people]] = True
+    fine = safe_classes(tied, np.where(hist >= 0, hist * 2 + kept, -1), 2 * (int(hist.max(initial=-1)) + 1))
+    old = np.flatnonzero(continuation.behind >= 0)
+    who = tied.person[continuation.behind[old]]
+    past = who < tied.bundles.people
+    of = np.full(count, -1, dtype=np.int64)
+    of[continuation.apart[old[past]]] = hist[who[past]]
+    broken = np.zeros(count, dtype=np.bool_)
+    broken[of >= 0] = ~(fine[0::2] & fine[1::2])[of[of >= 0]]
+    return torn & broken

@@ -1,0 +1,175 @@
+"""People who leave: whoever stays of a history class must be safe, and whoever is missing must be safe as well.
+
+An outsider who knows who is in which release sees a history class fall into those who left and those who stay. Both parts must
+keep every promise by what was published before. Where they do, whoever left is simply absent from now on. Where they do not,
+
+    counterfeits   everybody who left is carried on: a row with the values that the person had stands in, until enough have left
+                   together (or the whole class has) and all of them are retired at once
+    withhold       companions are withheld with them, as few as keep both parts safe, the whole class if need be
+    refuse         nothing is published
+
+Paper: counterfeits are those of Xiao and Tao's m-invariance, to which [sequential §6] points for deletions.
+
+Invariants
+    I1  Every part of a history class that the next release makes, present or absent, satisfies all promises over the past.
+    I2  A stand-in has the values that were remembered of its person; in columns never remembered, those of somebody of its class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.classes import group
+from sfumato.data.linkage import Linkage
+from sfumato.data.table import Table
+from sfumato.errors import Infeasible
+from sfumato.methods.base import Task
+from sfumato.methods.continuing import Continuation, Ties, require_few_withheld
+from sfumato.randomness import Randomness
+from sfumato.release.past import text_of
+
+
+def looked_after(task: Task, tied: Ties, keys: tuple[str, ...], *, may_stand_in: bool = True) -> Continuation:
+    """The records that may be published and, where the policy says so, rows that stand in for people who left."""
+    hist = tied.history_class()
+    present = np.zeros(tied.bundles.people, dtype=np.bool_)
+    present[tied.person[tied.person < tied.bundles.people]] = True
+    split = unsafe_splits(tied, hist, present)
+    carried = np.zeros(0, dtype=np.int64)
+    hidden = np.zeros(tied.bundles.people, dtype=np.bool_)
+    leaving = task.policy.series.leaving
+    if split.any():
+        if leaving == "refuse":
+            raise _refused(int((split[hist] & ~present & (hist >= 0)).sum()))
+        if leaving == "counterfeits" and may_stand_in:
+            carried = np.flatnonzero((hist >= 0) & split[hist] & ~present)
+        else:
+            hidden = companions(tied, hist, present, split)
+    return _continuation(task, tied, keys, hist, carried, hidden)
+
+
+def unsafe_splits(tied: Ties, hist: IntArray, present: BoolArray) -> BoolArray:
+    """Per history class: do some stay and some leave, and one of the two parts breaks a promise over the past? (I1)"""
+    count = int(hist.max(initial=-1)) + 1
+    inside = hist >= 0
+    stay = np.bincount(hist[inside & present], minlength=count) > 0
+    gone = np.bincount(hist[inside & ~present], minlength=count) > 0
+    mixed = stay & gone
+    if not mixed.any():
+        return mixed
+    parts = np.where(inside, hist * 2 + present, -1)
+    fine = safe_classes(tied, parts, 2 * count)
+    return mixed & ~(fine[0::2] & fine[1::2])
+
+
+def safe_classes(tied: Ties, of: IntArray, count: int) -> BoolArray:
+    """Per class of people of the past: does every promise hold in it, in every table that binds the next release?"""
+    fine = np.ones(count, dtype=np.bool_)
+    for claim, joint in tied.classes:
+        for sheet in joint.sheets:
+            told = [name for name in claim.hide if name in sheet.columns]
+            here = sheet.here & (of >= 0)
+            if not here.any() or (claim.hide and not told):
+                continue
+            classes = group([of[here]])
+            spread = {name: (sheet.cells[name][here], sheet.labels[name]) for name in told}
+            holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread)))
+            fine[of[here][classes.first][~holds]] = False
+    return fine
+
+
+def companions(tied: Ties, hist: IntArray, present: BoolArray, split: BoolArray) -> BoolArray:
+    """Who is withheld beside those who left: as few of each class as keep both parts safe, else all of it."""
+    parts = np.where(hist >= 0, hist * 2 + present, -1)
+    count = 2 * len(split)
+    open_classes = split.copy()
+    alone = any(claim.model.compares for claim, _ in tied.classes)  # such a model is judged on whole tables only
+    for _ in range(0 if alone else 12):
+        chosen = _one_more(tied, hist, parts, open_classes)
+        if not len(chosen):
+            break
+        parts[chosen] = hist[chosen] * 2
+        fine = safe_classes(tied, parts, count)
+        open_classes &= ~(fine[0::2] & fine[1::2])
+        if not open_classes.any():
+            break
+    lost = (hist >= 0) & open_classes[hist]
+    parts[lost] = hist[lost] * 2
+    withheld: BoolArray = present & (parts >= 0) & (parts % 2 == 0)
+    return withheld
+
+
+def _one_more(tied: Ties, hist: IntArray, parts: IntArray, open_classes: BoolArray) -> IntArray:
+    """One more companion for each class: somebody whose value the ones who left do not have yet, where there is one."""
+    stay = np.flatnonzero((parts >= 0) & (parts % 2 == 1) & open_classes[np.maximum(hist, 0)])
+    if not len(stay):
+        return stay
+    known = np.zeros(len(stay), dtype=np.bool_)
+    for claim, joint in tied.classes:
+        for sheet in joint.sheets:
+            for name in sheet.columns & set(claim.hide):
+                width = len(sheet.labels[name]) + 1
+                gone = np.flatnonzero((parts >= 0) & (parts % 2 == 0))
+                had = np.unique(hist[gone] * width + sheet.cells[name][gone] + 1)
+                known |= np.isin(hist[stay] * width + sheet.cells[name][stay] + 1, had)
+    order = np.lexsort((known, hist[stay]))
+    return stay[order][np.unique(hist[stay][order], return_index=True)[1]]
+
+
+def _continuation(
+    task: Task, tied: Ties, keys: tuple[str, ...], hist: IntArray, carried: IntArray, hidden: BoolArray
+) -> Continuation:
+    table: Table = task.data
+    old = tied.person < tied.bundles.people
+    of_record = np.where(old, hist[np.where(old, tied.person, 0)], -1)
+    out = np.where(old, hidden[np.where(old, tied.person, 0)], False)
+    rows = np.flatnonzero(~out)
+    withheld = int(out.sum())
+    require_few_withheld(task.policy, withheld, table.rows)
+    apart = np.concatenate([of_record[rows], hist[carried]]) + 1
+    behind = np.concatenate([rows, np.full(len(carried), -1)])
+    if not len(carried):
+        return Continuation(Table(table.frame.take(pa.array(rows))), behind, group([apart]).of, withheld)
+    names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]
+    frame = pa.table({name: text_of(table, name).take(pa.array(rows)) for name in names})
+    stand_ins = _remembered(task, tied, carried, of_record[rows], frame, hist[carried])
+    both = pa.concat_tables([frame, stand_ins]).combine_chunks()
+    who = tuple(tied.bundles.keys.take(pa.array(carried)).to_pylist())
+    return Continuation(Table(both), behind, group([apart]).of, withheld, (who, stand_ins))
+
+
+def _remembered(task: Task, tied: Ties, carried: IntArray, classes: IntArray, frame: pa.Table, mine: IntArray) -> pa.Table:
+    """The values of the people whom rows stand in for (I2)."""
+    like = _companion(task.randomness.child("stand-ins"), classes, mine)
+    columns = {}
+    for name in frame.column_names:
+        values = frame.column(name).combine_chunks().take(pa.array(like)).to_pylist()
+        for past, place in zip(tied.bundles.history.releases, tied.bundles.places, strict=True):
+            if name in past.memory.values.names:
+                record = np.full(tied.bundles.people, -1, dtype=np.int64)
+                record[place] = np.arange(len(place))
+                text = past.memory.values.text(name)
+                told = record[carried]
+                values = [text.labels[text.codes[at]] if at >= 0 else value for at, value in zip(told, values, strict=True)]
+        columns[name] = pa.array(values, pa.string())
+    return pa.table(columns)
+
+
+def _companion(chance: Randomness, classes: IntArray, mine: IntArray) -> IntArray:
+    """For everybody who is carried on a record of the same class, drawn at random; any record where the class has none."""
+    order = np.argsort(classes, kind="stable")
+    first, last = np.searchsorted(classes[order], mine, "left"), np.searchsorted(classes[order], mine, "right")
+    none = last <= first
+    first, last = np.where(none, 0, first), np.where(none, len(order), last)
+    drawn: IntArray = order[first + chance.below(np.maximum(last - first, 1))]
+    return drawn
+
+
+def _refused(gone: int) -> Infeasible:
+    return Infeasible(
+        f"{gone} record(s) of earlier releases are no longer in the table, and what is missing would tell who they are",
+        where="key",
+        hint="set 'series: {leaving: withhold}' or 'series: {leaving: counterfeits}', or keep them in the data",
+    )

@@ -1,0 +1,301 @@
+"""Lineages: history classes for outsiders who do not know who is in which release; newcomers may join, and nobody need be missed.
+
+A lineage is a union of history classes that only presence tells apart (`history.united`). As long as its people are published
+alike, whoever joins all releases can permute all of them, those who left and those who came included. So a newcomer whose values
+all cells of a lineage cover may join it, and somebody who leaves is covered by those who stay, as long as these keep the promises.
+
+    steady    a lineage with people who came or left is published as it was: its cells in columns that were published before stay,
+              other columns show the smallest interval around everybody who ever was in it
+    free      a lineage whose people were always present together is one history class, and the method may divide it further
+    thin      a lineage whose present people break a promise: rows stand in for some who left, as few as it takes, or it is withheld
+              until others come
+
+Invariants
+    I1  In every table the people of a lineage who stand in it satisfy every promise.
+    I2  Every cell that was ever published of a lineage covers everybody in it.
+    I3  The number of a lineage never changes; the memory of a release keeps it, and the audit looks whether it is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.classes import group
+from sfumato.data.generalization import Generalization
+from sfumato.data.linkage import Linkage
+from sfumato.history.joint import Joint
+from sfumato.history.united import united_classes
+from sfumato.history.values import LeafValues, labels_of
+from sfumato.methods.base import Task
+from sfumato.methods.continuing import Ties
+from sfumato.policy.generalizations import generalization_of
+from sfumato.release.past import SEPARATOR
+
+_CHUNK = 20_000_000
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Rows that are published as their lineages were."""
+
+    records: IntArray
+    """Records of the task's table."""
+    carried: IntArray
+    """People of the past who are stood in for."""
+    labels: dict[str, list[str]]
+    """Per known column the label of each record, then of each stand-in."""
+    lineage: IntArray
+    """The number of the lineage of each of these rows (I3)."""
+
+    @property
+    def rows(self) -> int:
+        return len(self.lineage)
+
+
+@dataclass(frozen=True)
+class Lineages:
+    """What becomes of every record of a task."""
+
+    steady: Steady
+    free: IntArray
+    """Records that the method may group."""
+    apart: IntArray
+    """Their lineage, −1 for newcomers whom none covers."""
+    withheld: IntArray
+    next_number: int
+    keys: dict[int, str]
+    """Of the people who are stood in for."""
+    remembered: dict[str, list[str]]
+    """Per published column the values of the people who are stood in for."""
+
+
+def lineages(task: Task, tied: Ties) -> Lineages:
+    """Place everybody of the task's table."""
+    board = _LineageBoard(task, tied)
+    board.join_newcomers()
+    thin = ~board.satisfied()
+    carried = board.stand_ins(thin) if task.policy.series.leaving == "counterfeits" else np.zeros(0, dtype=np.int64)
+    thin &= ~board.rescued
+    of = board.of_record
+    known = of >= 0
+    withheld = np.flatnonzero(known & thin[np.maximum(of, 0)])
+    mixed = known & board.mixed[np.maximum(of, 0)] & ~thin[np.maximum(of, 0)]
+    records = np.flatnonzero(mixed)
+    numbers = board.number[np.concatenate([of[records], board.union[carried]])]
+    steady = Steady(records, carried, board.labels(records, carried), numbers)
+    free = np.flatnonzero(~mixed & ~np.isin(np.arange(len(of)), withheld))
+    keys = dict(zip(carried.tolist(), tied.bundles.keys.take(pa.array(carried)).to_pylist(), strict=True))
+    remembered = {name: board.remembered(name, carried) for name in task.policy.published}
+    return Lineages(steady, free, of[free], withheld, board.next_number, keys, remembered)
+
+
+class _LineageBoard:
+    """Lineages of the past, and the records of the table in them."""
+
+    def __init__(self, task: Task, tied: Ties) -> None:
+        self.task, self.tied, self.policy = task, tied, task.policy
+        self.joint = _combined(tied)
+        named = tied.bundles.lineage
+        united = united_classes(tied.bundles, self.joint)
+        self.union = group([united.of + 1]).of - int((united.of < 0).any())
+        self.count = int(self.union.max(initial=-1)) + 1
+        self.number, self.next_number = _numbered(self.union, named, self.count)
+        old = tied.person < tied.bundles.people
+        self.of_record = np.where(old, self.union[np.where(old, tied.person, 0)], -1)
+        self.present = np.zeros(tied.bundles.people, dtype=np.bool_)
+        self.present[tied.person[old]] = True
+        self.values = LeafValues(tied.bundles)
+        known = {name for sheet in self.joint.sheets for name in sheet.columns if tied.bundles.is_known(name)}
+        self.columns = sorted(name for name in known if not name.startswith(SEPARATOR))
+        self.domains = {name: self._domain(name) for name in {*self.columns, *self._published()}}
+        self.codes = {name: self._codes(name) for name in self.domains}
+        self.lo, self.hi = self._boxes()
+        self.rescued = np.zeros(self.count, dtype=np.bool_)
+        sizes = np.bincount(self.union[self.union >= 0], minlength=self.count)
+        stay = np.bincount(self.union[(self.union >= 0) & self.present], minlength=self.count)
+        self.mixed = (sizes != stay) | self._several()
+
+    def _published(self) -> list[str]:
+        return [name for name in self.policy.published if self.tied.bundles.is_known(name)]
+
+    def _several(self) -> BoolArray:
+        """Lineages of more than one history class: their people were not always present together."""
+        pairs = group([self.union[self.union >= 0], self.joint.of[self.union >= 0]])
+        found: BoolArray = np.bincount(self.union[self.union >= 0][pairs.first], minlength=self.count) > 1
+        return found
+
+    def _domain(self, name: str) -> Generalization:
+        labels = dict.fromkeys(self.tied.bundles.history.column(name))
+        if name in self.task.data.names:
+            labels |= dict.fromkeys(self.task.data.text(name).labels)
+        owner = self.policy if name in self.policy.columns else self.tied.bundles.policies[0]
+        return generalization_of(owner, name, list(labels))
+
+    def _codes(self, name: str) -> IntArray:
+        """The leaf of every record of the table, −1 where the table does not say."""
+        if name not in self.task.data.names:
+            return np.full(self.task.data.rows, -1, dtype=np.int64)
+        text = self.task.data.text(name)
+        codes: IntArray = np.array([self.domains[name].code_of[label] for label in text.labels], dtype=np.int64)[text.codes]
+        return codes
+
+    def _boxes(self) -> tuple[IntArray, IntArray]:
+        """Per lineage and column what all its cells have in common: whoever is inside is covered by all of them (I2)."""
+        lo = np.zeros((self.count, len(self.columns)), dtype=np.int64)
+        hi = np.tile(np.array([self.domains[name].size for name in self.columns]), (self.count, 1))
+        for sheet in {id(sheet): sheet for sheet in self.joint.sheets}.values():
+            here = np.flatnonzero(sheet.here & (self.union >= 0))
+            for place, name in enumerate(self.columns):
+                if name in sheet.columns:
+                    low, high = labels_of(self.tied.bundles, sheet, name, self.domains[name])
+                    code = sheet.cells[name][here]
+                    np.maximum.at(lo[:, place], self.union[here], low[code])
+                    np.minimum.at(hi[:, place], self.union[here], high[code])
+        return lo, hi
+
+    # -- who joins ----------------------------------------------------------------------------------------------------------
+
+    def join_newcomers(self) -> None:
+        """Everybody who was never published joins the smallest lineage that covers them, one that is thin before others."""
+        new = np.flatnonzero(self.of_record < 0)
+        if not len(new) or not self.count:
+            return
+        points = group([self.codes[name][new] for name in self.columns], rows=len(new))
+        codes = np.stack([self.codes[name][new][points.first] for name in self.columns], axis=1)
+        best = self._smallest(codes, ~self.satisfied())
+        self.of_record[new] = best[points.of]
+        joined = np.unique(best[best >= 0])
+        self.mixed[joined] = True
+
+    def _smallest(self, codes: IntArray, thin: BoolArray) -> IntArray:
+        cost = np.zeros(self.count)
+        for m, name in enumerate(self.columns):
+            cost += self.domains[name].width(self.lo[:, m], self.hi[:, m])
+        order = np.lexsort((cost, ~thin))
+        best = np.full(len(codes), -1, dtype=np.int64)
+        step = max(1, _CHUNK // max(self.count, 1))
+        for first in range(0, len(codes), step):
+            some = codes[first : first + step]
+            inside = np.ones((len(some), self.count), dtype=np.bool_)
+            for m in range(len(self.columns)):
+                inside &= (self.lo[order, m] <= some[:, m, None]) & (some[:, m, None] < self.hi[order, m])
+            found = inside.any(axis=1)
+            best[first : first + step][found] = order[inside[found].argmax(axis=1)]
+        return best
+
+    # -- who keeps the promises -----------------------------------------------------------------------------------------------
+
+    def satisfied(self, more: IntArray | None = None) -> BoolArray:
+        """Per lineage: do those who are present keep every promise, with `more` people of the past standing in? (I1)"""
+        extra = np.zeros(0, dtype=np.int64) if more is None else more
+        of = np.concatenate([self.of_record, self.union[extra]])
+        inside = of >= 0
+        fine = np.ones(self.count, dtype=np.bool_)
+        for claim, _ in self.tied.classes:
+            told = [name for name in claim.hide if name in self.policy.published]
+            classes = group([of[inside]])
+            spread = {name: self._hidden(name, extra, inside) for name in told}
+            holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread)))
+            fine[of[inside][classes.first][~holds]] = False
+        return fine
+
+    def _hidden(self, name: str, extra: IntArray, inside: BoolArray) -> tuple[IntArray, tuple[str, ...]]:
+        text = self.task.data.text(name)
+        known = {label: code for code, label in enumerate(text.labels)}
+        then = [known.setdefault(label, len(known)) for label in self.remembered(name, extra)]
+        codes = np.concatenate([text.codes, np.array(then, dtype=np.int64)])
+        return codes[inside], tuple(known)
+
+    def remembered(self, name: str, people: IntArray) -> list[str]:
+        found = [""] * len(people)
+        for past, place in zip(self.tied.bundles.history.releases, self.tied.bundles.places, strict=True):
+            if name in past.memory.values.names and len(people):
+                record = np.full(self.tied.bundles.people, -1, dtype=np.int64)
+                record[place] = np.arange(len(place))
+                text = past.memory.values.text(name)
+                at = record[people]
+                found = [text.labels[text.codes[i]] if i >= 0 else old for i, old in zip(at, found, strict=True)]
+        return found
+
+    def stand_ins(self, thin: BoolArray) -> IntArray:
+        """People who left and are stood in for, one more of each thin lineage at a time until its promises hold."""
+        gone = np.flatnonzero((self.union >= 0) & ~self.present & thin[np.maximum(self.union, 0)])
+        carried = np.zeros(0, dtype=np.int64)
+        left = thin & (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0)
+        while left.any() and len(gone):
+            mine = gone[left[self.union[gone]]]
+            if not len(mine):
+                break
+            chosen = self._next(mine, carried)
+            carried = np.concatenate([carried, chosen])
+            gone = np.setdiff1d(gone, chosen)
+            left &= ~self.satisfied(carried)
+        some = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0
+        self.rescued = thin & self.satisfied(carried) & some
+        return carried[self.rescued[self.union[carried]]]
+
+    def _next(self, gone: IntArray, carried: IntArray) -> IntArray:
+        """One of each lineage, whose value nobody there has yet if there is such a one."""
+        known = np.zeros(len(gone), dtype=np.bool_)
+        for claim, _ in self.tied.classes:
+            for name in claim.hide:
+                if name in self.policy.published:
+                    text = self.task.data.text(name)
+                    there = {(int(u), text.labels[c]) for u, c in zip(self.of_record, text.codes, strict=True) if u >= 0}
+                    there |= set(zip(self.union[carried].tolist(), self.remembered(name, carried), strict=True))
+                    pairs = zip(self.union[gone].tolist(), self.remembered(name, gone), strict=True)
+                    known |= np.array([pair in there for pair in pairs])
+        order = np.lexsort((known, self.union[gone]))
+        found: IntArray = gone[order][np.unique(self.union[gone][order], return_index=True)[1]]
+        return found
+
+    # -- how they are written ---------------------------------------------------------------------------------------------------
+
+    def labels(self, records: IntArray, carried: IntArray) -> dict[str, list[str]]:
+        """Per published known column the cell of each record and stand-in: as it was, or around everybody of the lineage."""
+        of = np.concatenate([self.of_record[records], self.union[carried]])
+        written = {}
+        for name in self._published():
+            lo, hi = self._cells(name)
+            written[name] = self.domains[name].labels(lo[of], hi[of])
+        return written
+
+    def _cells(self, name: str) -> tuple[IntArray, IntArray]:
+        if name in self.columns:
+            place = self.columns.index(name)
+            lo, hi = self.lo[:, place], self.hi[:, place]
+            return self.domains[name].close(lo, hi)
+        lo, hi = np.full(self.count, self.domains[name].size), np.zeros(self.count, dtype=np.int64)
+        inside = self.of_record >= 0
+        np.minimum.at(lo, self.of_record[inside], self.codes[name][inside])
+        np.maximum.at(hi, self.of_record[inside], self.codes[name][inside] + 1)
+        empty = lo >= hi
+        return self.domains[name].close(np.where(empty, 0, lo), np.where(empty, self.domains[name].size, hi))
+
+
+def _combined(tied: Ties) -> Joint:
+    """The history classes of all claims at once, with what they look like in every table of every bundle."""
+    of = tied.history_class()
+    count = int(of.max(initial=-1)) + 1
+    people = np.zeros(count, dtype=np.int64)
+    people[of[of >= 0]] = np.flatnonzero(of >= 0)
+    signs = [
+        np.where((joint.of[people] < 0)[:, None], -1, joint.signs[joint.of[people]]) for _, joint in tied.classes if joint.sheets
+    ]
+    sheets = tuple(sheet for _, joint in tied.classes for sheet in joint.sheets)
+    return Joint(sheets, of, np.concatenate(signs, axis=1) if signs else np.zeros((count, 0), dtype=np.int64))
+
+
+def _numbered(union: IntArray, named: IntArray, count: int) -> tuple[IntArray, int]:
+    """A lasting number for every union: the one that its people have, else a new one (I3)."""
+    number = np.full(count, -1, dtype=np.int64)
+    inside = (union >= 0) & (named >= 0)
+    number[union[inside]] = named[inside]
+    fresh = np.flatnonzero(number < 0)
+    start = int(named.max(initial=-1)) + 1
+    number[fresh] = start + np.arange(len(fresh))
+    return number, start + len(fresh)

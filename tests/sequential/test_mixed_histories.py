@@ -1,0 +1,94 @@
+"""Everything published is judged together, whatever its form; every judgement is held against all ways to pair rows with people."""
+
+from copy import copy
+
+import numpy as np
+import pytest
+
+from sfumato.audit.accounting import require_accounted
+from sfumato.audit.series import joint_of
+from sfumato.history.bundles import Bundles
+from sfumato.history.promises import widened
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import LDiversity
+from sfumato.policy.claims import Claim
+
+from .mixed_histories import Literal, Story, pairs_of, traded
+
+
+def claims_of(story):
+    """One claim for each hidden column that was ever published, with all or one of the columns given, and k-anonymity."""
+    policy = story.releases[-1].exhibit.policy
+    told = sorted({name for past in story.releases for name in past.published} & {"s", "t"})
+    given = ("a", "b") if story.rng.random() < 0.7 else (("a",) if story.rng.random() < 0.5 else ("b",))
+    return [Claim(LDiversity(l=2), given, (name,)) for name in told] + [Claim(KAnonymity(k=2), policy.quasi_identifiers)]
+
+
+def judged(story, claim, cohorts, drop):
+    bundles = Bundles(story.history)
+    claim = widened(claim, story.releases[-1].exhibit.policy, bundles.policies) if not claim.hide else claim
+    joint = joint_of(bundles, claim, cohorts)
+    if drop and len(joint.sheets) > 1:
+        kept = [id(sheet) for sheet in joint.sheets[1:]]
+        fewer = copy(bundles)
+        fewer.sheets = [sheet for sheet in bundles.sheets if id(sheet) in kept]
+        joint = joint_of(fewer, claim, cohorts)
+    return claim, bundles, joint
+
+
+def wrong_worlds(seed, drop=False):
+    """(judgements, wrong ones, skipped ones) of one random history: classes beside worlds, in which people trade places.
+
+    `drop` leaves the last table out of every bundle, as who judges a release alone does; then some must be wrong.
+    """
+    story = Story(np.random.default_rng(seed))
+    literal = Literal(story)
+    for past in story.releases:
+        require_accounted(past)
+    assert literal.is_world(literal.truth, {"a", "b"})
+    cohorts = bool(story.rng.random() < 0.6)
+    counts = np.zeros(3, dtype=int)
+    for claim in claims_of(story):
+        counts += _claim(story, literal, *judged(story, claim, cohorts, drop), cohorts)
+    return counts
+
+
+def _claim(story, literal, claim, bundles, joint, cohorts):
+    person = np.array([int(key[1:]) for key in bundles.keys.to_pylist()])
+    inside = {id(sheet): t for t, sheet in enumerate(bundles.sheets)}
+    tables = [inside[id(sheet)] for sheet in joint.sheets]
+    classes = [person[joint.of == c].tolist() for c in range(int(joint.of.max(initial=-1)) + 1)]
+    given, counts = set(claim.given), np.zeros(3, dtype=int)
+    for one, other in pairs_of(classes):
+        counts += (1, not literal.is_world(traded(literal, one, other, tables), given), 0)
+    for t, sheet in zip(tables, joint.sheets, strict=True):
+        names = [name for name in claim.hide if name in sheet.columns]
+        for name in names:
+            for members in classes:
+                counts += _values(story, literal, name, t, [p for p in members if p in literal.truth[t]], given, cohorts)
+    return counts
+
+
+def _values(story, literal, name, table, members, given, cohorts):
+    """Every value of a class must be possible for everybody in it: searched for, not constructed."""
+    counts = np.zeros(3, dtype=int)
+    values = {str(story.value[name][p]) for p in members}
+    for p in members[:2]:
+        for value in values - {str(story.value[name][p])}:
+            found = literal.possible(p, table, lambda _, row, v=value: row[name] == {v}, given, cohorts)
+            counts += (1, found is False, found is None)
+    return counts
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_joint_classes_say_is_possible_in_some_world(part):
+    total = sum((wrong_worlds(1000 * part + n) for n in range(40)), start=np.zeros(3, dtype=int))
+    assert total[1] == 0
+    assert total[0] > 150
+    assert total[2] < total[0] / 4
+
+
+def test_judging_without_one_of_the_releases_is_found_out():
+    """The control: people who look alike in all tables but one cannot trade places, and the search says so."""
+    total = sum((wrong_worlds(n, drop=True) for n in range(60)), start=np.zeros(3, dtype=int))
+    assert total[1] > 10
