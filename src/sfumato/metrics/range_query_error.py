@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.table import Table
 from sfumato.forms.replaced import Replaced
-from sfumato.metrics._replaced import numeric
+from sfumato.metrics._replaced import numeric, sampled
 from sfumato.metrics.base import Metric
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -40,10 +40,10 @@ class RangeQueryError(Metric):
     paper: ClassVar[str] = "multitype §5.7.3"
 
     def applies(self, exhibit: Exhibit) -> bool:
-        return super().applies(exhibit) and bool(numeric(exhibit))
+        return super().applies(exhibit) and bool(exhibit.once(numeric))
 
     def measure(self, exhibit: Exhibit) -> dict[str, float]:
-        return by_form(exhibit)
+        return exhibit.once(by_form)
 
 
 class ReplacedQueryError(Metric):
@@ -56,15 +56,16 @@ class ReplacedQueryError(Metric):
     paper: ClassVar[str] = "multitype §5.7.3"
 
     def applies(self, exhibit: Exhibit) -> bool:
-        return super().applies(exhibit) and bool(numeric(exhibit))
+        return super().applies(exhibit) and bool(exhibit.once(numeric))
 
     def measure(self, exhibit: Exhibit) -> float:
-        return float(np.mean(list(by_form(exhibit).values())))
+        return float(np.mean(list(exhibit.once(by_form).values())))
 
 
 def by_form(exhibit: Exhibit) -> dict[str, float]:
     """The mean error of each query form: `count`, then `average <column>`."""
-    names = numeric(exhibit)
+    exhibit = exhibit.once(sampled)
+    names = exhibit.once(numeric)
     labels = _labels(exhibit)
     truth = RangeAnswering(_stack(exhibit.original, names), labels[0])
     guess = RangeAnswering(_stack(exhibit.data, names), labels[1])

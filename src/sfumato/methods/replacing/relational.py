@@ -34,6 +34,7 @@ from sfumato.forms.database import DatabaseForm, Linked, PublishedTable
 from sfumato.forms.replaced import MadePart
 from sfumato.methods.base import Method, Progress, Task, silent
 from sfumato.methods.replacing.computed import Calculator, has_dates, speller
+from sfumato.methods.replacing.databases.families import Families
 from sfumato.methods.replacing.databases.linked_rules import apart, narrowing
 from sfumato.methods.replacing.databases.maps import ValueMap, value_map
 from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
@@ -109,6 +110,8 @@ class Relational(Method):
             fresh = columns.get(column, data.column(column))  # a table without rows has no segment
             fresh = maps[dealt](fresh) if dealt else fresh
             columns[column] = fresh if fills(bound.declared[column].domain) else _nulled(fresh, data, column)  # I2
+        if free.crossing:
+            Families(free, data, bound.references).settle(columns, random)
         for definition in bound.definitions:
             columns[definition.column] = _defined(bound, data, columns, definition)
         return NewTables(columns, free, maps)
@@ -126,6 +129,7 @@ class Relational(Method):
         selected = self.selected(bound, data, Randomness())
         narrowing(bound)
         free = FreeColumns(bound, selected, self.heuristic, self.block)
+        Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]
         found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
         return [*found, *dict.fromkeys(_sentence(segment) for segment in free.segments)]

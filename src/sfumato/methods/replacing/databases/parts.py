@@ -32,7 +32,7 @@ from sfumato.methods.replacing.sampling.router import Route, exact
 from sfumato.policy import replacements
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.replacements import Like, Values
-from sfumato.policy.rules import IntegrityRule, columns_of
+from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts
 from sfumato.policy.rules.tree import Aggregate, ColumnValue, Condition, IsNull, References, Unique
 
 
@@ -56,6 +56,9 @@ class FreeColumns:
         self.bound, self.data = bound, data
         self.heuristic, self.block = heuristic, block
         self.rules = [rule for rule in bound.drawn_rules if self._concerns(rule)]
+        self.crossing = [clause for rule in self.rules for clause in crossing_clauses(rule)]
+        apart = {id(clause.rule) for clause in self.crossing}
+        self.rules = [rule for rule in self.rules if id(rule) not in apart]
         self.levels = {column: self._numbering(column) for column in bound.free}
         whole = SamplingProblem(self._sources(None, [*bound.free], originals=False), self.rules)
         self.parts = whole.parts
@@ -120,6 +123,10 @@ class FreeColumns:
             yield self._segment(part, everything)
         else:
             yield from self._counted(part, counted, everything)
+
+    def redrawn(self, part: RulePart, table: str, rows: IntArray) -> Iterator[Segment]:
+        """Segments that draw some records of a part once more; only parts without rules about whole columns."""
+        yield from self._per_record(part, table, rows)
 
     def _without_empty(self, part: RulePart) -> RulePart:
         """Rules about several tables say nothing while one of them is empty."""
@@ -206,6 +213,13 @@ def _simplified(clauses: tuple[Clause, ...], missing: frozenset[ColumnValue]) ->
             raise Infeasible("a record breaks the rule whatever its new values are", where=f'rule "{clause.rule}"')
         if not isinstance(simple, bool):
             yield replace(clause, body=simple)
+
+
+def crossing_clauses(rule: IntegrityRule) -> list[Clause]:
+    """The rule's conditions when they are about a record and one of another table; they are settled after the draws."""
+    clauses = [Clause(rule, body) for body in conjuncts(rule.body)]
+    single = [clause for clause in clauses if not clause.is_whole]
+    return single if any(len({column.table for column in columns_of(clause.body)}) > 1 for clause in single) else []
 
 
 def _tested_for_null(part: RulePart) -> list[ColumnValue]:

@@ -12,7 +12,7 @@
 
 Guarantee
     A part that is routed to a uniform engine comes out uniformly among all legal ones. A part whose engine does not read the
-    original is independent of it, hence zero-knowledge in the sense of [obfuscation ColumnEquation 5.3].
+    original is independent of it, hence zero-knowledge in the sense of [obfuscation Definition 5.3].
 """
 
 from __future__ import annotations
