@@ -1,7 +1,7 @@
 """The replaced numeric columns of a release beside the original, record by record.
 
-Departures: in tables of more than 5,000 rows all figures are measured on that many, evenly spaced (parameter `sample`; 0 takes all):
-a figure of utility must not cost more than the release.
+Departures: in tables of more than 5,000 rows all figures are measured on that many, evenly spaced (parameter `sample`; 0 takes
+all): a figure of utility must not cost more than the release.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules between a record and the one it refers to: `item.shipped >= invoice.issued`.
 
-Everything is drawn first as if these rules were not there; then the records that break one are drawn again, a child where it is new,
-else its parent's, until none is left. Children that find nothing beside their parent have it drawn again, too.
+Everything is drawn first as if these rules were not there; then the records that break one are drawn again, a child where it is
+new, else its parent, until none is left. Children that find nothing beside their parent have it drawn again, too.
 
 Guarantee: what is returned obeys every such rule; it is legal, not uniform.
 """
