@@ -102,6 +102,10 @@ def _rows(seen: DatabaseExhibit, there: Database) -> Finding:
         if name not in there.tables:
             wrong.append(f"table '{name}' is missing")
             continue
+        lacking = [column for column in table.names if column not in there.tables[name].names]
+        if lacking:
+            wrong.append(f"table '{name}' has no column '{lacking[0]}'")
+            continue
         facts = [seen.schema.table(name).column(column) for column in table.names]
         here, other = _pair(table.frame, there.tables[name].frame, facts)
         extra, lost = differing(other, here)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from sfumato.data.database import Database, Schema
 from sfumato.errors import DataError, PolicyError
 from sfumato.io.base import Source
-from sfumato.io.sql import read_rows, read_schema, same_database
+from sfumato.io.sql import Clone, Create, Fill, dialect_of, read_rows, read_schema, same_database
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -21,9 +22,11 @@ class DatabaseSource(Source):
     """A whole database: which tables, where the test database goes, and what must stay consistent."""
 
     name: ClassVar[str] = "database"
-    private: ClassVar[tuple[str, ...]] = ("source", "base", "target", "secret", "subset", "accept", "namespace")
+    private: ClassVar[tuple[str, ...]] = ("source", "base", "target", "mode", "grants", "secret", "subset", "accept", "namespace")
 
     target: str = Field(default="", description="SQLAlchemy URL of the test database; ${NAME} is taken from the environment")
+    mode: Literal["create", "fill", "clone"] = Field(default="create", description="how the target gets its tables")
+    grants: bool = Field(default=False, description="whether a clone gets the source's rights, too")
     namespace: str = Field(default="", alias="schema", description="PostgreSQL schema of the tables")
     tables: list[str] | None = Field(default=None, description="only these tables")
     subset: dict[str, str] = Field(default_factory=dict, description="per table a condition or a share like 5%")
@@ -33,6 +36,18 @@ class DatabaseSource(Source):
     )
     secret: str = Field(default="", repr=False, description="at least 16 characters, best ${NAME} from the environment")
     accept: list[str] = Field(default_factory=list, description="warnings of 'check' that are known and wanted")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_mode(cls, values: Any) -> Any:
+        """`target: {url: …, mode: clone}` is `target: …` with a mode."""
+        if not isinstance(values, dict) or not isinstance(values.get("target"), dict):
+            return values
+        given = dict(values["target"])
+        unknown = given.keys() - {"url", "mode", "grants"}
+        if unknown:
+            raise ValueError(f"a target has no '{min(unknown)}'; it has url, mode and grants")
+        return {**values, "target": given.pop("url", ""), **given}
 
     @field_validator("consistent", mode="before")
     @classmethod
@@ -56,7 +71,8 @@ class DatabaseSource(Source):
 
     def read_schema(self, url: str | None = None) -> Schema:
         """What the source declares, without touching a row."""
-        return read_schema(url or self.source_url(), self.namespace or None, self.tables)
+        found = read_schema(url or self.source_url(), self.namespace or None, self.tables)
+        return replace(found, left_out=()) if self.mode == "clone" else found
 
     def source_url(self) -> str:
         if not self.source:
@@ -72,6 +88,21 @@ class DatabaseSource(Source):
             hint = "the source is only read; name another database"
             raise PolicyError("the target is the source", where="data.target", hint=hint)
         return target
+
+    def loading(self) -> Create:
+        """How the target gets its tables."""
+        if self.mode == "create":
+            return Create()
+        source, target = self.source_url(), self.target_url()
+        if {dialect_of(source), dialect_of(target)} != {"postgresql"}:
+            raise PolicyError(f"mode '{self.mode}' needs PostgreSQL on both sides", where="data.target", hint="use mode: create")
+        if self.mode == "fill":
+            return Fill()
+        if self.tables is not None or self.namespace:
+            raise PolicyError(
+                "a clone is of a whole database", where="data.target", hint="leave 'tables' and 'schema' out, or use create"
+            )
+        return Clone(source, self.grants)
 
     def secret_key(self) -> bytes:
         """The secret behind deterministic columns."""

@@ -103,8 +103,8 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     left_out: tuple[str, ...] = ()
     try:
         name = release_name(folder)
-        where = {"namespace": namespace, "source": source.source_url()}
-        done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, **where)
+        where = {"namespace": namespace, "source": source.source_url()}  # a target that is the source is refused
+        done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, mode=source.loading(), **where)
         resumed, left_out = done.resumed, done.left_out
     except DataError:
         if replace or not _complete(release, target, schema, namespace):
@@ -125,7 +125,10 @@ def _namespace(target: str, declared: str) -> str | None:
 
 def _complete(release: Exhibit, target: str, schema: Schema, namespace: str | None) -> bool:
     """Whether an earlier run had loaded everything and was cut off before it could say so."""
-    return judged(release, target, schema, namespace)[0].holds
+    try:
+        return judged(release, target, schema, namespace)[0].holds
+    except DataError:  # what cannot even be asked is not complete; the reason of the load itself is told
+        return False
 
 
 def _replaced_columns(source: DatabaseSource, policy: Policy, schema: Schema) -> Database:

@@ -60,6 +60,7 @@ class DatabaseAudit(SourceAudit):
         schema = source.read_schema(url)
         BoundPolicy.of(policy, schema).require_fit()
         source.target_url()
+        source.loading()
         return source.read_tables(url, schema)
 
     def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:

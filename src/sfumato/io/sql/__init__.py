@@ -10,10 +10,14 @@ from sfumato.io.sql.bulk import Loaded, create_tables, load
 from sfumato.io.sql.findings import server_findings
 from sfumato.io.sql.introspect import read_schema
 from sfumato.io.sql.link import connect, dialect_of, same_database
+from sfumato.io.sql.modes import Clone, Create, Fill
 from sfumato.io.sql.rows import read_back, read_rows
 from sfumato.io.sql.single import is_url, read_sql
 
 __all__ = [
+    "Clone",
+    "Create",
+    "Fill",
     "Loaded",
     "connect",
     "create_tables",

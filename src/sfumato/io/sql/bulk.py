@@ -22,11 +22,9 @@ from sfumato.data.database import Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
-from sfumato.io.sql.create import drop_table, make_table
-from sfumato.io.sql.finish_load import settle
 from sfumato.io.sql.link import Session, connect, same_database
+from sfumato.io.sql.modes import Create
 from sfumato.io.sql.names import listed, quoted
-from sfumato.io.sql.prepare import begin_load
 from sfumato.io.sql.rows import Progress
 from sfumato.io.sql.storage import affinity, stored_column
 from sfumato.io.sql.translate import carried
@@ -57,10 +55,12 @@ def load(
     replace: bool = False,
     namespace: str | None = None,
     source: str | None = None,
+    mode: Create | None = None,
 ) -> Loaded:
     """Makes and fills all tables of `schema`; a second run with the same fingerprint and data goes on where the first was cut off.
 
-    With `source` a target that is the source is refused. `replace` lets tables of the same names go.
+    With `source` a target that is the source is refused. `replace` lets tables of the same names go. `mode` says how the tables
+    come about.
     """
     _complete(schema, parts)
     if source is not None and same_database(source, target, namespaces=(schema.namespace or None, namespace)):
@@ -68,9 +68,10 @@ def load(
     steps = _Steps(progress, max(sum(parts[table.name].rows for table in schema.tables), 1))
     with connect(target, write=True, namespace=namespace) as link:
         plan = carried(schema, link.dialect, parts)
-        state = begin_load(link, plan, fingerprint, replace)
-        lost = _fill(link, schema, plan, parts, state, steps)
-        settle(link, plan, lambda sentence: steps.tell(0, sentence))
+        way = mode or Create()
+        state = way.begin(link, plan, fingerprint, replace)
+        lost = _fill(link, schema, plan, parts, state, steps, way)
+        way.end(link, plan, lambda sentence: steps.tell(0, sentence))
     steps.tell(0, "the target is complete")
     rows = {table.name: parts[table.name].rows for table in schema.tables}
     return Loaded(rows, tuple(sorted(state.done)), plan.left_out + tuple(lost))
@@ -116,7 +117,7 @@ def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: 
 
 
 def _fill(
-    link: Session, schema: Schema, plan: Schema, parts: Mapping[str, Table], state: journal.Journal, steps: _Steps
+    link: Session, schema: Schema, plan: Schema, parts: Mapping[str, Table], state: journal.Journal, steps: _Steps, way: Create
 ) -> list[str]:
     """Every table that is not complete yet, each in its own transaction; sentences about what the target did not take."""
     lost: list[str] = []
@@ -128,9 +129,7 @@ def _fill(
             steps.tell(frame.num_rows, f"{table.name} was complete")
             continue
         with plainly(f"loading table '{table.name}'"), link.transaction():
-            if table.name in state.old:
-                drop_table(link, table.name)
-            lost += make_table(link, plan, table)
+            lost += way.make(link, plan, table, state)
             digest = _copy(link, table, frame, steps)
             journal.record(link, state.fingerprint, table.name, frame.num_rows, digest)
     return lost

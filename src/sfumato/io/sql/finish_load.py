@@ -26,7 +26,7 @@ def settle(link: Session, plan: Schema, tell: Callable[[str], None]) -> None:
             build_indexes(link, plan)
             tell("checking foreign keys")
             add_constraints(link, plan, foreign=True)
-            _counters(link, plan)
+            counters(link, plan)
         else:
             tell("building keys")
             build_indexes(link, plan)
@@ -53,7 +53,8 @@ def build_indexes(link: Session, plan: Schema) -> None:
             link.run(statement)
 
 
-def _counters(link: Session, plan: Schema) -> None:
+def counters(link: Session, plan: Schema, *, owned: bool = True) -> None:
+    """Sequences past the highest number; `owned`: they belong to their columns from now on."""
     for table in plan.tables:
         for column in table.columns:
             if column.identity:
@@ -65,7 +66,7 @@ def _counters(link: Session, plan: Schema) -> None:
                 )
             elif column.sequence:
                 _past(link, table, column.name, literal(link.relation(column.sequence)))
-    for sequence in plan.sequences:
+    for sequence in plan.sequences if owned else ():
         if sequence.owner[0] in {table.name for table in plan.tables}:
             owner = f"{link.relation(sequence.owner[0])}.{quoted(sequence.owner[1])}"
             link.run(f"ALTER SEQUENCE {link.relation(sequence.name)} OWNED BY {owner}")

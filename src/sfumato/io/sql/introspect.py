@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
-from sfumato.io.sql.journal import JOURNAL
+from sfumato.io.sql.journal import ASIDE, JOURNAL
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.postgres_schema import postgres_schema
 from sfumato.io.sql.sqlite_schema import sqlite_schema
@@ -25,7 +25,7 @@ def read_schema(url: str, schema: str | None = None, tables: Sequence[str] | Non
 def schema_of(link: Session) -> Schema:
     """All tables that a session sees, without our own journal."""
     found = postgres_schema(link) if link.dialect == "postgresql" else sqlite_schema(link)
-    return replace(found, tables=tuple(table for table in found.tables if table.name != JOURNAL))
+    return replace(found, tables=tuple(table for table in found.tables if table.name not in (JOURNAL, ASIDE)))
 
 
 def _selected(schema: Schema, names: list[str]) -> Schema:

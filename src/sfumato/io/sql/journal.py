@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import QUALIFIED, quoted
 
-JOURNAL = "_sfumato_load"
+JOURNAL, ASIDE = "_sfumato_load", "_sfumato_aside"
 _OLD = -1
 
 

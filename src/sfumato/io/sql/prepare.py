@@ -22,7 +22,7 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
     """The journal to go on with: of a new load, or of the same load cut off earlier."""
     with plainly("preparing the target"):
         if link.dialect == "postgresql":
-            _alone(link)
+            alone(link)
         with link.transaction():
             found = journal.look(link)
             if found and found.fingerprint == fingerprint:
@@ -43,7 +43,7 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
     return journal.Journal(fingerprint, {}, frozenset(old))
 
 
-def _alone(link: Session) -> None:
+def alone(link: Session) -> None:
     """Waits a little for an earlier run that the server has not noticed to be gone."""
     import psycopg
 

@@ -1,0 +1,125 @@
+"""A complete target: cloned with everything the source declares, or filled where migrations made it; cut off and resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from foreign_schemas import FOLDER, filled
+from postgres_server import Server, postgres, session  # noqa: F401
+from small_shop import sfumato
+
+from sfumato.io.sql import bulk
+
+
+def migrated(name: str, url: str) -> str:
+    """The tables of a foreign schema without a row, and what newer migrations have added."""
+    text = (FOLDER / f"{name}.sql").read_text()
+    statements = [part for part in text.split(";\n") if not part.lstrip().startswith(("INSERT", "UPDATE", "REFRESH"))]
+    with session(url) as connection:
+        connection.execute(";\n".join(statements) + ";")
+        connection.execute("CREATE TABLE schema_migrations (version text); INSERT INTO schema_migrations VALUES ('20240101')")
+    return url
+
+
+def policy_for(source: str, target: str, mode: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SFUMATO_SOURCE", source)
+    monkeypatch.setenv("SFUMATO_TARGET", target)
+    text = sfumato("discover", source, "--target", target).stdout
+    policy = folder / "found.yaml"
+    policy.write_text(text.replace("target: ${SFUMATO_TARGET}", "target: {url: '${SFUMATO_TARGET}', mode: " + mode + "}"))
+    return policy
+
+
+def asked(url: str, query: str) -> list[tuple]:
+    with session(url) as connection:
+        return connection.execute(query).fetchall()
+
+
+def published(policy: Path, folder: Path, *more: str) -> tuple[int, str]:
+    done = sfumato("publish", str(policy), "--out", str(folder / "release"), "--no-report", *more)
+    return done.returncode, done.stderr
+
+
+def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+    source, target = filled("shop", postgres.database()), postgres.database()
+    policy = policy_for(source, target, "clone", tmp_path, monkeypatch)
+    code, told = published(policy, tmp_path)
+    assert code == 0, told
+    assert asked(target, "SELECT count(*) FROM revenue") == asked(source, "SELECT count(*) FROM revenue")
+    assert asked(target, "SELECT count(*) FROM best_customers") == asked(source, "SELECT count(*) FROM best_customers")
+    assert asked(target, "SELECT tgname, tgenabled FROM pg_trigger WHERE NOT tgisinternal") == [("touched", "O")]
+    names = asked(target, "SELECT DISTINCT customer_name FROM orders")
+    assert names
+    assert not any(name.isupper() for (name,) in names), "the trigger slept while rows came"
+    with session(target) as connection:
+        connection.execute("UPDATE orders SET total = total WHERE id = (SELECT min(id) FROM orders)")
+        woken = connection.execute("SELECT customer_name FROM orders ORDER BY id LIMIT 1").fetchone()
+    assert woken[0].isupper(), "and works afterwards"
+    postgres.drop_all()
+
+
+def test_a_clone_keeps_schemas_partitions_comments_and_row_security(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+    source, target = filled("personnel", postgres.database()), postgres.database()
+    code, told = published(policy_for(source, target, "clone", tmp_path, monkeypatch), tmp_path)
+    assert code == 0, told
+    for query in (
+        "SELECT relname, relkind, relrowsecurity FROM pg_class WHERE relnamespace::regnamespace::text ~ 'hr|payroll' ORDER BY 1",
+        "SELECT description FROM pg_description WHERE objoid = 'hr.employee'::regclass",
+        "SELECT count(*) FROM payroll.payment_2022",
+        "SELECT conname, convalidated FROM pg_constraint WHERE connamespace::regnamespace::text IN ('hr', 'payroll') ORDER BY 1",
+    ):
+        assert asked(target, query) == asked(source, query), query
+    postgres.drop_all()
+
+
+def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+    source, target = filled("shop", postgres.database()), migrated("shop", postgres.database())
+    with session(target) as connection:
+        connection.execute("ALTER TABLE customers ADD COLUMN newer text DEFAULT 'x'")
+    before = asked(target, "SELECT conname FROM pg_constraint ORDER BY 1")
+    code, told = published(policy_for(source, target, "fill", tmp_path, monkeypatch), tmp_path)
+    assert code == 0, told
+    assert asked(target, "SELECT conname FROM pg_constraint ORDER BY 1") == before, "keys that were set aside are back"
+    assert asked(target, "SELECT tgenabled FROM pg_trigger WHERE tgname = 'touched'") == [("O",)]
+    assert asked(target, "SELECT count(*), count(newer) FROM customers") == [(130, 130)]
+    assert asked(target, "SELECT version FROM schema_migrations") == [("20240101",)]
+    postgres.drop_all()
+
+
+def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+    source, target = filled("shop", postgres.database()), migrated("shop", postgres.database())
+    with session(target) as connection:
+        connection.execute("ALTER TABLE customers DROP COLUMN phone")
+    code, told = published(policy_for(source, target, "fill", tmp_path, monkeypatch), tmp_path)
+    assert code == 3
+    assert "customers.phone" in told
+    assert asked(target, "SELECT count(*) FROM orders") == [(0,)]
+    postgres.drop_all()
+
+
+@pytest.mark.parametrize("mode", ["create", "fill", "clone"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_load_cut_off_goes_on(mode, after, tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+    source = filled("shop", postgres.database())
+    target = postgres.database() if mode != "fill" else migrated("shop", postgres.database())
+    policy = policy_for(source, target, mode, tmp_path, monkeypatch)
+    copied, real = [], bulk._copy
+
+    def cut(link, table, frame, steps):
+        if len(copied) == after:
+            raise KeyboardInterrupt
+        copied.append(table.name)
+        return real(link, table, frame, steps)
+
+    monkeypatch.setattr(bulk, "_copy", cut)
+    with pytest.raises(BaseException) as ended:
+        code, told = published(policy, tmp_path)
+        raise SystemExit(code)
+    assert ended.value.code not in (0, None) if isinstance(ended.value, SystemExit) else True
+    monkeypatch.setattr(bulk, "_copy", real)
+    code, told = published(policy, tmp_path)
+    assert code == 0, told
+    assert asked(target, "SELECT count(*) FROM order_lines") == [(780,)]
+    assert asked(target, "SELECT count(*) FROM pg_class WHERE relname LIKE '\\_sfumato%'") == [(0,)]
+    postgres.drop_all()
