@@ -31,7 +31,7 @@ MODELS = (
 def recoding_variants(seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
     """(method, parameters) of all methods that recode one table by itself."""
     for name, cls in catalogue("methods", Method).items():
-        if issubclass(cls.form, Recoded) and not cls.remembers and not cls.links_rows:
+        if issubclass(cls.form, Recoded) and not cls.remembers and not cls.links_rows and not cls.form.hides_size:
             yield from ((name, parameters) for parameters in settings_of(cls, seconds))
 
 

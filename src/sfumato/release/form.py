@@ -47,6 +47,8 @@ class Form(BaseModel):
     """The kind of data that it is made from."""
     buckets: ClassVar[bool] = False
     """Whether it hides values among those of a bucket, so that rows and values are linked by buckets only."""
+    hides_size: ClassVar[bool] = False
+    """Whether how many records the original had is not told: then a certificate counts what is published."""
     links_rows: ClassVar[bool] = False
     """Whether it ties the rows of a person together by a pseudonym."""
     remembered: ClassVar[bool] = False

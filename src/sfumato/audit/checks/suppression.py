@@ -16,7 +16,7 @@ class Suppression(Check):
     name: ClassVar[str] = "suppression"
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return exhibit.records is not None and exhibit.form.shows_columns
+        return exhibit.records is not None and exhibit.form.shows_columns and not exhibit.form.hides_size
 
     def examine(self, exhibit: Exhibit) -> Finding:
         assert exhibit.records is not None

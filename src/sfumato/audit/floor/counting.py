@@ -107,6 +107,7 @@ def _achieved(release: Folder, policy: Written, asked: Asked, level: Level) -> L
 FORMS: dict[str, Callable[[Folder, Written, Asked], Groups]] = {
     "recoded table": of_recoded,
     "linked table": of_linked,
+    "sampled table": of_recoded,
     "anatomy": of_anatomy,
     "replaced table": of_replaced,
     "graph": of_graph,

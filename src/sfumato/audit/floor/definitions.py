@@ -348,6 +348,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True),
     "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True),
     "k-degree-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
+    "differential-privacy": Definition({"epsilon": ..., "delta": ...}, None, frozenset({"epsilon", "delta"}), hides=False),
     "km-anonymity": Definition({"k": ..., "m": ...}, None, hides=False),
     "structural-attack": Definition(
         {"planted": ..., "success_at_most": ..., "against": "any"}, None, frozenset({"success_at_most"}), hides=False

@@ -1,0 +1,112 @@
+"""(ε, δ)-differential privacy by sampling: whether one person is in the table changes what may be published by little.
+
+Guarantee: for every table, every person and every set of possible releases, the probability of the set with the person is at most
+exp(ε) times that without, plus δ; and the other way round. Neighbours are tables that differ in one record.
+
+Paper: Li, Qardaji, Su (2012), Theorem 5; Bild, Kuhn, Prasser (2018) for the search.
+
+The argument
+    Every record is drawn with probability β, generalized by a map that does not depend on the data, and published when at least k
+    drawn records look alike in *every* published column. A person changes one cell only. If n records of the cell are in the table
+    with the person, j of them are drawn with probability f(j; n, β); without the person with f(j; n − 1, β) = f(j; n, β) · (n − j)
+    / (n (1 − β)). -   With the person j is at most e^ε times as likely, exactly when j ≤ γ n, γ = 1 − (1 − β) e^−ε. Larger j ≥ k
+        are the exceptions: together δ = max over n of Σ f(j; n, β) over j ≥ max(k, ⌊γ n⌋ + 1). Cells with fewer than k drawn
+    records all look the same. -   Without the person j is at most 1 / (1 − β) times as likely, so ε ≥ −ln(1 − β) is asked for; no
+    exception. A choice of the map by the exponential mechanism with ε₀ is one more step, and composes to ε₀ + ε.
+
+Invariants
+    I1  The maximum over n is taken over all n: the tail is at most exp(−n D) with D the divergence of γ from β (Chernoff), so
+        beyond the n at which this falls below what was found nothing larger can follow.
+    I2  What is not covered by a draw (no fraction, no threshold) has δ = 1.
+
+>>> round(exceptions(Sampling(0.5, 30, 0.0), 1.0), 6) < 0.01, exceptions(Sampling(0.9, 30, 0.0), 1.0)
+(True, 1.0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray
+from sfumato.models.base import Example, Model, Safer, rounded
+
+
+class Sampling(NamedTuple):
+    """Each record with probability `fraction`, published where `threshold` look alike, the map chosen with `search` of ε."""
+
+    fraction: float
+    threshold: int
+    search: float = 0.0
+
+
+class DifferentialPrivacy(Model):
+    """Whether one person is in the table changes what may be published by little: (ε, δ), by sampling and k look-alikes."""
+
+    name: ClassVar[str] = "differential-privacy"
+    paper: ClassVar[str] = "Li, Qardaji, Su 2012; Bild, Kuhn, Prasser 2018"
+    judges: ClassVar[type] = Sampling
+    monotone: ClassVar[bool] = False
+    needs_sensitive: ClassVar[bool] = False
+    bounds_candidates: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    levels: ClassVar[Mapping[str, Safer]] = {"epsilon": "less", "delta": "less"}
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"epsilon": 1.0, "delta": 1e-3}, holds=Sampling(0.5, 60), fails=Sampling(0.5, 5)),
+        Example({"epsilon": 1.0, "delta": 1e-3}, holds=Sampling(0.3, 60, 0.2), fails=Sampling(0.9, 60)),
+    )
+
+    epsilon: float = Field(gt=0, le=20, description="logarithm of the largest factor")
+    delta: float = Field(gt=0, lt=1, description="largest probability of an exception")
+
+    def satisfied(self, seen: Sampling) -> BoolArray:
+        return np.array([exceptions(seen, self.epsilon) <= self.delta], dtype=np.bool_)
+
+    def achieved(self, seen: Sampling) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, "delta": _rounded_up(exceptions(seen, self.epsilon))}
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, DifferentialPrivacy) and self.epsilon <= other.epsilon and self.delta <= other.delta
+
+    def threshold(self, fraction: float, search: float) -> int:
+        """The fewest look-alikes that are enough; 0 when no number is."""
+        low, high = 1, 1 << 20
+        if exceptions(Sampling(fraction, high, search), self.epsilon) > self.delta:
+            return 0
+        while low < high:
+            middle = (low + high) // 2
+            fine = exceptions(Sampling(fraction, middle, search), self.epsilon) <= self.delta
+            low, high = (low, middle) if fine else (middle + 1, high)
+        return low
+
+
+def exceptions(seen: Sampling, epsilon: float) -> float:
+    """δ of a draw at this ε, over all sizes of a cell (I1)."""
+    beta, k, left = seen.fraction, seen.threshold, epsilon - seen.search
+    if not 0 < beta < 1 or k < 1 or left < -math.log1p(-beta) - 1e-12:
+        return 1.0  # I2
+    gamma = 1 - (1 - beta) * math.exp(-left)
+    divergence = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
+    worst, n = 0.0, k
+    while n <= k / gamma + 1 or math.exp(-n * divergence) > worst:
+        worst = max(worst, _tail(n, beta, max(k, math.floor(gamma * n + 1e-12) + 1)))
+        n += 1
+        if n > k / gamma + 1 and worst == 0.0:
+            return math.exp(-n * divergence)
+    return worst
+
+
+def _tail(n: int, beta: float, first: int) -> float:
+    """P(Binomial(n, β) ≥ first)."""
+    from scipy.stats import binom
+
+    return float(binom.sf(first - 1, n, beta))
+
+
+def _rounded_up(value: float) -> float:
+    written = rounded(value)
+    return written if written >= value else rounded(value * (1 + 1e-5))
