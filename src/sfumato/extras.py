@@ -26,6 +26,8 @@ EXTRAS = {
     "pandas": "frames",
     "faker": "fakes",
     "sklearn": "sklearn",
+    "starlette": "studio",
+    "uvicorn": "studio",
 }
 """Package → the extra of `pyproject.toml` that brings it."""
 

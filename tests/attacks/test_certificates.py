@@ -184,4 +184,4 @@ def test_people_believed_above_the_promise_are_red_too() -> None:
 
 def test_the_assumption_says_that_outsiders_have_no_opinion() -> None:
     said = sf.publish(policy([K]), data={name: PEOPLE[name] for name in policy([K]).columns}).certificate.assumptions
-    assert any("no opinion beforehand" in each for each in said)
+    assert any("no opinion beforehand" in each and "why the method" in each for each in said)

@@ -27,6 +27,7 @@ LINES = [
     {"report"},
     {"spine", "risks"},
     {"demos", "discover", "exploration"},
+    {"studio"},
     {"cli"},
     {"catalogue"},
 ]
@@ -43,6 +44,9 @@ HOMES = {
     "psycopg": {"io/sql"},
     "cryptography": {"release/signature.py", "methods/replacing/sampling/keyed.py"},
     "click": {"cli"},
+    "starlette": {"studio"},
+    "uvicorn": {"studio/server.py"},
+    "ruamel": {"studio/drafting.py"},
 }
 
 

@@ -1,1 +1,1 @@
-"""How a release is judged: plain code that shares nothing with the methods."""
+"""How a release is judged: plain code that calls no method, with a second count under what both stand on."""

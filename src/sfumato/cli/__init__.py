@@ -73,6 +73,7 @@ SUMMARIES = {
     "report": "Write the page that shows a release.",
     "risk": "Say how identifying a table is as it stands.",
     "schema": "Print the JSON schema of a policy.",
+    "studio": "Open the studio: the whole work in a browser.",
     "verify": "Audit a release folder independently.",
     "warm-up": "Make now what would be compiled later.",
 }

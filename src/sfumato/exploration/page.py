@@ -18,8 +18,8 @@ _HEADER = ("", "levels", "method", "loss", "query error", "suppressed", "seconds
 def render_exploration(found: Exploration) -> str:
     """The whole page."""
     passages = [
-        Passage("loss", "Privacy against loss", paragraph(_EXPLAINED) + _picture(found, "loss")),
-        Passage("queries", "Privacy against query error", paragraph(_QUERIES) + _picture(found, "query_error")),
+        Passage("loss", "Privacy against loss", paragraph(_EXPLAINED) + picture(found, "loss")),
+        Passage("queries", "Privacy against query error", paragraph(_QUERIES) + picture(found, "query_error")),
         Passage("points", "All points", _table(found)),
     ]
     failed = [f"{point.variant}: {point.reason}" for point in found.points if point.status in ("infeasible", "refused")]
@@ -37,7 +37,7 @@ _QUERIES = "The median relative error of COUNT queries that are answered from th
 
 def exploration_card(found: Exploration) -> str:
     """The first picture and the points worth having."""
-    return card(_headline(found), _picture(found, "loss"), _table(found, only_frontier=True))
+    return card(_headline(found), picture(found, "loss"), _table(found, only_frontier=True))
 
 
 def _headline(found: Exploration) -> Headline:
@@ -54,7 +54,8 @@ def _headline(found: Exploration) -> Headline:
     return Headline("What privacy costs on this table", lead, tuple(figures), private=True, footer=_FOOTER)
 
 
-def _picture(found: Exploration, figure: str) -> Markup:
+def picture(found: Exploration, figure: str) -> Markup:
+    """Every published point: levels along, a figure (`loss`, `query_error`) up, the frontier as a line."""
     published = [(number, point) for number, point in enumerate(found.points, 1) if point.status == "published"]
     shown = [(number, point, getattr(point, figure)) for number, point in published if getattr(point, figure) is not None]
     if not shown:

@@ -249,7 +249,7 @@ def assumptions(policy: Policy) -> tuple[str, ...]:
         return accepted
     return (
         "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: "
-        "they have no opinion beforehand which values go with whom",
+        "they have no opinion beforehand which values go with whom, and do not ask why the method made this release and no other",
         *whose_rows(policy),
         *accepted,
     )

@@ -19,6 +19,12 @@ def _checks() -> dict[str, str]:
     return {name: (cls.__doc__ or "").splitlines()[0] for name, cls in catalogue("audit.checks", Check).items()}
 
 
+_HOW = (
+    "Every line was recomputed from what was published, by code that calls no method. What methods and audit both stand on "
+    "(reading, policy, models) could err for both, so the floor counts claims about groups a second time, from raw cells."
+)
+
+
 class Promises(Section):
     """Each claim with the level asked for, the level found, and how sure that is."""
 
@@ -39,7 +45,7 @@ class Promises(Section):
         if checks:
             parts.append(Markup("<h3>Also checked</h3>"))
             parts.append(table(("", "check", "meaning"), [(_mark(f), f.model, f.reason or meaning[f.model]) for f in checks]))
-        parts.append(paragraph("Every line was recomputed from what was published, with code that shares nothing with the method."))
+        parts.append(paragraph(_HOW))
         if any(not finding.judged for finding in certified(exhibit).findings):
             parts.append(
                 paragraph("? was promised and not judged, so it does not hold; · was measured, and nothing is promised by it.")

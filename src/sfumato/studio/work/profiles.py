@@ -1,0 +1,113 @@
+"""Profiles: what a source looks like before anything is decided about it, column by column, for the data holder's eyes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.baskets import Baskets
+from sfumato.data.database import Database
+from sfumato.data.graph import Graph
+from sfumato.data.numbers import number
+from sfumato.data.table import Table, TextColumn
+from sfumato.errors import DataError
+from sfumato.io.table import TableSource
+from sfumato.methods.base import Progress
+from sfumato.policy.policy import Policy
+from sfumato.risks.roles import ColumnLook, looks_of
+
+_TOP, _BINS, _ROWS = 6, 12, 5
+_LONGEST = 80
+
+
+def profile(progress: Progress, policy: str = "", file: str = "") -> dict[str, Any]:
+    """What the source of a policy, or a data file, holds."""
+    progress(0.1, "reading")
+    data = Policy.read(policy).data.read(None) if policy else TableSource().read(file)
+    progress(0.6, "looking at columns")
+    return described(data)
+
+
+@singledispatch
+def described(data: Any) -> dict[str, Any]:
+    """What data holds; one way for every kind of data."""
+    raise DataError("nothing is known about this kind of data", hint="give a table, baskets, a graph or a database")
+
+
+@described.register
+def table_profile(table: Table) -> dict[str, Any]:
+    """Every column with its commonest values, a little histogram, and what it seems to be."""
+    columns = [_column(look, table.text(look.name)) for look in looks_of(table)]
+    first = [[_short(str(cell or "")) for cell in row.values()] for row in table.frame.slice(0, _ROWS).to_pylist()]
+    return {"kind": "table", "rows": table.rows, "columns": columns, "names": list(table.names), "first": first}
+
+
+def _column(look: ColumnLook, text: TextColumn) -> dict[str, Any]:
+    counts = np.asarray(text.counts())
+    order = np.argsort(-counts, kind="stable")[: _TOP + 1]
+    top = [[_short(text.labels[at]), int(counts[at])] for at in order if text.labels[at]][:_TOP]
+    told = {"name": look.name, "shape": look.shape, "distinct": look.distinct, "missing": look.missing}
+    seems = {"role": look.role, "reason": look.reason, "kind": look.kind, "hipaa": look.hipaa}
+    return told | seems | {"top": top, "histogram": histogram(text.labels, counts) if look.shape in COUNTED else []}
+
+
+COUNTED = ("whole numbers", "decimals")
+
+
+def histogram(labels: Sequence[str], counts: np.ndarray[Any, Any]) -> list[list[Any]]:
+    """Equal bins over a column of numbers: lower end, upper end, records."""
+    read = [(number(label), int(count)) for label, count in zip(labels, counts, strict=True) if label]
+    values = np.array([float(value) for value, _ in read if value is not None])
+    weights = np.array([count for value, count in read if value is not None])
+    if not values.size or values.min() == values.max():
+        return []
+    heights, edges = np.histogram(values, bins=_BINS, weights=weights)
+    return [[float(f"{a:.6g}"), float(f"{b:.6g}"), int(h)] for a, b, h in zip(edges, edges[1:], heights, strict=False)]
+
+
+@described.register
+def basket_profile(baskets: Baskets) -> dict[str, Any]:
+    """How many records and items, how large, how often."""
+    sizes, often = baskets.sets.sizes, baskets.sets.support()
+    top = [[_short(baskets.names[at]), int(often[at])] for at in np.argsort(-often, kind="stable")[:_TOP]]
+    spread = {"least": int(sizes.min()), "median": float(np.median(sizes)), "most": int(sizes.max())}
+    return {"kind": "baskets", "rows": int(sizes.size), "items": len(baskets.names), "sizes": spread, "top": top}
+
+
+@described.register
+def graph_profile(graph: Graph) -> dict[str, Any]:
+    """People, ties, and how many ties people have."""
+    degrees = np.asarray(graph.degrees)
+    bins = [[low, high, int(((degrees >= low) & (degrees < high)).sum())] for low, high in _doubling(int(degrees.max(initial=0)))]
+    return {"kind": "graph", "rows": graph.nodes, "edges": graph.size, "degrees": bins, "most": int(degrees.max(initial=0))}
+
+
+def _doubling(most: int) -> list[tuple[int, int]]:
+    """0, 1, 2-3, 4-7, … as half-open ranges."""
+    ends = [0, 1]
+    while ends[-1] <= most:
+        ends.append(ends[-1] * 2)
+    return list(itertools.pairwise(ends))
+
+
+@described.register
+def database_profile(database: Database) -> dict[str, Any]:
+    """Tables with their rows and columns, and which refers to which."""
+    tables = [
+        {
+            "name": table.name,
+            "rows": database.tables[table.name].rows if table.name in database.tables else 0,
+            "columns": [{"name": column.name, "type": column.native} for column in table.columns],
+            "refers": sorted({key.parent for key in table.foreign_keys}),
+        }
+        for table in database.schema.tables
+    ]
+    return {"kind": "database", "rows": sum(table["rows"] for table in tables), "tables": tables}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,164 @@
+"""A hostile page in the same browser, another user of the machine, a hostile file: none of them gets or changes anything."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sfumato.errors import DataError
+from sfumato.studio.project import Project, is_plain
+from sfumato.studio.work.releasing import unpacked
+from tests.studio.opened import TOKEN, client, fill, serving
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    folder = tmp_path_factory.mktemp("project")
+    fill(folder)
+    (folder.parent / "secret.txt").write_text("nobody reads this")
+    (folder / "link.yaml").symlink_to(folder.parent / "secret.txt")
+    (folder / "<script>alert(1)<.yaml").write_text("version: 1\n")
+    with serving(folder) as (_, taken):
+        yield taken
+
+
+def test_without_the_token_nothing_is_answered(port: int) -> None:
+    for token in ("", "wrong", TOKEN[:-1]):
+        for path in ("/project", "/project.json", "/static/studio.css", "/files/people.yaml", "/p/people.yaml/data"):
+            answer = client(port, token=token).get(path)
+            assert (answer.status_code, "people" in answer.text) == (403, False)
+
+
+def test_the_token_leaves_the_address_at_once(port: int) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{port}/?token={TOKEN}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie
+    assert httpx.get(f"http://127.0.0.1:{port}/?token=guess").status_code == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""])
+def test_another_name_of_this_machine_is_refused(port: int, host: str) -> None:
+    """DNS rebinding: the browser believes it talks to somebody else."""
+    answer = client(port).get("/project.json", headers={"Host": host})
+    assert (answer.status_code, "people" in answer.text) == (403, False)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "https://127.0.0.1", "http://localhost:1"])
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/p/people.yaml/promises"), ("PUT", "/files/new.csv"), ("POST", "/jobs/x/cancel")]
+)
+def test_a_page_of_another_site_changes_nothing(port: int, method: str, path: str, origin: str) -> None:
+    answer = client(port).request(method, path, headers={"Origin": origin}, content=b"act=yaml&yaml=gone")
+    assert answer.status_code == 403
+    without = httpx.Client(base_url=f"http://127.0.0.1:{port}", cookies=client(port).cookies)
+    assert without.request(method, path, content=b"act=yaml&yaml=gone").status_code == 403
+    assert "visits of last year" in client(port).get("/files/people.yaml").text
+
+
+def test_every_answer_carries_the_headers(port: int) -> None:
+    for answer in (client(port).get("/project"), client(port, token="no").get("/project"), client(port).get("/nothing")):
+        assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+
+
+OUTSIDE = [
+    "../secret.txt",
+    "..%2fsecret.txt",
+    "%2fetc%2fpasswd",
+    "link.yaml",
+    ".hidden",
+    "a%00b",
+    "people.csv",
+    "sub%2fx.yaml",
+    "..%5csecret.txt",
+]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_no_path_leads_out_of_the_folder(port: int, name: str) -> None:
+    """Nor to anything but policies: data is never handed out."""
+    for path in (
+        f"/files/{name}",
+        f"/p/{name}/promises",
+        f"/p/{name}/promises.json",
+        f"/r/{name}/certificate",
+        f"/r/{name}/report.html",
+    ):
+        answer = client(port).get(path)
+        assert answer.status_code in (404, 422) or (name == "people.csv" and "/p/" in path)
+        assert "nobody reads this" not in answer.text and "root:" not in answer.text
+
+
+@pytest.mark.parametrize("name", ["..%2fnew.csv", "%2ftmp%2fnew.csv", ".new.csv", "link.yaml", "people.csv"])
+def test_nothing_is_written_elsewhere_or_over_something(port: int, name: str) -> None:
+    answer = client(port).put(f"/files/{name}", content=b"a,b\n")
+    assert answer.status_code in (404, 405, 422)
+
+
+def test_a_huge_file_is_refused_while_it_arrives(tmp_path: Path) -> None:
+    import anyio
+
+    async def endless() -> object:
+        while True:
+            yield b"x" * 1000
+
+    with pytest.raises(DataError, match="larger"):
+        anyio.run(lambda: Project.open(tmp_path).receive("big.csv", endless(), most=10_000))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_are_text_and_never_script(port: int) -> None:
+    page = client(port).get("/project").text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;" in page
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/abs.txt", "a/../../out.txt", "..\\out.txt", "C:\\out.txt"])
+def test_an_archive_writes_nothing_outside(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / "r.zip", "w") as pack:
+        pack.writestr("r/manifest.json", "{}")
+        pack.writestr(name, "out")
+    target = tmp_path / "in" / "deep"
+    target.mkdir(parents=True)
+    with pytest.raises(DataError, match="leads out"):
+        unpacked(tmp_path / "r.zip", target)
+    assert not list(tmp_path.rglob("out.txt"))
+
+
+def test_a_link_in_an_archive_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "r.zip", "w") as pack:
+        entry = zipfile.ZipInfo("r/manifest.json")
+        entry.external_attr = 0o120777 << 16
+        pack.writestr(entry, "/etc/passwd")
+    with pytest.raises(DataError, match="link"):
+        unpacked(tmp_path / "r.zip", tmp_path)
+
+
+def test_an_archive_that_says_less_than_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sfumato.studio.work.releasing as releasing
+
+    with zipfile.ZipFile(tmp_path / "r.zip", "w", zipfile.ZIP_DEFLATED) as pack:
+        pack.writestr("r/manifest.json", b"0" * 5_000_000)
+    monkeypatch.setattr(releasing, "MOST_UNPACKED", 1_000_000)
+    with pytest.raises(DataError, match="more than"):
+        unpacked(tmp_path / "r.zip", tmp_path)
+
+
+def test_what_is_no_zip_file_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "r.zip").write_bytes(b"PK\x03\x04nothing")
+    with pytest.raises(DataError, match="not a zip file"):
+        unpacked(tmp_path / "r.zip", tmp_path)
+
+
+def test_a_name_is_one_visible_file_name() -> None:
+    good = ["people.csv", "ä ö.yaml", "a-b_c.1", "x" * 200]
+    bad = ["", ".", "..", ".x", "a/b", "/a", "a\\b", "a\nb", "a\x1b[0m", "x" * 201, "a/"]
+    assert [is_plain(name) for name in good] == [True] * len(good)
+    assert [is_plain(name) for name in bad] == [False] * len(bad)

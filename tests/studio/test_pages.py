@@ -1,0 +1,248 @@
+"""The pages and their JSON twins: what they show, what their forms change, and that the policy file is all there is."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+import sfumato as sf
+from sfumato.policy.read import parse_yaml
+from sfumato.registry import catalogue
+from sfumato.spine.foresight import foresee
+from sfumato.studio.app import Studio
+from sfumato.studio.desk import Desk
+from sfumato.studio.drafting import REMOVE, edited
+from sfumato.studio.visit import Page
+from tests.studio.opened import POLICY, client, fill, serving, settled
+
+PAGE = "/p/people.yaml"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[tuple[Path, httpx.Client, Studio]]:
+    fill(tmp_path)
+    with serving(tmp_path) as (opened, port):
+        yield tmp_path, client(port), opened
+
+
+def test_every_page_has_a_json_twin(project: tuple[Path, httpx.Client, Studio]) -> None:
+    _, asking, _ = project
+    for name, page in catalogue("studio.pages", Page).items():
+        if page.about == "release":
+            continue
+        path = f"/{name}" if page.about == "project" else f"{PAGE}/{name}"
+        assert asking.get(path).headers["content-type"].startswith("text/html")
+        assert isinstance(asking.get(f"{path}.json").json(), dict)
+
+
+def test_a_click_sets_a_role_and_keeps_every_comment(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    seen = settled(asking, f"{PAGE}/data.json")["seen"]
+    assert asking.post(f"{PAGE}/data", data={"column": "town", "role": "other", "seen": seen}).status_code == 303
+    text = (folder / "people.yaml").read_text()
+    assert text == POLICY.replace("town: quasi-identifier", "town: other")
+
+
+def test_profiles_say_what_the_columns_hold(project: tuple[Path, httpx.Client, Studio]) -> None:
+    _, asking, _ = project
+    found = settled(asking, f"{PAGE}/data.json")["job"]["result"]
+    rows = [line.split(",") for line in (project[0] / "people.csv").read_text().splitlines()[1:]]
+    towns = {name: sum(row[2] == name for row in rows) for name in {row[2] for row in rows}}
+    by_name = {column["name"]: column for column in found["columns"]}
+    assert found["rows"] == len(rows)
+    assert dict(map(tuple, by_name["town"]["top"])) == towns
+    assert by_name["name"]["role"] == "identifier"
+    assert sum(count for _, _, count in by_name["age"]["histogram"]) == len(rows)
+
+
+def test_a_form_from_an_old_page_changes_nothing(project: tuple[Path, httpx.Client, Studio]) -> None:
+    """Two tabs: the second one is told, and what the first wrote stays."""
+    folder, asking, _ = project
+    seen = asking.get(f"{PAGE}/promises.json").json()["seen"]
+    first = {"act": "suppress", "value": "2%", "seen": seen}
+    assert asking.post(f"{PAGE}/promises", data=first).status_code == 303
+    late = asking.post(f"{PAGE}/promises", data={"act": "suppress", "value": "9%", "seen": seen})
+    assert late.status_code == 409
+    assert "changed elsewhere" in late.text
+    assert parse_yaml((folder / "people.yaml").read_text(), name="p").tree["utility"] == {"suppress_at_most": "2%"}
+
+
+def test_promises_are_the_policy_and_check_is_the_command_line(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    seen = asking.get(f"{PAGE}/promises.json").json()["seen"]
+    claim = {
+        "act": "claim",
+        "model": "l-diversity",
+        "levels": "l=2, kind=distinct",
+        "given": ["age", "town"],
+        "hide": "illness",
+        "seen": seen,
+    }
+    assert asking.post(f"{PAGE}/promises", data=claim).status_code == 303
+    assert [str(claim) for claim in sf.Policy.read(folder / "people.yaml").claims][1] == "l-diversity {l: 2, kind: distinct}"
+    shown = settled(asking, f"{PAGE}/promises.json")
+    assert shown["job"]["result"] == json.loads(json.dumps(foresee(folder / "people.yaml").to_json()))
+    assert shown["claims"][1]["sentence"] == "whoever knows age, town: l-diversity of illness with l = 2, kind = distinct"
+
+
+def test_a_policy_error_names_its_line(project: tuple[Path, httpx.Client, Studio]) -> None:
+    _, asking, _ = project
+    page = asking.get(f"{PAGE}/promises.json").json()
+    wrong = page["yaml"].replace("k-anonymity: {k: 3}", "k-anonimity: {k: 3}")
+    assert asking.post(f"{PAGE}/promises", data={"act": "yaml", "yaml": wrong, "seen": page["seen"]}).status_code == 303
+    error = settled(asking, f"{PAGE}/promises.json")["job"]["error"]
+    assert error["where"] == "people.yaml:9"
+    broken = asking.get(f"{PAGE}/promises.json").json()
+    answer = asking.post(f"{PAGE}/promises", data={"act": "yaml", "yaml": "a: [", "seen": broken["seen"]})
+    assert answer.status_code == 422
+    assert "not valid YAML" in answer.text
+
+
+def test_hierarchies_are_built_bounded_and_shown(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    path = f"{PAGE}/hierarchies"
+    tree = settled(asking, f"{path}.json?column=age")["job"]["result"]
+    assert tree["records"] == 60
+    tens = next(node["label"] for node in tree["nodes"] if node["level"] == 1)
+    form = {"column": "age", "boundary": "1", "node": tens, "seen": asking.get(f"{path}.json").json()["seen"]}
+    assert asking.post(path, data=form).status_code == 303
+    again = settled(asking, f"{path}.json?column=age")
+    assert [node["label"] for node in again["job"]["result"]["nodes"] if node["boundary"]] == [tens]
+    drawn = json.dumps({"*": [{"South": ["Ulm"]}, {"North": ["Kiel", "Bonn"]}]})
+    form = {"column": "town", "rule": "tree", "tree": drawn, "seen": again["seen"]}
+    assert asking.post(path, data=form).status_code == 303
+    labels = {node["label"] for node in settled(asking, f"{path}.json?column=town")["job"]["result"]["nodes"]}
+    assert labels == {"*", "South", "North", "Ulm", "Kiel", "Bonn"}
+    assert sf.Policy.read(folder / "people.yaml").columns["town"].hierarchy is not None
+
+
+def test_a_tree_that_lacks_a_value_is_said_where_it_breaks(project: tuple[Path, httpx.Client, Studio]) -> None:
+    _, asking, _ = project
+    form = {
+        "column": "town",
+        "rule": "tree",
+        "tree": '{"*": ["Ulm"]}',
+        "seen": asking.get(f"{PAGE}/hierarchies.json").json()["seen"],
+    }
+    asking.post(f"{PAGE}/hierarchies", data=form)
+    error = settled(asking, f"{PAGE}/hierarchies.json?column=town")["job"]["error"]
+    assert "town" in error["what"] + error["where"]
+
+
+def test_publish_verify_and_publish_again_with_a_ledger(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, opened = project
+    text = edited(edited(POLICY, ("key",), "name"), ("protect", 0), {"k-linkability": {"k": 2}})
+    (folder / "people.yaml").write_text(edited(text, ("method",), {"sequential": {}}))
+    for number in (1, 2):
+        answer = asking.post(f"{PAGE}/publish", data={"act": "publish", "out": f"out{number}", "ledger": "book.ledger"})
+        assert answer.status_code == 303
+        made = settled(asking, f"{PAGE}/publish.json")["job"]
+        assert made["error"] is None, made["error"]
+        assert made["result"]["release"] == f"out{number}"
+    assert asking.get("/project.json").json()["releases"] == ["out1", "out2"]
+    assert sf.verify(folder / "out2", ledger=folder / "book.ledger").violated is False
+    asking.post("/verify", data={"folder": "out2", "original": "people.csv", "ledger": "book.ledger"})
+    assert settled(asking, "/verify.json")["job"]["result"]["violated"] is False
+    asking.get(f"{PAGE}/publish.json?ledger=book.ledger")
+    timeline = opened.desk.latest(
+        "people.yaml", next(job.title for job in opened.desk.jobs.values() if job.title.startswith("timeline"))
+    )
+    while timeline.state == "running":
+        time.sleep(0.05)
+    assert [entry["number"] for entry in timeline.result["entries"]] == [1, 2]
+    assert asking.get("/r/out1/certificate").status_code == 200
+    assert "sandbox" in asking.get("/r/out1/report.html").headers["content-security-policy"]
+    assert asking.get("/r/out1.zip").content[:2] == b"PK"
+
+
+def test_a_forged_release_that_is_dropped_is_found(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    sf.publish(folder / "people.yaml").write(folder / "out")
+    packed = asking.get("/r/out.zip").content
+    (folder / "out" / "data.csv").write_text((folder / "people.csv").read_text())
+    forged = asking.get("/r/out.zip").content
+    for name, content, violated in (("good.zip", packed, False), ("forged.zip", forged, True)):
+        assert asking.put(f"/files/{name}", content=content).status_code == 200
+        asking.post("/verify", data={"archive": name})
+        assert settled(asking, "/verify.json")["job"]["result"]["violated"] is violated
+
+
+def test_a_policy_of_the_studio_plans_as_on_the_command_line(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    seen = asking.get(f"{PAGE}/promises.json").json()["seen"]
+    asking.post(f"{PAGE}/promises", data={"act": "method", "value": "refined", "seen": seen})
+    asking.get(f"{PAGE}/promises.json")
+    taken = asking.get("/files/people.yaml").text
+    (folder / "elsewhere.yaml").write_text(taken)
+    assert foresee(folder / "elsewhere.yaml").to_json() == foresee(folder / "people.yaml").to_json()
+    assert "# the visits of last year" in taken and "# nobody may learn it" in taken
+
+
+def test_a_point_of_the_frontier_becomes_a_policy(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    asking.post(f"{PAGE}/explore", data={"levels": "k=2,5", "budget": "60"})
+    found = settled(asking, f"{PAGE}/explore.json")["job"]["result"]
+    number = next(point["number"] for point in found["points"] if point["status"] == "published" and point["levels"]["k"] == 5)
+    answer = asking.post(f"{PAGE}/explore", data={"choose": str(number)})
+    name = answer.headers["location"].split("/")[2]
+    assert [claim.model.k for claim in sf.Policy.read(folder / name).claims] == [5]
+    assert "<svg" in found["pictures"][0]
+
+
+def test_a_cancelled_job_leaves_nothing(tmp_path: Path) -> None:
+    from sfumato.studio.project import Project
+
+    fill(tmp_path)
+    desk = Desk(Project.open(tmp_path))
+    before = sorted(os.listdir(tmp_path))
+    job = desk.start(endless, "endless", "")
+    while job.stage != "inside":
+        time.sleep(0.02)
+    inside = job.process.pid
+    assert list(job.scratch.iterdir())
+    desk.cancel(job.name)
+    assert job.state == "cancelled" and not job.scratch.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(inside, 0)
+    desk.close()
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def endless(progress: object) -> None:
+    """Work that writes something and never ends."""
+    import tempfile
+
+    (Path(tempfile.mkdtemp()) / "half").write_text("x")
+    progress(0.1, "inside")
+    while True:
+        time.sleep(0.05)
+
+
+def fails(progress: object) -> None:
+    raise ValueError("Alice has the flu")
+
+
+def test_an_unforeseen_error_names_no_value(tmp_path: Path) -> None:
+    from sfumato.studio.project import Project
+
+    desk = Desk(Project.open(tmp_path))
+    job = desk.start(fails, "fails", "")
+    while job.state == "running":
+        time.sleep(0.02)
+    assert "ValueError" in job.error["what"] and "Alice" not in json.dumps(job.to_json())
+    desk.close()
+
+
+@pytest.mark.parametrize("value", ["01234", "NO", "5", "a: b", "- x", "#no", "'q'", "1990-01-01", "é", "null", ""])
+def test_any_text_goes_in_and_comes_out(value: str) -> None:
+    text = edited(POLICY, ("columns", "town"), {"role": "other", "domain": [value, {"x": value}]})
+    tree = parse_yaml(text, name="p").tree
+    assert tree["columns"]["town"] == {"role": "other", "domain": [value, {"x": value}]}
+    assert parse_yaml(edited(text, ("columns", "town"), "quasi-identifier"), name="p").tree == parse_yaml(POLICY, name="p").tree
+    assert parse_yaml(edited(text, ("columns", "town", "domain"), REMOVE), name="p").tree["columns"]["town"] == {"role": "other"}
