@@ -18,11 +18,15 @@ from pydantic import Field
 
 from sfumato.attacks.base import Attack
 from sfumato.audit.sequence_claims import Step, timeline
+from sfumato.audit.series import cohorts_known
 from sfumato.data.linkage import Linkage
 from sfumato.errors import LedgerError
+from sfumato.history.promises import promises
 from sfumato.ledger import Ledger
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
+from sfumato.policy.claims import Claim
+from sfumato.release.past import History
 
 
 class JoinAttack(Attack):
@@ -39,16 +43,18 @@ class JoinAttack(Attack):
         if not Path(self.ledger).exists():
             raise LedgerError("no such ledger", where=self.ledger)
         history = Ledger(self.ledger).history()
-        last = history.releases[-1]
-        claim = next((claim for claim in last.exhibit.policy.claims if claim.model.joint), None)
-        level = self.k or (claim.model.demand().diversity if claim is not None else 2)
-        columns = claim.hide if claim is not None else last.exhibit.policy.sensitive
-        return {
-            column: self._column(
-                timeline(history, column, only=self.release or len(history), level=float(level), budget=60.0), float(level)
-            )
-            for column in columns
-        }
+        last = history.releases[-1].exhibit.policy
+        promised = promises(last, history)
+        columns = dict.fromkeys([*(name for claim in promised for name in claim.hide), *last.sensitive])
+        return {column: self._joined(history, column, promised) for column in columns}
+
+    def _joined(self, history: History, column: str, promised: list[Claim]) -> dict[str, Any]:
+        """What the joins leave of one hidden column, beside the most that any claim promised of it."""
+        asked = [claim.model.demand().diversity for claim in promised if column in claim.hide]
+        level = float(self.k or max(asked, default=2.0))
+        cohorts = cohorts_known(history.releases[-1].exhibit)
+        steps = timeline(history, column, only=self.release or len(history), level=level, budget=60.0, cohorts=cohorts)
+        return self._column(steps, level)
 
     def _column(self, steps: list[Step], level: float) -> dict[str, Any]:
         if not steps:

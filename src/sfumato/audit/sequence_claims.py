@@ -276,7 +276,9 @@ class Step:
     undecided: int
 
 
-def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 5.0) -> list[Step]:
+def timeline(
+    history: History, column: str, *, only: int = 0, level: float = 0.0, budget: float = 5.0, cohorts: bool = True
+) -> list[Step]:
     """After each release (or one of them) the links by the match, the kernel and the full join.
 
     The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own level.
@@ -284,7 +286,7 @@ def timeline(history: History, column: str, *, only: int = 0, level: float = 0.0
     found = []
     for r in [only] if only else range(1, len(history) + 1):
         part = History(history.releases[:r])
-        sequence = sequence_of(part, column)
+        sequence = sequence_of(part, column, cohorts=cohorts)
         if sequence is None:
             continue
         labels = _labels(part, column)

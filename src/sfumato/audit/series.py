@@ -105,6 +105,16 @@ def by_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> ClassVerdict | 
     return max(found, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))
 
 
+def levels_after(bundles: Bundles, claim: Claim, cohorts: bool) -> list[tuple[int, ClassVerdict]]:
+    """(release, verdict on joint classes) after each release that an outsider could join; all of one numbering of people."""
+    found = []
+    for r in range(len(bundles.history)):
+        verdict = by_classes(bundles.until(r), claim, cohorts)
+        if verdict is not None:
+            found.append((bundles.history.releases[r].number, verdict))
+    return found
+
+
 def linkages(bundles: Bundles, claim: Claim, cohorts: bool) -> Iterator[Linkage]:
     """What joint classes leave an outsider, table by table."""
     for _, _, linkage in joint_of(bundles, claim, cohorts).linkages(claim.hide):
@@ -114,7 +124,7 @@ def linkages(bundles: Bundles, claim: Claim, cohorts: bool) -> Iterator[Linkage]
 
 def joint_of(bundles: Bundles, claim: Claim, cohorts: bool) -> Joint:
     """The joint classes of a claim, for outsiders who know who is in which release or who do not."""
-    last = len(bundles.history) - 1
+    last = max((sheet.release for sheet in bundles.sheets), default=0)
     newest = [] if claim.hide else [sheet for sheet in bundles.sheets if sheet.release == last]
     joint = joint_classes(bundles, claim.given, claim.hide, among=newest)
     return joint if cohorts else united_classes(bundles, joint)

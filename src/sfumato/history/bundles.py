@@ -103,6 +103,12 @@ class Bundles:
         more.sheets = [*self.sheets, coming]
         return more
 
+    def until(self, release: int) -> Bundles:
+        """The same people with the tables of the releases up to one of them only."""
+        less = copy(self)
+        less.sheets = [sheet for sheet in self.sheets if sheet.release <= release]
+        return less
+
     def is_known(self, column: str) -> bool:
         """Whether people who trade places must look alike in a column: outsiders know it, or it links tables of one release."""
         return column in self.known or column.startswith(SEPARATOR)

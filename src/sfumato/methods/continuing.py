@@ -29,6 +29,7 @@ from sfumato.data.classes import group
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.changes import require_expected
 from sfumato.history.joint import Joint, bundle_of, joint_classes
 from sfumato.history.promises import promises
 from sfumato.methods.base import Task
@@ -91,7 +92,8 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> Ties:
     person = pc.fill_null(pc.index_in(mine, value_set=bundles.keys), -1).to_numpy(zero_copy_only=False).astype(np.int64)
     new = person < 0
     person[new] = bundles.people + np.arange(int(new.sum()))
-    found = tuple((claim, joint) for claim in promises(policy, history) for joint in _bound(bundles, policy, claim))
+    claims = [replace(claim, model=claim.model.by_group()) for claim in promises(policy, history)]
+    found = tuple((claim, joint) for claim in claims for joint in _bound(bundles, policy, claim))
     return Ties(bundles, person, found)
 
 
@@ -112,6 +114,7 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     if not task.history:
         return Continuation.first(task.data)
     keys = keys_of(task.policy, task.data)
+    require_expected(task.policy, task.history, keys, task.data)
     tied = ties(task.policy, task.history, keys)
     if not tied.classes:
         return Continuation.first(task.data)

@@ -76,13 +76,15 @@ class Lineages:
 def lineages(task: Task, tied: Ties) -> Lineages:
     """Place everybody of the task's table."""
     board = _LineageBoard(task, tied)
+    moved = board.leave_out_who_moved()
     board.join_newcomers()
+    board.of_record[moved] = -1
     thin = ~board.satisfied()
     carried = board.stand_ins(thin) if task.policy.series.leaving == "counterfeits" else np.zeros(0, dtype=np.int64)
     thin &= ~board.rescued
     of = board.of_record
     known = of >= 0
-    withheld = np.flatnonzero(known & thin[np.maximum(of, 0)])
+    withheld = np.union1d(np.flatnonzero(known & thin[np.maximum(of, 0)]), moved)
     mixed = known & board.mixed[np.maximum(of, 0)] & ~thin[np.maximum(of, 0)]
     records = np.flatnonzero(mixed)
     numbers = board.number[np.concatenate([of[records], board.union[carried]])]
@@ -157,11 +159,23 @@ class _LineageBoard:
                     np.minimum.at(hi[:, place], self.union[here], high[code])
         return lo, hi
 
+    def leave_out_who_moved(self) -> IntArray:
+        """Records whose values changed, so that cells of their lineage no longer cover them: they are absent from now on (I2)."""
+        of = np.maximum(self.of_record, 0)
+        inside = np.ones(len(of), dtype=np.bool_)
+        for place, name in enumerate(self.columns):
+            code = self.codes[name]
+            inside &= (code < 0) | ((self.lo[of, place] <= code) & (code < self.hi[of, place]))
+        moved = np.flatnonzero((self.of_record >= 0) & ~inside)
+        self.mixed[np.unique(self.of_record[moved])] = True
+        self.of_record[moved] = -2  # in no lineage, and nobody who may join one
+        return moved
+
     # -- who joins ----------------------------------------------------------------------------------------------------------
 
     def join_newcomers(self) -> None:
         """Everybody who was never published joins the smallest lineage that covers them, one that is thin before others."""
-        new = np.flatnonzero(self.of_record < 0)
+        new = np.flatnonzero(self.of_record == -1)
         if not len(new) or not self.count:
             return
         points = group([self.codes[name][new] for name in self.columns], rows=len(new))

@@ -102,11 +102,9 @@ def _with_lineages(task: Task, release: Release, behind: IntArray, going: Contin
     order = task.randomness.child("all rows").permutation(table.num_rows)  # I3
     first = len(made) + len(steady.records)
     carried = order[order >= first] - first
-    stand_ins = (
-        None
-        if not len(carried)
-        else ([found.keys[i] for i in steady.carried[carried].tolist()], rows.slice(len(steady.records)).take(pa.array(carried)))
-    )
+    values = pa.table({name: pa.array(found.remembered[name], pa.string()) for name in made.column_names})
+    who = [found.keys[i] for i in steady.carried[carried].tolist()]
+    stand_ins = (who, values.take(pa.array(carried))) if who else None
     trace = RecodedTrace({"data": whose[order]}, stand_ins=stand_ins, lineage=lineage[order])
     suppressed = release.suppressed + len(found.withheld)
     require_few_withheld(task.policy, suppressed, task.data.rows)

@@ -1,19 +1,30 @@
-"""The releases so far: what was published when, and the level after each, by all three joins."""
+"""The releases so far: what was published when, and the level of every claim after each."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from markupsafe import Markup
 
 from sfumato.audit.sequence_claims import timeline
+from sfumato.audit.series import ClassVerdict, bundles_of, by_classes, cohorts_known, levels_after
+from sfumato.history.bundles import Bundles
+from sfumato.history.promises import widened
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
+from sfumato.policy.claims import Claim
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.past import History
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
 
+_LARGE = 500_000
+"""People times releases up to which every step is counted again."""
+_CLASSES = (
+    "A joint class is people whose published cells are equal wherever the hidden columns stand, in all releases so far. "
+    "Whoever joins all releases cannot tell its members apart."
+)
 _WORDS = (
     "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both flatter. "
     "Only the full join is what an outsider can really not exclude; the promise is judged on it."
@@ -21,14 +32,15 @@ _WORDS = (
 
 
 class Releases(Section):
-    """A timeline of releases with the level after each."""
+    """A timeline of releases with the level of every claim after each."""
 
     name: ClassVar[str] = "releases"
     title: ClassVar[str] = "All releases together"
     order: ClassVar[int] = 15
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return exhibit.private and exhibit.history is not None and any(claim.model.joint for claim in exhibit.policy.claims)
+        joint = any(claim.model.joint for claim in exhibit.policy.claims)
+        return exhibit.private and exhibit.history is not None and (joint or len(exhibit.history) > 1)
 
     def render(self, exhibit: Exhibit) -> Markup:
         history = exhibit.history
@@ -37,10 +49,46 @@ class Releases(Section):
             _row(past.number, past.when or "now", ", ".join(past.published), len(past.memory.keys)) for past in history.releases
         ]
         parts = [table(("release", "published", "columns", "records"), rows)]
+        bundles = exhibit.once(bundles_of)
         for claim in exhibit.policy.claims:
-            for column in claim.hide if claim.model.joint else ():
-                parts += _levels(history, column)
+            parts += _in_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit))
+            if _searched(exhibit) and claim.model.joint:
+                for column in claim.hide:
+                    parts += _levels(history, column)
         return Markup("").join(parts)
+
+
+def _searched(exhibit: Exhibit) -> bool:
+    """Whether the release was made by the paper's search, so that its joins are worth their time."""
+    method = exhibit.policy.method
+    return method is not None and method.parameters.get("by") == "join"
+
+
+def _in_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> list[Markup]:
+    """The level of a claim in joint classes after each release; of very large histories only the newest."""
+    size = bundles.people * len(bundles.history)
+    steps = levels_after(bundles, claim, cohorts) if size <= _LARGE else _newest(bundles, claim, cohorts)
+    about = f" of {', '.join(claim.hide)}" if claim.hide else ""
+    if not steps:
+        return [paragraph(f"Nothing{about} was ever published: there is nothing to link to.")]
+    level = next(iter(claim.model.levels), "")
+    rows = [(number, _words(verdict.achieved), f"{verdict.below:,}", f"{verdict.people:,}") for number, verdict in steps]
+    chart = [(f"after release {n}", float(v.achieved.get(level, 0.0)), _words(v.achieved)) for n, v in steps]  # type: ignore[arg-type]
+    return [
+        Markup("<h3>{}</h3>").format(f"{claim.model.name}{about}, in joint classes after each release"),
+        table(("after release", "worst class", "people below", "people"), rows),
+        bars(chart, title=f"{claim.model.name}{about} after each release"),
+        paragraph(_CLASSES),
+    ]
+
+
+def _newest(bundles: Bundles, claim: Claim, cohorts: bool) -> list[tuple[int, ClassVerdict]]:
+    verdict = by_classes(bundles, claim, cohorts)
+    return [] if verdict is None else [(bundles.history.releases[-1].number, verdict)]
+
+
+def _words(achieved: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in achieved.items())
 
 
 def _row(number: int, when: str, columns: str, records: int) -> tuple[str, str, str, str]:
