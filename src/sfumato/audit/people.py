@@ -31,11 +31,14 @@ from itertools import pairwise
 import numpy as np
 
 from sfumato.audit.boxes import contained
+from sfumato.audit.readings.anatomy import listed_values
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.people import people_of
-from sfumato.data.table import Table
+from sfumato.data.people import most_in_buckets, people_of
+from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
+from sfumato.forms.anatomy import BUCKET, sensitive_part
+from sfumato.forms.recoded import Recoded
 from sfumato.models.base import Demand
 from sfumato.policy.claims import Claim
 from sfumato.policy.person import Person
@@ -187,10 +190,44 @@ def person_of(exhibit: Exhibit) -> Person:
     return exhibit.policy.person
 
 
+def judged_in_buckets(exhibit: Exhibit, claim: Claim) -> Tally:
+    """One claim on an anatomy, for people: rows stand there exactly, so a person fits rows with the given values of an own record.
+
+    M is then counted by kinds of rows, and where a share is asked for it is at most 1: the people of a bucket are its rows.
+    """
+    demand, table, original = claim.model.demand(), exhibit.data, exhibit.original
+    text = table.text(BUCKET)
+    if claim.model.joint or not demand.sufficient or demand.candidates > 1 or not set(claim.hide).isdisjoint(table.names):
+        return Tally(0, complete=False)
+    bucket, number = text.codes.astype(np.int64), {label: code for code, label in enumerate(text.labels)}
+    columns = [_beside(table.text(name), original.text(name)) for name in claim.given]
+    alike = group(columns, rows=table.rows + original.rows).of
+    person = people_of(original, person_of(exhibit).unit)
+    most = most_in_buckets(bucket, alike[: table.rows], person, alike[table.rows :])
+    rows = np.bincount(bucket, minlength=len(text.labels))
+    broken = np.zeros(len(rows), dtype=np.bool_)
+    for name in claim.hide:
+        of_bucket, value, weight = listed_values(exhibit.tables[sensitive_part(exhibit, name)], number)
+        pairs = group([of_bucket, value])
+        frequent = np.zeros(len(rows), dtype=np.int64)
+        np.maximum.at(frequent, of_bucket[pairs.first], np.bincount(pairs.of, weights=weight).astype(np.int64))
+        broken |= frequent + most > rows
+    broken |= (most > 1) & (demand.largest_share < 1)
+    lasting = any(exhibit.policy.columns[name].persistent for name in claim.hide)
+    return Tally(int(broken.sum()), not lasting, int((rows // most).min(initial=table.rows)))
+
+
+def _beside(now: TextColumn, before: TextColumn) -> IntArray:
+    """Published cells and original ones in the same codes, one after the other."""
+    known = {label: code for code, label in enumerate(before.labels)}
+    codes = np.array([known.get(label, len(known) + place) for place, label in enumerate(now.labels)], dtype=np.int64)
+    return np.concatenate([codes[now.codes], before.codes.astype(np.int64)])
+
+
 def names_behind(exhibit: Exhibit) -> list[str] | None:
     """The name of the person behind every row of a recoded table, when rows are not tied and the private trace is at hand."""
     person, traced = exhibit.policy.person, exhibit.behind
-    if person is None or person.linked or not exhibit.private or traced is None or set(traced) != {"data"}:
+    if person is None or person.linked or not exhibit.private or traced is None or type(exhibit.form) is not Recoded:
         return None
     columns = [exhibit.original.column(name).to_pylist() for name in person.unit]
     return ["\x1f".join(str(column[record]) for column in columns) for record in traced["data"].tolist()]

@@ -22,6 +22,8 @@ from sfumato.data.generalization import MISSING
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 
+_PAIRS = 50_000_000
+"""Pairs of a person and a bucket that are looked at; beyond, as many rows as anybody has are taken to fit everywhere."""
 SINGLE = 0
 """The number of everybody who has one row, in `several`."""
 
@@ -55,6 +57,31 @@ def staying(person: IntArray, codes: NDArray[np.integer]) -> float:
     pairs = group([person, codes])
     different = np.bincount(person[pairs.first], minlength=len(rows))
     return float((different[rows > 1] == 1).mean()) if (rows > 1).any() else 0.0
+
+
+def most_in_buckets(bucket: IntArray, alike: IntArray, person: IntArray, records: IntArray) -> IntArray:
+    """Per bucket the most rows that could be one person's: per kind of row no more than the person, or the bucket, has of it.
+
+    `bucket` and `alike` are of rows, `person` and `records` (the kind of row that a record would be) of records.
+
+    >>> most_in_buckets(np.array([0, 0, 1]), np.array([5, 5, 5]), np.array([0, 0, 1]), np.array([5, 5, 5])).tolist()
+    [2, 1]
+    """
+    rows = np.bincount(person)
+    of_several = np.flatnonzero(rows[person] > 1)
+    mine = group([records[of_several], person[of_several]], rows=len(of_several))
+    kind, owner = records[of_several][mine.first], person[of_several][mine.first]
+    theirs = group([alike, bucket])
+    first = np.searchsorted(alike[theirs.first], kind, side="left")
+    width = np.searchsorted(alike[theirs.first], kind, side="right") - first
+    if int(width.sum()) > _PAIRS:
+        return np.minimum(np.bincount(bucket), int(rows.max(initial=1)))
+    place = np.repeat(first, width) + np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
+    both = np.minimum(np.repeat(mine.counts, width), theirs.counts[place])
+    pairs = group([bucket[theirs.first][place], np.repeat(owner, width)], rows=len(place))
+    most = np.ones(int(bucket.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(most, bucket[theirs.first][place][pairs.first], np.bincount(pairs.of, weights=both).astype(np.int64))
+    return most
 
 
 def several(person: IntArray) -> IntArray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Check
-from sfumato.audit.people import PEOPLE, PeopleCount, Tally
+from sfumato.audit.people import PEOPLE, PeopleCount, Tally, judged_in_buckets
+from sfumato.forms.anatomy import AnatomyForm
 from sfumato.forms.recoded import Recoded
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
@@ -29,9 +30,12 @@ class CountedPeople(Check):
     def examine(self, exhibit: Exhibit) -> Finding:
         if not exhibit.private:
             return _open("whose rows they are is not published: give the original")
-        if exhibit.policy.person is None or exhibit.policy.person.linked or not isinstance(exhibit.form, Recoded):
-            return _open(f"nobody counts people in a {exhibit.form}")
-        return _found([exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims])
+        if exhibit.policy.person is not None and not exhibit.policy.person.linked:
+            if type(exhibit.form) is Recoded:
+                return _found([exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims])
+            if isinstance(exhibit.form, AnatomyForm):
+                return _found([judged_in_buckets(exhibit, claim) for claim in exhibit.policy.claims])
+        return _open(f"nobody counts people in a {exhibit.form}")
 
 
 def _found(tallies: list[Tally]) -> Finding:

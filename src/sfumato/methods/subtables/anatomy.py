@@ -27,7 +27,9 @@ from sfumato.errors import Infeasible
 from sfumato.forms.anatomy import AnatomyForm
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import continued, dealt_apart, require_few_withheld
+from sfumato.methods.recoding.people import refusal_of_people
 from sfumato.methods.subtables.buckets import largest_l, spread
+from sfumato.methods.subtables.people_apart import BucketsApart
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -44,6 +46,7 @@ class Anatomy(Method):
     name: ClassVar[str] = "anatomy"
     form: ClassVar[type[Form]] = AnatomyForm
     paper: ClassVar[str] = "Xiao, Tao 2006; versatile §6"
+    counts_people: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
 
     def refusal(self, policy: Policy) -> str:
@@ -57,7 +60,7 @@ class Anatomy(Method):
         for claim in policy.claims:
             if not self.enforces(claim, policy):
                 return f"anatomy publishes quasi-identifiers exactly and hides only sensitive columns, so it cannot keep {claim}"
-        return ""
+        return refusal_of_people(policy)
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         hidden = bool(claim.hide) and set(claim.hide) <= set(policy.sensitive)
@@ -111,12 +114,18 @@ def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
             raise Infeasible(f"{claim} fails even when all records share one bucket", where=claim.where, hint=hint)
     rarest = min(hidden.values(), key=lambda text: largest_l(text.codes))
     buckets = max(1, len(everyone) // max(_least_rows(claim.model) for claim in claims))
+    apart = None if task.policy.person is None else BucketsApart(task.policy, task.data, hidden)
     attempt = 0
     while buckets > 1:
         bucket = spread(rarest.codes, buckets, task.randomness.child(f"buckets {attempt}"))  # I2
         if all(claim.model.satisfied(_linkage(bucket, claim, hidden)).all() for claim in claims):
-            return bucket
+            traded = bucket if apart is None else apart.traded(bucket, task.randomness.child(f"people {attempt}"))
+            if traded is not None:
+                return traded
         buckets, attempt = buckets * 3 // 4, attempt + 1
+    if apart is not None and apart.broken(everyone).any():
+        hint = "ask for less, or leave rows of people with very many out"
+        raise Infeasible("somebody has too large a part of every bucket that could be made", where="person", hint=hint)
     return everyone
 
 
