@@ -28,6 +28,8 @@ EXTRAS = {
     "sklearn": "sklearn",
     "starlette": "studio",
     "uvicorn": "studio",
+    "openpyxl": "excel",
+    "pyreadstat": "statistics",
 }
 """Package → the extra of `pyproject.toml` that brings it."""
 

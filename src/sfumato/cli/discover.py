@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._reading import READING, settings_of
 
 
 @click.command("discover", context_settings=SETTINGS)
@@ -14,8 +15,9 @@ from sfumato.cli import SETTINGS
 @click.option("--schema", default="", help="The PostgreSQL schema of the tables, when it is not the user's own.")
 @click.option("--target", default="", help="Write this URL into the policy as the test database to load.")
 @click.option("--rows-only", is_flag=True, help="Look at the rows alone, not at what a database declares.")
+@READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(source: str, policy: str | None, table: str, schema: str, target: str, rows_only: bool, as_json: bool) -> None:
+def command(source: str, policy: str | None, rows_only: bool, reading: tuple[str, ...], as_json: bool, **where: str) -> None:
     """Propose a policy for SOURCE: column roles, hierarchies, rules and dependencies that hold in the data.
 
     SOURCE is a file, or the URL of a database (all its tables, or one). What is printed is read from private data.
@@ -27,11 +29,12 @@ def command(source: str, policy: str | None, table: str, schema: str, target: st
 
     with progress_bar() as progress:
         compared = Policy.read(policy) if policy else None
-        found = discover(source, compared, table=table, schema=schema, target=target, declared=not rows_only, progress=progress)
+        settings = settings_of(reading)
+        found = discover(source, compared, declared=not rows_only, read=settings, progress=progress, **where)
     if as_json:
         rules = [each.as_json() for each in found.proposals]
         told: dict[str, object] = {"reasons": [PRIVATE, *found.reasons], "warnings": list(found.warnings)}
-        told |= {"accepted": dict(found.accepted), "left": dict(found.left)}
+        told |= {"accepted": dict(found.accepted), "left": dict(found.left), "columns": dict(found.remarks)}
         print_json({"policy": dict(found.policy), **told, "rules": rules})
         return
     for warning in found.warnings:

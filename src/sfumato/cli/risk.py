@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._reading import READING, settings_of
 
 if TYPE_CHECKING:
     from sfumato.risks.report import RiskReport
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 @click.option("--largest", type=click.IntRange(1, 5), default=3, show_default=True, help="Columns in a combination, at most.")
 @click.option("--out", type=click.Path(), help="Write the page with pictures here.")
 @click.option("--records", type=click.Path(), help="Write the risk of every record here (CSV), readable by you alone.")
+@READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(source: str, qi: str, sensitive: str, out: str | None, records: str | None, as_json: bool, **options: object) -> None:
+def command(source: str, qi: str, sensitive: str, out: str | None, records: str | None, as_json: bool, **options: Any) -> None:
     """Say how identifying the table in SOURCE is as it stands: who is at risk, by which columns, and for whom.
 
     No policy is needed and no row leaves the machine. What is written (page, records) is as private as the table.
@@ -34,7 +36,8 @@ def command(source: str, qi: str, sensitive: str, out: str | None, records: str 
     from sfumato.risks.report import risk
     from sfumato.risks.writing import records_text
 
-    found = risk(source, qi.split(",") if qi else None, sensitive=sensitive.split(",") if sensitive else None, **options)  # type: ignore[arg-type]
+    options["read"] = settings_of(options.pop("reading"))
+    found = risk(source, qi.split(",") if qi else None, sensitive=sensitive.split(",") if sensitive else None, **options)
     if out is not None:
         replace_file(Path(out), found.page().encode(), private=True)
     if records is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from sfumato.data.database import Database
 from sfumato.data.table import Table
 from sfumato.discover.proposal import Proposal
 from sfumato.errors import DataError
+from sfumato.io.settings import Suggested, suggested
 from sfumato.io.sql import is_url
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
@@ -58,12 +59,14 @@ def discover(
     schema: str = "",
     target: str = "",
     declared: bool = True,
+    read: Mapping[str, Any] | None = None,
     progress: Progress = silent,
 ) -> Suggestion:
     """All suggestions for some data, put together into one proposal.
 
     The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
-    their rows is looked at. `target` is written into the policy as the test database to load.
+    their rows is looked at. `read` holds
+    settings of reading, as under ``data:``. `target` is written into the policy as the test database to load.
     """
     from sfumato.discover.databases import discover_database, read_database
 
@@ -74,16 +77,22 @@ def discover(
         later = partial(_second_half, progress)
         where = {"source": source, "target": target, "schema": schema}
         return discover_database(database, policy, where=where, declared=declared, progress=later)
-    return _of_table(source, policy, table, progress)
+    return _of_table(source, policy, table, progress, read or {})
 
 
 def _second_half(progress: Progress, done: float, what: str) -> None:
     progress(0.5 + done / 2, what)
 
 
-def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress) -> Suggestion:
-    reader = policy or Policy.parse({"version": 1, "data": {"kind": "table", **({"table": table} if table else {})}})
+def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress, read: Mapping[str, Any]) -> Suggestion:
+    plain = {"kind": "table", **({"table": table} if table else {}), **read}
+    reader = policy or Policy.parse({"version": 1, "data": plain})
     rows = reader.data.read(source)
+    settings = Suggested()
+    if policy is None and isinstance(rows, Table):
+        settings = suggested(rows.frame)
+        reader = Policy.parse({"version": 1, "data": plain | settings.keys()})
+        rows = reader.data.read(source) if settings.keys() else rows
     if not isinstance(rows, Table):
         hint = "give a CSV or Parquet file, a table of a database, or the URL of a database"
         raise DataError("discovery looks at tables and databases", hint=hint)
@@ -92,13 +101,24 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
     for place, cls in enumerate(finders):
         progress(place / len(finders), cls.name)
         found.append(cls().find(rows, policy))
-    tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"} | _named(source, table)}
+    tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"} | _named(source, table) | dict(read) | settings.keys()}
     for each in found:
         tree |= each.policy
-    reasons = tuple(reason for each in found for reason in each.reasons)
-    warnings = tuple(warning for each in found for warning in each.warnings)
+    reasons = (*_told(settings), *(reason for each in found for reason in each.reasons))
+    warnings = (*settings.doubts, *(warning for each in found for warning in each.warnings))
     remarks = {name: remark for each in found for name, remark in each.remarks.items()}
     return Suggestion(tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals), remarks=remarks)
+
+
+def _told(settings: Suggested) -> Iterator[str]:
+    if settings.missing:
+        yield f"missing values are written as {', '.join(settings.missing)}"
+    for name in settings.decimal_comma:
+        yield f"numbers of '{name}' have a decimal comma"
+    for name in settings.thousands:
+        yield f"numbers of '{name}' have signs between thousands"
+    for name, written in settings.date_format.items():
+        yield f"days of '{name}' are written as {written}"
 
 
 def _named(source: Any, table: str) -> dict[str, str]:

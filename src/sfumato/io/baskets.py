@@ -63,6 +63,8 @@ class BasketSource(Source):
         given = data if data is not None else (self.source if is_url(self.source) else self.path())
         if isinstance(given, str | Path) and not is_url(str(given)):
             return self._from_path(Path(given))
+        if isinstance(given, list | tuple):
+            return _of_lists(given)
         table = read_sql(str(given), self.table) if isinstance(given, str) else from_frame(given)
         return self._from_table(Table(self._settled(table)))
 
@@ -103,6 +105,16 @@ def read_fimi(path: Path, separator: str = " ") -> Baskets:
         raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
     (sets,), names = split_columns([pa.chunked_array([records])], separator, loose=True)
     return _filled(Baskets(sets, names), path.name)
+
+
+def _of_lists(records: list[Any] | tuple[Any, ...]) -> Baskets:
+    """Records as lists of items, or as texts of words."""
+    if not all(isinstance(record, list | tuple | set | frozenset | str) for record in records):
+        raise DataError("a record is a list of items, or a text of words", hint='for example [["bread", "milk"], ["beer"]]')
+    rows = [record.split() if isinstance(record, str) else [str(item) for item in record] for record in records]
+    if any(not item or any(sign.isspace() for sign in item) for row in rows for item in row):
+        raise DataError("an item is empty or holds a blank", hint="give every item a name in one word")
+    return _filled(Baskets.of(rows), "the list")
 
 
 def _filled(baskets: Baskets, name: str) -> Baskets:

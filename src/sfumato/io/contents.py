@@ -6,6 +6,7 @@ harm, or holds nearly nothing. Whoever owns such a file can unpack it and give i
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -20,6 +21,7 @@ HARMLESS = 1 << 26
 MOST_BYTES = 1 << 34
 """The most bytes that a packed file may unpack to."""
 _PIECE = 1 << 22
+ENCODE = "save it as UTF-8, or say how it is written, like 'encoding: windows-1252' under data"
 
 
 def is_there(path: Path) -> bool:
@@ -30,7 +32,7 @@ def is_there(path: Path) -> bool:
         return False
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, encoding: str = "") -> bytes:
     """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put first."""
     try:
         content = path.read_bytes()
@@ -38,13 +40,29 @@ def read_bytes(path: Path) -> bytes:
             content = _unpacked(content, path)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot read {path.name}: {type(error).__name__}", where=str(path)) from None
+    if encoding:
+        content = _recoded(content, encoding, path)
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8")
+        raise DataError(
+            f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8, or write 'encoding: utf-16' under data"
+        )
     nul = content.find(b"\0")
     if nul >= 0:
         line = content.count(b"\n", 0, nul) + 1
         raise DataError(f"{path.name} is not UTF-8 text: it holds NUL bytes", where=f"{path}:{line}", hint="save it as UTF-8")
     return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _recoded(content: bytes, encoding: str, path: Path) -> bytes:
+    """Text of another encoding as UTF-8."""
+    try:
+        return codecs.decode(content, encoding).encode() if codecs.lookup(encoding)._is_text_encoding else b"\0"
+    except LookupError:
+        raise DataError(
+            f"there is no encoding '{encoding}'", where=str(path), hint="for example windows-1252, latin-1, utf-16"
+        ) from None
+    except UnicodeError:
+        raise DataError(f"{path.name} is not written in {encoding}", where=str(path), hint="try another encoding") from None
 
 
 def _unpacked(packed: bytes, path: Path) -> bytes:

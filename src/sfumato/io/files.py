@@ -10,10 +10,11 @@ Invariants
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
-from sfumato.io.contents import is_there, read_bytes, require_size
+from sfumato.io.contents import ENCODE, is_there, read_bytes, require_size
 from sfumato.io.frames import from_frame
 from sfumato.io.quoting import line_of_record, require_quotes, require_records
+from sfumato.io.sheets import EXCEL, STATISTICS, named_header, read_excel, read_statistics
 
 LONGEST_RECORD = 1 << 24
 """The most bytes of one record."""
@@ -33,15 +35,31 @@ _LOOKED_AT = 100
 """Lines from which the separator is guessed."""
 
 
-def read_file(path: Path, *, line_breaks: bool = True) -> pa.Table:
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """How a text file is written; what is empty is found, or as usual."""
+
+    separator: str = ""
+    encoding: str = ""
+    quote: str = '"'
+
+
+_USUAL = TextFile()
+
+
+def read_file(path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL, sheet: str = "") -> pa.Table:
     """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them."""
     if not is_there(path):
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     if is_text(path):
-        return read_csv(path, line_breaks=line_breaks)
+        return read_csv(path, line_breaks=line_breaks, written=written)
+    if _ending(path) in EXCEL:
+        return read_excel(path, sheet)
+    if _ending(path) in STATISTICS:
+        return read_statistics(path, _ending(path))
     if _ending(path) in {"parquet", "pq"}:
         return _read_parquet(path)
-    raise DataError(f"cannot tell the format of {path.name}", where=str(path), hint="use .csv, .csv.gz or .parquet")
+    raise DataError(f"cannot tell the format of {path.name}", where=str(path), hint="use .csv, .csv.gz, .parquet or .xlsx")
 
 
 def is_text(path: Path) -> bool:
@@ -53,10 +71,10 @@ def _ending(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").rpartition(".")[2]
 
 
-def read_csv(path: Path, *, line_breaks: bool = True) -> pa.Table:
+def read_csv(path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL) -> pa.Table:
     """Every column as text; refuses other encodings, stray quotes, ragged rows, repeated or empty headers and empty tables."""
-    content = read_bytes(path)
-    header, separator = _header(content, path)
+    content = _usual(read_bytes(path, encoding=written.encoding), written, path)
+    header, separator = _header(content, path, written.separator)
     require_quotes(content, separator, path)
     convert = pa_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True)
     table = _parsed(content, path, header, convert, delimiter=separator, ignore_empty_lines=len(header) > 1)
@@ -64,6 +82,22 @@ def read_csv(path: Path, *, line_breaks: bool = True) -> pa.Table:
         raise DataError(f"{path.name} has a header and no rows", where=str(path), hint="give a table with at least one record")
     require_records(content, table.num_rows + 1, path, line_breaks=line_breaks, blanks=len(header) > 1)  # I1
     return table
+
+
+def _usual(content: bytes, written: TextFile, path: Path) -> bytes:
+    """The same records between double quotes."""
+    if written.quote == '"':
+        return content
+    separator = written.separator or _separator(content.split(b"\n", 1)[0].decode("utf-8", errors="replace"), content)
+    try:
+        rows = csv.reader(
+            io.StringIO(content.decode("utf-8"), newline=""), delimiter=separator, quotechar=written.quote, strict=True
+        )
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
+    except (csv.Error, UnicodeDecodeError):
+        raise DataError(f"{path.name} cannot be read with these quotes", where=str(path), hint="check 'quote' under data") from None
+    return text.getvalue().encode()
 
 
 def _parsed(
@@ -107,7 +141,7 @@ def _read(
     )
 
 
-def _header(content: bytes, path: Path) -> tuple[list[str], str]:
+def _header(content: bytes, path: Path, said: str = "") -> tuple[list[str], str]:
     found = re.search(rb"[\r\n]", content)
     first = content if found is None else content[: found.start()]
     if not first.strip():
@@ -117,17 +151,11 @@ def _header(content: bytes, path: Path) -> tuple[list[str], str]:
     try:
         line = first.decode("utf-8")
     except UnicodeDecodeError:
-        raise DataError(f"{path.name} is not UTF-8 text", where=f"{path}:1", hint="save it as UTF-8") from None
+        raise DataError(f"{path.name} is not UTF-8 text", where=f"{path}:1", hint=ENCODE) from None
     if first.count(b'"') % 2:
         raise DataError("a quote in the header is not closed in its line", where=f"{path}:1", hint="name every column in one line")
-    separator = _separator(line, content)
-    header = _names(line, separator, path)
-    repeated = [name for name, count in Counter(header).items() if count > 1]
-    if repeated:
-        raise DataError(f"column '{repeated[0]}' stands twice in the header", where=f"{path}:1", hint="rename one of them")
-    if "" in header:
-        raise DataError("a column has no name", where=f"{path}:1", hint="name every column in the first line")
-    return header, separator
+    separator = said or _separator(line, content)
+    return named_header(_names(line, separator, path), f"{path}:1"), separator
 
 
 def _names(line: str, separator: str, path: Path) -> list[str]:
@@ -158,7 +186,7 @@ def _ragged(path: Path, bad: list[Any], content: bytes, width: int) -> DataError
 
 def _unreadable(path: Path, error: Exception) -> DataError:
     if "utf8" in str(error).lower().replace("-", ""):
-        return DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8")
+        return DataError(f"{path.name} is not UTF-8 text", where=str(path), hint=ENCODE)
     if "straddl" in str(error) or "block" in str(error):
         return DataError(f"a record is longer than {LONGEST_RECORD >> 20} MB", where=str(path), hint="check quotes and line ends")
     return DataError(f"{path.name} cannot be read as CSV", where=str(path), hint="check quotes and separators")

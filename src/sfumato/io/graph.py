@@ -30,6 +30,7 @@ from sfumato.io.quoting import require_quotes, require_records
 
 _SEPARATORS = "\t,; "
 _COMMENT = (b"#", b"%")
+_LOOKED_AT = 1_000
 _HEADERS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "u", "v"}
 
 
@@ -86,7 +87,21 @@ def parse_edges(content: bytes, name: str) -> Graph:
     if separator is None:
         raise DataError(f"{name} is no edge list", where=name, hint="two names a line, separated by tab, comma or blank")
     cells = [cell.strip('" ').lower() for cell in text.split(separator)]
-    return from_columns(_parsed(content, name, separator, len(cells), skip=set(cells[:2]) <= _HEADERS), name)
+    named = set(cells[:2]) <= _HEADERS or _is_header(cells, content, separator)
+    return from_columns(_parsed(content, name, separator, len(cells), skip=named), name)
+
+
+def _is_header(cells: list[str], content: bytes, separator: str) -> bool:
+    """Whether the first line names its columns: two different words, while every other line begins with two numbers."""
+    if len(cells) < 2 or cells[0] == cells[1] or any(_is_number(cell) for cell in cells[:2]):
+        return False
+    lines = content.decode("utf-8", errors="replace").split("\n", _LOOKED_AT)[1:_LOOKED_AT]
+    below = [line.strip().split(separator) for line in lines if line.strip()]
+    return bool(below) and all(len(row) > 1 and _is_number(row[0].strip('" ')) and _is_number(row[1].strip('" ')) for row in below)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool) -> pa.Table:

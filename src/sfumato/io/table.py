@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -16,18 +17,19 @@ from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.base import LINE_BREAKS, LineBreaks, Source
 from sfumato.io.contents import is_there
-from sfumato.io.files import is_text, read_file
+from sfumato.io.files import TextFile, is_text, read_file
 from sfumato.io.frames import from_frame, require_values
+from sfumato.io.settings import iso_days, without_thousands
 from sfumato.io.sql import is_url, read_sql
 from sfumato.registry import nearest
 
 
 class TableSource(Source):
-    """One table: a file (.csv, .csv.gz, .parquet), a frame, or a table of a database."""
+    """One table: a file (.csv, .csv.gz, .parquet, .xlsx, .sav, .dta, .sas7bdat), a frame, or a table of a database."""
 
     name: ClassVar[str] = "table"
     needs_key: ClassVar[bool] = True
-    private: ClassVar[tuple[str, ...]] = ("source", "base", "table")
+    private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "sheet", "separator", "encoding", "quote")
 
     table: str = Field(default="", description="which table, when the source is a database")
     line_breaks: LineBreaks = Field(default="refused", description=LINE_BREAKS)
@@ -35,6 +37,17 @@ class TableSource(Source):
     decimal_comma: tuple[str, ...] = Field(
         default=(), description="columns whose numbers have a decimal comma; published with a point"
     )
+
+    thousands: tuple[str, ...] = Field(
+        default=(), description="columns whose numbers have signs between groups of three digits; published without them"
+    )
+    date_format: dict[str, str] = Field(
+        default_factory=dict, description="per column how days are written, like %d.%m.%Y; published as 2024-12-31"
+    )
+    separator: str = Field(default="", max_length=1, description="between the values of a text file; found when it is not said")
+    encoding: str = Field(default="", description="of a text file when it is not UTF-8, like windows-1252")
+    quote: Literal['"', "'"] = Field(default='"', description="the sign around values of a text file")
+    sheet: str = Field(default="", description="of a workbook; the first one when it is not said")
 
     escape: Literal["none", "formulas"] = Field(
         default="none", description="formulas: texts that begin like one (=, +, -, @) are published with an apostrophe before them"
@@ -49,8 +62,12 @@ class TableSource(Source):
             return Table(self._settled(read_sql(data, self.table)))
         if isinstance(data, str | Path):
             path = Path(data)
-            return Table(self._settled(read_file(path, line_breaks=self.line_breaks == "allowed"), counted=is_text(path)))
+            return Table(self._settled(self._file(path), counted=is_text(path)))
         return Table(self._settled(from_frame(data)))
+
+    def _file(self, path: Path) -> pa.Table:
+        written = TextFile(self.separator, self.encoding, self.quote)
+        return read_file(path, line_breaks=self.line_breaks == "allowed", written=written, sheet=self.sheet)
 
     def _declared(self) -> str | Path:
         if not self.source:
@@ -62,12 +79,16 @@ class TableSource(Source):
         if not counted:
             names = [name for name in self.published or table.column_names if name in table.column_names]
             require_values(table, names, line_breaks=self.line_breaks == "allowed")
-        for name in self.decimal_comma:
-            table = _changed(table, name, lambda column: pc.replace_substring(column, ",", "."))
         if self.missing:
             texts = pa.array(self.missing, pa.string())
             for name in table.column_names:
                 table = _changed(table, name, lambda column: pc.if_else(pc.is_in(column, texts), None, column))
+        for name in self.thousands:
+            table = _changed(table, name, partial(without_thousands, comma=name in self.decimal_comma))
+        for name, written in self.date_format.items():
+            table = _changed(table, name, partial(iso_days, written=written, name=name))
+        for name in self.decimal_comma:
+            table = _changed(table, name, lambda column: pc.replace_substring(column, ",", "."))
         if self.escape == "formulas":
             for name in table.column_names:
                 table = _changed(table, name, _escaped)

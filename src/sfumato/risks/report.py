@@ -152,6 +152,7 @@ def risk(
     population: Any = None,
     thresholds: Sequence[float] = THRESHOLDS,
     largest: int = LARGEST,
+    read: Mapping[str, Any] | None = None,
 ) -> RiskReport:
     """How identifying a table is as it stands.
 
@@ -173,13 +174,15 @@ def risk(
         Risks above which records are counted.
     largest
         How many columns a combination or a special unique has at most.
+    read
+        How the data is written, as under ``data:`` in a policy: ``{"missing": ["NA"], "separator": ";"}``.
 
     Returns
     -------
     RiskReport
         Counts and shares, with `to_json()`, `page()` and, for the data holder, `records()`.
     """
-    table = data if isinstance(data, Table) else TableSource().read(data)
+    table = data if isinstance(data, Table) else TableSource(**(read or {})).read(data)
     looks = looks_of(table)
     chosen = named_columns(table, qi, "qi") if qi else _guessed(looks, weights)
     secret = named_columns(table, sensitive, "sensitive") if sensitive is not None else _private(looks, chosen)

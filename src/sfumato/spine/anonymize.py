@@ -73,7 +73,7 @@ def k_anonymize(
     claims += [t_closeness(t)] if t is not None else []
     draft = _draft(table, claims, tuple(qi), tuple(sensitive), tuple(identifiers), hierarchies or {}).suppress_at_most(suppress)
     publication = publish(draft.method(method) if method else draft, table)
-    return like(data, publication.release.parts["data"].table)
+    return like(data, publication.release.parts["data"].table, kept=[name for name in table.names if name not in qi])
 
 
 def _draft(
@@ -99,10 +99,15 @@ def _draft(
     return draft.other(*(name for name in table.names if name not in named))
 
 
-def like(data: Any, table: pa.Table) -> Any:
-    """The table as the kind of frame that was given; pyarrow where it was no frame."""
+def like(data: Any, table: pa.Table, kept: Sequence[str] = ()) -> Any:
+    """The table as the kind of frame that was given, pyarrow where it was no frame; `kept` columns are published as they are.
+
+    Those get their types back: categories, nullable numbers, flags, days.
+    """
     library = type(data).__module__.partition(".")[0]
     if library == "pandas":
         bring("pandas", "a pandas frame")
-        return table.to_pandas()
+        frame = table.to_pandas()
+        same = [name for name in kept if name in frame.columns]
+        return frame.astype({name: data[name].dtype for name in same})
     return bring("polars", "a polars frame").from_arrow(table) if library == "polars" else table

@@ -91,7 +91,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name, column in zip(table.names, publication.release.parts["data"].table.select(table.names).columns, strict=True):
             ordered = column.take(back)
             columns[name] = _middles(ordered) if self.numbers == "middle" and name in self._chosen(table) else ordered
-        return like(X, pa.table(columns))
+        made = like(X, pa.table(columns), kept=[name for name in table.names if name not in self._chosen(table)])
+        return made.set_axis(X.index) if hasattr(X, "index") and hasattr(made, "set_axis") else made
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The columns stay what they are called."""
