@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from sfumato.attacks._of_people import against_people
 from sfumato.attacks.base import ReleaseAttack
 from sfumato.audit.cover import Allowed, allowed
 from sfumato.data.arrays import FloatArray
@@ -34,8 +36,10 @@ class LinkageAttack(ReleaseAttack):
     paper: ClassVar[str] = "boundaries §2"
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
+    known: int = Field(default=0, ge=0, description="rows of a person that are known, where a person may stand in several; 0: all")
+
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
-        return play(exhibit.data, exhibit.original, exhibit.policy)
+        return play(exhibit.data, exhibit.original, exhibit.policy) | against_people(exhibit, self.known)
 
 
 def play(published: Table, original: Table, policy: Policy) -> dict[str, Any]:
