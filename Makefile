@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: browser demo test slow docs clean
+.PHONY: browser demo test slow fuzz docs clean
 
 demo: $(READY)
 	$(BIN)/sfumato demo
@@ -21,6 +21,10 @@ slow: $(READY)
 # The studio's tests drive a real browser; where none can be installed they say so and are skipped.
 browser:
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "no chromium: browser tests are skipped"
+
+# MINUTES of CPU time, SEED, or REPLAY=kind:seed:number as a failure names it.
+fuzz: $(READY)
+	$(BIN)/python -m benchmarks.fuzz --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED)) $(if $(REPLAY),--replay $(REPLAY))
 
 docs: $(READY)
 	$(BIN)/python -m sfumato.catalogue

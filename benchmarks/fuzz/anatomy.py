@@ -21,7 +21,7 @@ class AnatomyKind(Kind):
 
     name: ClassVar[str] = "anatomy"
     form: ClassVar[str] = "anatomy"
-    weight: ClassVar[float] = 2.0
+    weight: ClassVar[float] = 4.0
 
     def draw(self, rng: random.Random, place: Path) -> Story:
         hidden = [f"s{i}" for i in range(rng.choice([1, 1, 2]))]
@@ -65,6 +65,10 @@ class AnatomyKind(Kind):
                     wrong.append(model)
                     break
         return wrong
+
+    def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
+        """Whether people who look alike can be placed so in several buckets is more than `verify` decides, and it says so."""
+        return [what for what in super().judge_spoilt(story, folder) if what != "untruthful"]
 
     def refused_falsely(self, story: Story) -> str:
         """One bucket of everybody is a release."""

@@ -64,7 +64,7 @@ class HostileKind(Kind):
 
     name: ClassVar[str] = "hostile"
     form: ClassVar[str] = ""
-    weight: ClassVar[float] = 1.0
+    weight: ClassVar[float] = 0.4
 
     def play(self, rng: random.Random, place: Path, tally: Tally) -> None:
         sort = rng.choice(list(SORTS))

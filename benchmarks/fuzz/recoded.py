@@ -21,7 +21,7 @@ class RecodedKind(Kind):
 
     name: ClassVar[str] = "recoded"
     form: ClassVar[str] = "recoded table"
-    weight: ClassVar[float] = 4.0
+    weight: ClassVar[float] = 8.0
 
     def draw(self, rng: random.Random, place: Path) -> Story:
         columns, values = random_columns(rng)

@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -83,6 +84,13 @@ class ReplacedKind(Kind):
         wrong = [text for text, check in story.known["checks"] if not check(new, story.records)]
         return wrong + self._beliefs(story, new)
 
+    def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
+        """Nobody keeps which row was which record, so rules that need to know are not demanded."""
+        checks, claims = story.known["checks"], story.tree.get("protect", [])
+        known = {"checks": [(text, check) for text, check in checks if "[" not in text and not re.search(r"[=<>] original", text)]}
+        told = replace(story, known=story.known | known, tree=story.tree | {"protect": []})
+        return super().judge_spoilt(told if claims or known["checks"] != checks else story, folder)
+
     def _beliefs(self, story: Story, new: Rows) -> list[str]:
         """Parts that are blind to the original: every legal table is equally likely."""
         wrong = []
@@ -99,8 +107,8 @@ class ReplacedKind(Kind):
 
     def refused_falsely(self, story: Story) -> str:
         """A table that obeys every rule and lies in all domains, found by trying all of them."""
-        if story.tree.get("protect"):
-            return ""
+        if story.tree.get("protect") or len(story.known["checks"]) > 1 or "engine" in story.tree["method"]["obfuscation"]:
+            return ""  # solver blocks search near the original, and say so
         columns = [name for name in "ab" if name in story.tree["columns"]]
         found = next(legal(story, columns, [check for text, check in story.known["checks"] if text != "unique(w)"]), None)
         return "" if found is None else f"a legal table exists: {found}"

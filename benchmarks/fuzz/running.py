@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.fuzz.anatomy import AnatomyKind
@@ -45,7 +45,8 @@ def play(case: str, tally: Tally) -> None:
     except Hangs:
         tally.fail("hang", traceback.format_exc())
     except AuditRefused as error:
-        tally.fail("crash", f"a defect of the method: {error}")
+        if "defect" in error.hint:
+            tally.fail("crash", str(error))
     except Exception:
         tally.fail("crash", traceback.format_exc()[-1800:])
     finally:
@@ -57,8 +58,13 @@ def _memory() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-def run(seed: int, *, minutes: float = 0.0, cases: int | None = None, only: str = "") -> Tally:
-    """Cases until so many CPU minutes are over, or so many cases of every kind; kinds share the time by their weights."""
+def run(
+    seed: int, *, minutes: float = 0.0, cases: int | None = None, only: str = "", save: Callable[[Tally, float], None] | None = None
+) -> Tally:
+    """Cases until so many CPU minutes are over, or so many cases of every kind; kinds share the time by their weights.
+
+    `save` gets the figures so far, with the CPU minutes they took, now and then and at the end.
+    """
     tally, started, said = Tally(), time.process_time(), time.monotonic()
     spent = {name: 0.0 for name in KINDS if not only or name == only}
     number = dict.fromkeys(spent, 0)
@@ -72,10 +78,14 @@ def run(seed: int, *, minutes: float = 0.0, cases: int | None = None, only: str 
         number[name] += 1
         spent[name] += time.process_time() - before + 1e-3
         for failure in tally.failures[failures:]:
-            print(f"\n{failure['what']} in {failure['case']}: {failure['detail']}", file=sys.stderr, flush=True)
+            print(f"{failure['what']} in {failure['case']}: {failure['detail'].strip()[-400:]}", file=sys.stderr, flush=True)
         if time.monotonic() - said > 20:
             said = time.monotonic()
             _progress(tally, time.process_time() - started)
+            if save is not None:
+                save(tally, (time.process_time() - started) / 60)
+    if save is not None:
+        save(tally, (time.process_time() - started) / 60)
     return tally
 
 

@@ -72,6 +72,8 @@ class SequenceKind(Kind):
             return
         last, forge = place / f"release-{made}", rng.choice([one for one in FORGERIES if made == 3 or one.__name__ in _SHORT])
         entries = stored(place / "book.ledger")
+        if forge.__name__ == "change_first" and entries[0][0]["records"] == 5:
+            return  # that is what it would be changed to
         file = forged(forge(entries), place / "forged.ledger")
         found = _refused(lambda: sf.verify(last, ledger=file)) or _refused(lambda: Ledger(file).verify(head=head_of(last)))
         tally.spoilt("ledger", forge.__name__, f"{made} releases", found)
@@ -87,7 +89,7 @@ class SequenceKind(Kind):
         shutil.rmtree(copy)
 
 
-_SHORT = ("cut_last", "change_first", "without_heads")
+_SHORT = ("cut_last", "without_heads")
 """Forgeries that make sense of a single release."""
 
 

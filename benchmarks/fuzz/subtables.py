@@ -59,6 +59,20 @@ class SubTableKind(Kind):
                 wrong.append(model)
         return wrong
 
+    def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
+        """A star in the place of a value says less and nothing false; who looks alike in several buckets is not told apart."""
+        try:
+            tables = [
+                read_table(folder, place) for place in range(1, 1 + len(list(folder.glob("table-*.csv")))) if _is(folder, place)
+            ]
+        except (LookupError, ValueError):
+            return ["unreadable"]
+        if any("*" in row.values() for rows, _, _ in tables for row in rows):
+            return []
+        alike = any(buckets and _mixed(rows, buckets) for rows, buckets, _ in tables)
+        found = super().judge_spoilt(story, folder)
+        return [what for what in found if not (alike and what.startswith("table "))]
+
     def _recoded(self, story: Story, tables: list[Rows]) -> list[str]:
         """A table with stars: people fit, and whoever knows all its other columns is left with enough."""
         wrong = []
@@ -90,6 +104,12 @@ def _claim(rng: random.Random, names: list[str]) -> Any:
     if rng.random() < 0.4 and not set(names) & set(STRANGE):
         return f"{', '.join(given)} -> {hidden} : {rng.choice([2, 2, 1.5, 1, 3])}-diversity"
     return {"given": given, "hide": [hidden], "by": random_claims(rng, [rng.choice(MODELS)])[0]}
+
+
+def _mixed(rows: Rows, buckets: list[str]) -> bool:
+    """Whether rows that look alike stand in several buckets, or values are withheld."""
+    pairs = {(tuple(row.values()), bucket) for row, bucket in zip(rows, buckets, strict=True)}
+    return "*" in buckets or len(pairs) > len({row for row, _ in pairs})
 
 
 def _is(folder: Path, place: int) -> bool:

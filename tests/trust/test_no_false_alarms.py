@@ -124,3 +124,16 @@ def test_edges_that_nobody_compared_are_not_said_to_be_there(tmp_path: Path) -> 
     alone = sf.verify(folder, original=original)
     assert not alone.violated
     assert [finding.model for finding in alone.open] == ["kept-edges"]
+
+
+@pytest.mark.parametrize("people", [1, 2, 3, 4, 70])
+@pytest.mark.parametrize("edges", [[], [(0, 1)]])
+def test_a_page_about_a_graph_of_few_people(people: int, edges: list[tuple[int, int]], tmp_path: Path) -> None:
+    graph = nx.Graph()
+    graph.add_nodes_from(range(people))
+    graph.add_edges_from(edge for edge in edges if people > 1)
+    for number, mu in enumerate((0.001, 0.2)):
+        tree = {"version": 1, "data": {"kind": "graph"}, "method": {"edge-perturbation": {"mu": mu}}}
+        folder = sf.publish(sf.Policy.parse(tree), data=graph, seed=secret(number)).write(tmp_path / str(number))
+        assert sf.verify(folder, original=graph).holds
+        sf.measure(folder, original=graph)

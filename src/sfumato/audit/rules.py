@@ -306,7 +306,8 @@ class Judge:
         found = reduced(node.function, value, split(labels, used))
         if back:  # groups of the original, met by their names
             place = dict(zip(self._keys(keys), labels.tolist(), strict=True))
-            labels = np.array([place.get(k, -1) for k in self._keys(tuple(ColumnValue(k.name, k.table) for k in node.by))])
+            mine = self._keys(tuple(ColumnValue(k.name, k.table) for k in node.by))
+            labels = np.array([place.get(key, -1) for key in mine], dtype=np.int64)
         return Value(found.parts[labels], found.denominator, found.missing[labels] | (labels < 0))
 
     def _correlation(self, node: Aggregate) -> Value:

@@ -96,7 +96,7 @@ class KeptSpace:
         judge = Judge({None: original}, {None: original})
         for part in (part for rule in integrity_rules(self.exhibit.policy) for part in conjuncts(rule.body)):
             wanted = linear_comparison(part)
-            if isinstance(part, Compare) and wanted is not None:
+            if isinstance(part, Compare) and wanted is not None and wanted.terms:  # a rule like v <= v binds nothing
                 yield self._rule_rows(part, wanted, judge)
 
     def _rule_rows(self, part: Compare, wanted: Inequality, judge: Judge) -> Rows:

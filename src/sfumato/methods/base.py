@@ -84,6 +84,10 @@ class Method(BaseModel):
         """What this method would do, in sentences; more can be said when the data is at hand."""
         return []
 
+    def finds_out(self) -> bool:
+        """Whether claims are not made true but found to be true, or not, of what it made: one that fails is then no defect."""
+        return False
+
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         """Whether the method can make this claim true; the contract suite holds it to that."""
         return False

@@ -29,6 +29,8 @@ from sfumato.data.graph import Graph
 from sfumato.metrics.modularity import judged
 
 _CLASSES = 32
+_DENSE = 64
+"""People up to whose number the matrix is written out; iterations may stumble over a few."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,11 @@ def leading_split(graph: Graph, flip: EdgeChannel, half: Half) -> IntArray:
         return np.asarray(undone - rate**2 * degrees * half.times(degrees * flat) / total)
 
     start = np.cos(np.arange(graph.nodes, dtype=np.float64))
+    if graph.nodes <= _DENSE:
+        dense = np.stack([times(row) for row in np.eye(graph.nodes)], axis=1)
+        return np.asarray(np.linalg.eigh(dense)[1][:, -1] > 0, dtype=np.int64)
+    if not times(start).any():  # nobody has a tie on this half
+        return np.zeros(graph.nodes, dtype=np.int64)
     operator = LinearOperator((graph.nodes, graph.nodes), matvec=times, dtype=np.float64)
     _, vectors = eigsh(operator, k=1, which="LA", v0=start, maxiter=1000, tol=1e-2)
     return np.asarray(vectors[:, 0] > 0, dtype=np.int64)

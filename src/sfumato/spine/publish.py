@@ -23,12 +23,15 @@ from sfumato.attacks.base import known_attacks
 from sfumato.audit.base import Check
 from sfumato.audit.certify import certify
 from sfumato.audit.source import source_audit
+from sfumato.audit.sources.table import rules_in_original
 from sfumato.data.cards import card_html, table_html
-from sfumato.errors import AuditRefused, PolicyError
+from sfumato.errors import AuditRefused, Infeasible, PolicyError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
 from sfumato.metrics.base import figures
+from sfumato.policy.keep import integrity_rules
 from sfumato.policy.policy import Policy
+from sfumato.policy.rules.tree import SameMultiset
 from sfumato.randomness import Randomness, guessable
 from sfumato.registry import catalogue
 from sfumato.release.certificate import LIMITS_PAGE, Certificate, Finding, Records
@@ -206,14 +209,36 @@ def _certified(
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
     failed = [finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)]
     if failed:  # what was promised and could not be judged is refused like what is broken
-        wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
-        hint = "nothing was published; this is a defect of the method, please report it"
-        raise AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
+        raise _refused(failed, policy, chosen, dataset)
     certificate = _certificate(exhibit, chosen, release)
     certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
     exhibit = exhibit.certified(certificate)
     draft.seal(certificate)
     return Publication(policy, chosen, release, exhibit, certificate, draft, book, place, seed)
+
+
+def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) -> SfumatoError:
+    """Why nothing is published: what cannot be had, with the reason, or else a defect of the method."""
+    wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
+    names, claims = {finding.model for finding in failed}, {claim.model.name for claim in policy.claims}
+    if chosen.method.finds_out() and names <= claims:
+        hint = (
+            "lower the level, widen the domains, leave out rules that tell too much, or use another method; nothing was published"
+        )
+        return Infeasible(f"what was made does not keep what is asked: {wrong}", where=policy.document.where("protect"), hint=hint)
+    stuck = _stuck(policy, dataset) if chosen.method.keeps_rules and names <= {"rules", *claims} else ""
+    if stuck:
+        hint = "drop one of these rules, or correct the data; nothing was published"
+        return Infeasible(f"rules contradict each other on this data: {stuck}", where=policy.document.where("keep"), hint=hint)
+    hint = "nothing was published; this is a defect of the method, please report it"
+    return AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
+
+
+def _stuck(policy: Policy, dataset: Any) -> str:
+    """Rules that the original breaks while another keeps its values as they are: only their order could change."""
+    same = [str(rule) for rule in integrity_rules(policy) if isinstance(rule.body, SameMultiset)]
+    broken = [finding.reason for finding in rules_in_original(policy, dataset) if not finding.holds] if same else []
+    return "; ".join([*broken, *(f'"{rule}" leaves its values as they are' for rule in same)]) if broken else ""
 
 
 def _forbidden(finding: Finding) -> bool:

@@ -2,8 +2,8 @@
 
 From the published files: columns that two tables share are distributed alike in both, and every column the policy publishes is
 in some table. With the original: every table is the original's own projection (values as they are, or generalized truthfully),
-and hidden values are the original's. With the private trace: every bucket holds its own rows' values, and no two tables stand
-in the same order.
+and hidden values are the original's, in their bucket where no other bucket has a row that looks alike. With the private trace:
+every bucket holds its own rows' values, and no two tables stand in the same order.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
+from sfumato.audit.checks.truthful_buckets import Seats
 from sfumato.audit.checks.truthfulness import cover
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
@@ -82,7 +83,10 @@ def _untrue(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> I
     for name in table.hidden:
         if not _hidden_values(tables, table, original, name):
             yield f"lists values of '{name}' that are not the original's"
-    if table.bucket is not None and exhibit.behind is not None and not _own_values(exhibit, tables, table):
+    if table.bucket is None:
+        return
+    own = _own_values(exhibit, tables, table) if exhibit.behind is not None else _possible_values(exhibit, tables, table)
+    if not own:
         yield "has buckets that do not list the values of their own rows"
 
 
@@ -138,6 +142,22 @@ def _own_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) 
     half, weight = int(shown.sum()), table.entry_count.astype(np.float64)
     stated = np.bincount(classes.of[half:], weights=weight, minlength=len(classes))
     return bool((np.bincount(classes.of[:half], minlength=len(classes)) == stated).all())
+
+
+def _possible_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool:
+    """Without the trace: values of rows that no other bucket has, and totals, as far as nothing is withheld or generalized."""
+    assert table.bucket is not None
+    assert table.entry_bucket is not None
+    assert table.entry_count is not None
+    if table.withheld or not table.visible or not _exact(tables, table, exhibit.original):
+        return True
+    truth = {name: _recoded(tables, exhibit.original, name) for name in table.columns}
+    kinds = group([np.concatenate([codes, truth[name]]) for name, codes in table.visible.items()]).of
+    values = group([np.concatenate([codes, truth[name]]) for name, codes in table.hidden.items()]).of
+    entries = len(table.entry_bucket)
+    seats = Seats(kinds[: table.rows], table.bucket, int(table.bucket.max(initial=0)) + 1)
+    listed = table.entry_bucket, values[:entries], table.entry_count
+    return not seats.unplaced(kinds[table.rows :], values[entries:], listed)[0]
 
 
 def _linked(exhibit: Exhibit) -> list[str]:

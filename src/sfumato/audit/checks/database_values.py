@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
 from sfumato.audit.databases import DatabaseExhibit, differing, labels
+from sfumato.data.table import Table
 from sfumato.forms.database import DatabaseForm
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.replacements import Like, ValueDomain, Values, fills
@@ -92,14 +93,23 @@ def _changed_cells(seen: DatabaseExhibit) -> dict[str, int]:
 
 
 def _changed_rows(seen: DatabaseExhibit) -> dict[str, int]:
-    """Without the trace: kept columns together occur in the same combinations (in a subset: in no new ones)."""
+    """Without the trace: kept columns, and nulls among new values, occur in the same combinations (in a subset: in no new ones)."""
     found = {}
-    new, partly = set(seen.bound.changed), seen.form.subset
     for name, table in seen.tables.items():
-        kept = [c for c in table.names if ColumnValue(c, name) not in new]
-        extra, lost = differing([table.column(c) for c in kept], [seen.exhibit.original.tables[name].column(c) for c in kept])
-        found[name] = extra if partly else max(extra, lost)
+        before = seen.exhibit.original.tables[name]
+        now, then = ([_kept_of(seen, each, name, column) for column in table.names] for each in (table, before))
+        extra, lost = differing([c for c in now if c is not None], [c for c in then if c is not None])
+        found[name] = extra if seen.form.subset else max(extra, lost)
     return found
+
+
+def _kept_of(seen: DatabaseExhibit, table: Table, name: str, column: str) -> pa.ChunkedArray | None:
+    """What stays of a column: all of it, of new values whether there are any, of one that a subset empties nothing."""
+    place = ColumnValue(column, name)
+    if place in seen.bound.emptied:
+        return None
+    cells = table.column(column)
+    return pc.cast(pc.is_null(cells), pa.string()) if place in set(seen.bound.changed) else cells
 
 
 class LinkedAlike(Check):

@@ -95,7 +95,7 @@ class Kept(Check):
             changed = sum(_different(exhibit.data.text(n), exhibit.original.text(n), rows) for n in names)
         else:
             now, before = _combinations(exhibit.data, names), _combinations(exhibit.original, names)
-            changed = sum((now - before).values())
+            changed = max((now - before).total(), (before - now).total())
         reason = f"{changed} kept cells or rows differ from the original" if changed else ""
         return Finding(self.name, not changed, {"changed": 0}, {"changed": changed}, reason=reason)
 

@@ -11,6 +11,7 @@ Guarantee
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -88,19 +89,38 @@ def _misplaced(exhibit: Exhibit, people: Classes, name: str) -> tuple[int, bool]
     of_bucket, listed, weight = listed_values(counts, {label: code for code, label in enumerate(text.labels)})
     value = _shared(counts.text("value"), exhibit.original.text(name))
     own = value[len(listed) :]
-    width = int(value.max(initial=0)) + 1
-    entry = of_bucket * width + value[: len(listed)]
     if exhibit.behind is not None:
-        truth = bucket * width + own[exhibit.behind["data"]]
+        width = int(value.max(initial=0)) + 1
+        entry, truth = of_bucket * width + value[: len(listed)], bucket * width + own[exhibit.behind["data"]]
         return _difference(entry, weight, truth, np.ones(len(truth), dtype=np.int64)), True
     rows = exhibit.data.rows
-    home, single = _homes(people.of[:rows], bucket, len(people), buckets)
-    kind = people.of[rows:]
-    sure = single[kind]
-    forced = home[kind[sure]] * width + own[sure]
-    lost = _difference(entry, weight, forced, np.ones(len(forced), dtype=np.int64), only_missing=not sure.all())
-    everywhere = _difference(value[: len(listed)], weight, own, np.ones(len(own), dtype=np.int64))
-    return max(lost, everywhere), bool(sure.all())
+    seats = Seats(people.of[:rows], bucket, buckets)
+    return seats.unplaced(people.of[rows:], own, (of_bucket, value[: len(listed)], weight))
+
+
+@dataclass(frozen=True)
+class Seats:
+    """Who may sit where: kinds of rows that look alike, and the buckets they stand in."""
+
+    kind: IntArray
+    bucket: IntArray
+    buckets: int
+
+    def unplaced(self, kind: IntArray, own: IntArray, listed: tuple[IntArray, IntArray, IntArray]) -> tuple[int, bool]:
+        """Of people of these kinds with these values: listed (bucket, value, count) too many or too few, and whether that is all.
+
+        People whose kind stands in one bucket have their value listed there; of others only the totals are known.
+        """
+        of_bucket, value, weight = listed
+        ones = np.ones(len(own), dtype=np.int64)
+        width = int(max(value.max(initial=0), own.max(initial=0))) + 1
+        home, single = _homes(self.kind, self.bucket, int(max(self.kind.max(initial=0), kind.max(initial=0))) + 1, self.buckets)
+        sure = single[kind]
+        forced = home[kind[sure]] * width + own[sure]
+        lost = _difference(of_bucket * width + value, weight, forced, ones[: len(forced)], only_missing=not sure.all())
+        everywhere = _difference(value, weight, own, ones)
+        uneven = _difference(of_bucket, weight, self.bucket, np.ones(len(self.bucket), dtype=np.int64))
+        return max(lost, everywhere, uneven), bool(sure.all())
 
 
 def _homes(kind: IntArray, bucket: IntArray, kinds: int, buckets: int) -> tuple[IntArray, IntArray]:

@@ -19,6 +19,7 @@ Departures
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from sfumato.audit.base import Reading
 from sfumato.audit.legal_records import Joined, contributions, legal_records, part_of, shares
 from sfumato.audit.reverse_engineering import linked, linked_at_random
 from sfumato.audit.worlds import margin, repetitions
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import TextColumn
@@ -248,7 +249,7 @@ def _reversed(exhibit: Exhibit, part: Joined, name: str, made: MadePart) -> Beli
     t = repetitions(DEVIATION, ALPHA)
     if t * len(start) * len(totals) > _WORK:
         raise DataError("the table is too large for reverse engineering", hint="use a direct engine or publish fewer records")
-    random = np.random.default_rng()
+    random = _repeatable(start, totals, mass, heuristic, size)
     if heuristic == "LM":
         rows = exhibit.behind["data"] if exhibit.behind is not None else np.arange(len(start))
         order = np.argsort(rows, kind="stable")
@@ -264,6 +265,14 @@ def _reversed(exhibit: Exhibit, part: Joined, name: str, made: MadePart) -> Beli
     spread = Spread(starts, np.nonzero(used)[1].astype(np.int64), chance[used], listed[name].labels)
     how = f"reverse engineering of {heuristic} with blocks of {size}, {t} worlds drawn{_bias(made)}"
     return Belief(np.ones(len(start), dtype=np.int64), spread, f"estimate ± {DEVIATION} at {1 - ALPHA}", how)
+
+
+def _repeatable(start: IntArray, totals: IntArray, mass: FloatArray, heuristic: str, size: int) -> np.random.Generator:
+    """Draws that depend on what is judged and on nothing else: whoever judges the same release again finds the same."""
+    seen = hashlib.sha256(f"{heuristic} {size} ".encode())
+    for array in (np.sort(start), totals, mass):
+        seen.update(np.ascontiguousarray(array).tobytes())
+    return np.random.default_rng(int.from_bytes(seen.digest()))
 
 
 def _bias(made: MadePart) -> str:

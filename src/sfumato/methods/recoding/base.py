@@ -35,6 +35,7 @@ from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import Continuation, continued, torn_classes, without
+from sfumato.methods.recoding.attainable import attainable
 from sfumato.methods.recoding.components import Component, components, without_implied
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.people import of_people, refusal_of_people, settled
@@ -177,9 +178,8 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
             codes.append(leaves[text.codes])
     hidden = dict.fromkeys(name for claim in binding(policy) for name in claim.hide)
     sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
-    claims = binding(policy)
-    stated = [Requirement(claim.model.by_group(), claim.hide, known_to(claim, policy)) for claim in claims]
-    whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in claims])
+    stated = stated_claims(policy)
+    whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in binding(policy)])
     return RecodingProblem(names, tuple(domains), tuple(codes), (*sensitive, *whose), (*without_implied(stated), *of_them))
 
 
@@ -211,7 +211,7 @@ def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
         raise Infeasible(
             "no record can be published: every group that the boundaries allow breaks a claim",
             where=broken.model.name,
-            hint=broken.model.suggestion(_everything(problem, broken)) + "; or widen the boundaries",
+            hint=f"{_offer(policy, problem)}; or widen the boundaries",
         )
     if limit is not None and suppressed > limit * problem.records + 1e-9:
         share = suppressed / problem.records
@@ -220,6 +220,26 @@ def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
             f"boundaries, and the policy allows {limit:.3%}",
             hint=f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, widen the boundaries, or lower the levels",
         )
+
+
+def _offer(policy: Policy, problem: RecodingProblem) -> str:
+    """A level with which a release exists."""
+    limit = policy.utility.suppress_at_most
+
+    def enough(weaker: RecodingProblem) -> bool:
+        left = weaker.suppressed
+        return left < weaker.records and (limit is None or left <= limit * weaker.records + 1e-9)
+
+    stated = stated_claims(policy)
+    found = attainable(problem, [*stated, *(one for one in problem.requirements if one not in stated)], enough)
+    if found is None:
+        return "no single level helps: lower the levels of several claims"
+    return f"{found} is the most that this data can offer, with the other claims as they are"
+
+
+def stated_claims(policy: Policy) -> list[Requirement]:
+    """The claims of a policy as requirements, also those that follow from others."""
+    return [Requirement(claim.model.by_group(), claim.hide, known_to(claim, policy)) for claim in binding(policy)]
 
 
 def _broken_claim(problem: RecodingProblem) -> Requirement:

@@ -81,6 +81,9 @@ class Obfuscation(Method):
         """Claims that hide replaced columns; the audit computes what an outsider may still believe."""
         return bool(claim.hide) and set(claim.hide) <= set(policy.with_role("replaced"))
 
+    def finds_out(self) -> bool:
+        return True
+
     def preference(self, records: int | None) -> tuple[int, str]:
         return 5, "columns are to be replaced by new values that obey the rules"
 

@@ -107,11 +107,13 @@ def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
     """As many buckets as the claims allow: start from what the levels ask for, and halve until every claim holds."""
     claims = task.policy.claims
     everyone = np.zeros(len(next(iter(hidden.values())).codes), dtype=np.int64)
-    for claim in claims:
-        seen = _linkage(everyone, claim, hidden)
-        if not claim.model.satisfied(seen).all():  # I1
-            hint = claim.model.suggestion(seen)
-            raise Infeasible(f"{claim} fails even when all records share one bucket", where=claim.where, hint=hint)
+    together = [(claim, _linkage(everyone, claim, hidden)) for claim in claims]
+    failing = [(claim, seen) for claim, seen in together if not claim.model.satisfied(seen).all()]
+    if failing:  # I1
+        what = " and ".join(str(claim) for claim, _ in failing)
+        hint = "; ".join(claim.model.suggestion(seen) for claim, seen in failing)
+        verb = "fails" if len(failing) == 1 else "fail"
+        raise Infeasible(f"{what} {verb} even when all records share one bucket", where=failing[0][0].where, hint=hint)
     rarest = min(hidden.values(), key=lambda text: largest_l(text.codes))
     buckets = max(1, len(everyone) // max(_least_rows(claim.model) for claim in claims))
     apart = None if task.policy.person is None else BucketsApart(task.policy, task.data, hidden)

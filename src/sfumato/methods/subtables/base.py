@@ -142,6 +142,10 @@ class SubTableMethod(Method):
         model = claim.model
         return model.monotone and model.needs_sensitive and not model.bounds_candidates and bool(claim.hide) and bool(claim.given)
 
+    def finds_out(self) -> bool:
+        """A star that takes the place of a hidden value in another table is one value less there."""
+        return self.inner != "anatomy"
+
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         return privacy_rules(policy).sentences()
 
@@ -176,7 +180,7 @@ class SubTableMethod(Method):
         if table.guarded and table.visible and self.inner != "anatomy":
             return recoded_table(task, table, data, self.inner)
         rows = task.randomness.child("row order").permutation(data.table.rows)
-        alone = not table.guarded or not table.visible  # a hidden column alone is published as it is (I1)
+        alone = not table.guarded or (not table.visible and len(table.guarded) == 1)  # it is published as it is (I1)
         columns = table.columns if alone else table.visible
         shown = {name: _taken(data.table, name, rows) for name in task.policy.published if name in columns}  # I4
         if alone:

@@ -20,6 +20,7 @@ Invariants
     I4  Variety `cells`: small groups of a solved block are drawn again, each uniformly among its solutions given all else, in
         several sweeps. The uniform law over the block's solutions stays what it is under every such step; a block of one group
         has it at once, a larger one approaches it.
+    I5  `same_multiset` is kept by exchanging the values that are there, so it is never generated from nothing: IG becomes LM*.
 
 Departures
     Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. Which blocks are independent of each other
@@ -47,7 +48,7 @@ from sfumato.methods.replacing.sampling.problem import RulePart, SamplingProblem
 from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
 from sfumato.methods.replacing.sampling.spaces import draw
 from sfumato.policy.rules import IntegrityRule
-from sfumato.policy.rules.tree import ColumnValue
+from sfumato.policy.rules.tree import ColumnValue, SameMultiset
 from sfumato.randomness import Randomness
 
 _SECONDS = 60.0
@@ -106,6 +107,8 @@ class Blocks(Divided):
 
     def run(self, random: Randomness, crew: Crew | None = None) -> dict[ColumnValue, NewColumn]:
         crew = crew or Crew(1, [self])
+        if self.start is None and any(isinstance(clause.body, SameMultiset) for clause in self.part.clauses):  # I5
+            return self._made(self._rescued(random, crew))
         if self.start is None:
             return self._made(self._generated(random, crew))
         return self._made(self._modified(self.start, random, crew))
@@ -149,11 +152,13 @@ class Blocks(Divided):
 
     def _rescued(self, random: Randomness, crew: Crew) -> dict[ColumnValue, IntArray]:
         self.start = self._original()
+        if self.start is None and any(isinstance(clause.body, SameMultiset) for clause in self.part.clauses):  # I5
+            raise self._infeasible("values that are to stay the same ones lie outside the declared domain")
         if self.start is None:
             return self._at_once(random)
         self.heuristic, self.reads_original = "LM*", True
         self.made.clear()
-        self.name = f"LM* blocks of {self.size}, after IG found no solution"
+        self.name = f"LM* blocks of {self.size}, where IG finds no solution"
         self.__dict__.pop("splits", None)
         return self._modified(self.start, random.child("rescue"), crew)
 

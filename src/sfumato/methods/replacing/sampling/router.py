@@ -36,7 +36,7 @@ from sfumato.methods.replacing.sampling.sums import MOST_CLASSES, Balanced, Grou
 from sfumato.methods.replacing.sampling.wanted import PartDemands, wanted
 from sfumato.methods.replacing.sampling.weighed import MOST, Weighed
 from sfumato.policy.rules import IntegrityRule, columns_of
-from sfumato.policy.rules.tree import AtLeast, ColumnValue, Condition, Determines, Function, SameMultiset, Unique
+from sfumato.policy.rules.tree import AtLeast, Cell, ColumnValue, Condition, Determines, Function, SameMultiset, Unique
 from sfumato.randomness import Randomness
 
 Fallback = Callable[[SamplingProblem, RulePart], Engine]
@@ -139,6 +139,7 @@ def _shuffled(problem: SamplingProblem, part: RulePart) -> Engine | None:
     if set(part.columns) not in names:
         return None
     symmetric = all(problem.is_new(column) for clause in part.clauses for column in columns_of(clause.body))
+    symmetric &= not any(isinstance(node, Cell) for clause in part.clauses for node in clause.body.walk())
     return Shuffled(problem, part) if symmetric else None
 
 
