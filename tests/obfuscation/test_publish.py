@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.cli import main
 from sfumato.demos.testdata import POLICY as DEMO
 from sfumato.demos.testdata import students
-from sfumato.errors import AuditRefused, PolicyError
+from sfumato.errors import PolicyError
 from sfumato.release.folder import digest
 
 GRADES = {
@@ -186,7 +186,7 @@ def test_lm_estimates_and_lm_with_tiny_blocks_is_caught():
     keep = {"keep": GRADES["keep"][1:], "protect": [claim]}
     with pytest.raises(PolicyError, match="blocks of one record"):
         sf.publish(policy(method={"obfuscation": {"heuristic": "LM", "block": 1}}), data=data)
-    with pytest.raises(AuditRefused, match="fall below"):
+    with pytest.raises(sf.Infeasible, match="fall below"):
         sf.publish(
             policy(**keep, method={"obfuscation": {"heuristic": "LM", "block": 2, "engine": "blocks"}}), data=data, seed=secret(1)
         )
@@ -274,7 +274,7 @@ def test_rules_against_the_original_are_judged_with_the_trace():
     assert next(found for found in made.findings if found.model == "rules").achieved == {"rules": 2, "broken": 0}
     assert finding(made.certificate, "rules").achieved == {"broken": 0}
     hidden = {**tree, "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}]}
-    with pytest.raises(AuditRefused, match="bind new values to the original"):
+    with pytest.raises(sf.Infeasible, match="bind new values to the original"):
         sf.publish(sf.Policy.parse(hidden), data=data, seed=secret(1))
 
 
@@ -287,7 +287,7 @@ def test_totals_per_group_leave_a_person_alone_in_a_group_exposed():
         "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}],
         "method": {"obfuscation": {}},
     }
-    with pytest.raises(AuditRefused, match="1 people fall below"):
+    with pytest.raises(sf.Infeasible, match="1 people fall below"):
         sf.publish(sf.Policy.parse(tree), data=data, seed=secret(1))
 
 
