@@ -6,8 +6,9 @@ import random
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
-from sfumato.forms.recoded import Recoded
 from sfumato.methods.base import Method
+from sfumato.methods.recoding.base import RecodingMethod
+from sfumato.methods.sequences.sequential import Sequential
 from sfumato.registry import catalogue
 
 DIVERSITIES = ("distinct", "frequency", "entropy", "recursive")
@@ -31,7 +32,7 @@ MODELS = (
 def recoding_variants(seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
     """(method, parameters) of all methods that recode one table by itself."""
     for name, cls in catalogue("methods", Method).items():
-        if issubclass(cls.form, Recoded) and not cls.remembers and not cls.links_rows and not cls.form.hides_size:
+        if issubclass(cls, RecodingMethod) and not issubclass(cls, Sequential):
             yield from ((name, parameters) for parameters in settings_of(cls, seconds))
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import LedgerError, PolicyError, SfumatoError
-from sfumato.ledger import _SCHEMA, APPLICATION, FORMAT, Ledger
+from sfumato.ledger.book import _SCHEMA, APPLICATION, FORMAT, Ledger
 from sfumato.policy.policy import Policy
 from sfumato.release.head import GENESIS, Place
 from sfumato.release.plain_files import digest, is_inner
