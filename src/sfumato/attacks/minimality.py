@@ -78,7 +78,8 @@ class Minimality(ReleaseAttack):
 
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
         claims = [claim for claim in exhibit.policy.claims if set(claim.given) >= set(exhibit.policy.quasi_identifiers)]
-        hidden = tuple(dict.fromkeys(name for claim in claims for name in claim.hide if claim.model.needs_sensitive))
+        named = dict.fromkeys(name for claim in claims for name in claim.hide if claim.model.needs_sensitive)
+        hidden = tuple(name for name in named if name in exhibit.data.names)
         if not hidden:
             raise PolicyError("no claim speaks of sensitive values, so no class says anything about them", where=self.target)
         draw, found = np.random.default_rng(self.seed), exhibit.once(compatible)

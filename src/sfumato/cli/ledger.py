@@ -91,6 +91,31 @@ def verify(file: str, head: str | None, release: str | None, as_json: bool) -> N
     click.echo(f"head {last}")
 
 
+@command.command("import", context_settings=SETTINGS)
+@click.argument("file", type=click.Path())
+@click.argument("policy", type=click.Path())
+@click.argument("published", type=click.Path())
+@click.option("--original", type=click.Path(), help="What it was made from, with the key; else the source of the policy.")
+@click.option("--new-ledger", is_flag=True, help="Begin FILE, which must not be there yet.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def import_release(file: str, policy: str, published: str, original: str | None, new_ledger: bool, as_json: bool) -> None:
+    """Enter PUBLISHED, a recoded table that was made elsewhere, into FILE; POLICY says what it is about.
+
+    It is judged like every other release, together with all of them, and entered whether it holds or not: it is published already.
+    """
+    from sfumato.cli._show import print_json
+    from sfumato.spine.adopt import adopt
+
+    entry, found = adopt(policy, published, original=original, ledger=file, new_ledger=new_ledger)
+    if as_json:
+        print_json({"number": entry.number, "imported": True, "findings": [finding.to_json() for finding in found]})
+        return
+    click.echo(f"entered as release {entry.number}, imported")
+    for finding in found:
+        if finding.given or finding.hide:
+            click.echo(f"  {'✓' if finding.holds else '✗'} {finding.model}: {dict(finding.achieved)} {finding.reason}")
+
+
 @command.command("forget", context_settings=SETTINGS)
 @click.argument("file", type=click.Path())
 @click.argument("key")

@@ -73,7 +73,7 @@ class RecodingMethod(Method):
         return recodes(claim, policy)
 
     def groups_by_sensitive(self, policy: Policy) -> bool:
-        return any(claim.model.needs_sensitive for claim in policy.claims)
+        return any(claim.model.needs_sensitive for claim in binding(policy))
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         exact = [name for name in policy.quasi_identifiers if name not in columns_spoken_of(policy)]
@@ -135,6 +135,8 @@ def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]
     """
     going, policy = continued(task), with_standing(task)
     while True:
+        if going.lineages is not None and not len(going.behind):
+            return going, None
         try:
             problem = feasible_problem(policy, going.table, going.apart)
         except Infeasible:
