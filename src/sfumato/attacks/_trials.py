@@ -37,7 +37,10 @@ class PlantedAttack(Attack):
     def run(self) -> dict[str, Any]:
         graph = read_graph(self.target)
         flip = EdgeChannel(self.mu, self.mu if self.add is None else self.add)
-        found = [self._trial(graph, flip, Randomness(self.seed).child(number)) for number in range(self.trials)]
+        found = []
+        for number in range(self.trials):
+            self._progress(number / self.trials, f"trial {number + 1} of {self.trials}")
+            found.append(self._trial(graph, flip, Randomness(self.seed).child(number)))
         return self._figures(found, flip, graph.nodes + self.planted)
 
     def _trial(self, graph: Any, flip: EdgeChannel, randomness: Randomness) -> Found:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.methods.base import Method
+from sfumato.methods.base import Method, Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.registry import catalogue
 from sfumato.release.certificate import KnownAttack
@@ -43,6 +43,14 @@ class Attack(BaseModel, Threat):
     """An adversary with its parameters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    _progress: Progress = PrivateAttr(default_factory=lambda: silent)
+
+    def watched(self, progress: Progress) -> Self:
+        """The same adversary, which tells how far it is."""
+        seen = self.model_copy()
+        seen._progress = progress
+        return seen
 
     @abstractmethod
     def run(self) -> dict[str, Any]:

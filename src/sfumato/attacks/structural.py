@@ -14,12 +14,14 @@ Departures
     The likelihood *ratio* is used, not the likelihood of [multitype Eq. 4.22]; see `models._planted`.
 
 Cost
-    `beam` × degree × accounts² /2 a run. A beam is a heuristic: failing to find is no proof of safety, finding is proof of danger.
+    `beam` × degree × accounts² /2 a run, and no more nodes looked at than `budget`: then the beam is narrowed, and `gave_up` says
+    so. A beam is a heuristic: failing to find is no proof of safety, finding is proof of danger.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -34,9 +36,11 @@ from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern
 from sfumato.forms.graph import Edges
 from sfumato.metrics.pattern_counts import PatternCounts
+from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
 
 _TINY = 1e-12
+_COUNTED_UP_TO, _SAMPLED = 2_000_000, 100_000
 
 
 class Structural(PlantedAttack):
@@ -46,6 +50,7 @@ class Structural(PlantedAttack):
     paper: ClassVar[str] = "multitype §4.5"
 
     beam: int = Field(default=20_000, ge=1, description="guesses kept at every step")
+    budget: int = Field(default=200_000_000, ge=1_000, description="nodes looked at in one trial; the beam is narrowed to fit")
 
     @classmethod
     def concerns(cls, exhibit: Exhibit) -> str:
@@ -57,15 +62,17 @@ class Structural(PlantedAttack):
         )
 
     def search(self, planted: Planted) -> Found:
-        return structural_attack(planted, beam=self.beam)
+        return structural_attack(planted, beam=self.beam, budget=self.budget)
 
 
-def structural_attack(planted: Planted, *, beam: int = 50_000, anchors: int = 3) -> Found:
-    """The likeliest placement a beam of `beam` guesses finds."""
+def structural_attack(planted: Planted, *, beam: int = 50_000, anchors: int = 3, budget: int = 200_000_000) -> Found:
+    """The likeliest placement a beam of `beam` guesses finds; where ties are many the beam is narrowed to the budget."""
     from sfumato.attacks.kernels.beam_growth import grow
 
     graph = planted.published
-    order = growth_order(planted.ties)
+    each = int(anchors * max(graph.degrees.mean(), 1.0)) * planted.accounts
+    narrowed = max(1, min(beam, budget // each))
+    order, cut, beam = growth_order(planted.ties), narrowed < beam, narrowed
     pair, by_degree = _pair_ratios(planted), _degree_ratios(planted)
     guesses, scores, steps = *_pairs(planted, order, by_degree, beam), 0
     for level in range(2, planted.accounts):
@@ -75,11 +82,11 @@ def structural_attack(planted: Planted, *, beam: int = 50_000, anchors: int = 3)
             graph.starts, graph.neighbours, guesses, scores, tied, nearest, pair, by_degree[order[level]], beam
         )
         if not len(score):
-            return Found(False, 0.0, 0, steps, False)
+            return Found(False, 0.0, 0, steps, cut)
         best = _largest(score, beam)
         guesses, scores = np.column_stack([guesses[parent[best]], node[best]]), score[best]
         steps += len(score)
-    return _judged(planted, order, guesses[int(np.argmax(scores))], len(guesses), steps)
+    return replace(_judged(planted, order, guesses[int(np.argmax(scores))], len(guesses), steps), gave_up=cut)
 
 
 def growth_order(ties: NDArray[np.bool_]) -> IntArray:
@@ -102,9 +109,22 @@ def _pair_ratios(planted: Planted) -> FloatArray:
 
 def _background(graph: Graph) -> float:
     """The chance that two nodes with a common neighbour are joined: people cluster, so density alone would favour any clique."""
+    if graph.size > _COUNTED_UP_TO:
+        return max(_sampled_closure(graph), graph.density, _TINY)
     counts = PatternCounts(graph)
     wedges, triangles = (counts.copies(TiePattern.named(name)) for name in ("wedge", "triangle"))
     return max(float(3 * triangles / wedges) if wedges else 0.0, graph.density, _TINY)
+
+
+def _sampled_closure(graph: Graph) -> float:
+    """The same from a hundred thousand pairs of neighbours, where counting all triangles would take longer than the attack."""
+    chance = Randomness(seed=0).generator()  # the adversary's own samples; nothing of this is published
+    degrees = graph.degrees.astype(np.float64)
+    centre = chance.choice(graph.nodes, size=_SAMPLED, p=degrees * (degrees - 1) / (degrees * (degrees - 1)).sum())
+    first = chance.integers(0, graph.degrees[centre])
+    second = (first + chance.integers(1, graph.degrees[centre])) % graph.degrees[centre]
+    ends = graph.neighbours[graph.starts[centre] + first], graph.neighbours[graph.starts[centre] + second]
+    return float(graph.has_edges(*ends).mean())
 
 
 def _degree_ratios(planted: Planted) -> FloatArray:

@@ -42,12 +42,13 @@ def _subcommand(attack: Any) -> click.Command:
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
 
     def run(as_json: bool, **given: Any) -> None:
-        from sfumato.cli._show import print_figures, print_json
+        from sfumato.cli._show import print_figures, print_json, progress_bar
         from sfumato.policy.declared import declare
         from sfumato.policy.read import Document
 
         chosen = {key: value for key, value in given.items() if value is not None}
-        result = declare(attack, chosen, Document({}), attack.name).run()
+        with progress_bar(quiet=as_json) as progress:
+            result = declare(attack, chosen, Document({}), attack.name).watched(progress).run()
         (print_json if as_json else print_figures)(result)
 
     return click.Command(attack.name, params=parameters, callback=run, help=attack.__doc__, context_settings=SETTINGS)

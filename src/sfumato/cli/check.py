@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from sfumato.cli import SETTINGS
+
+if TYPE_CHECKING:
+    from sfumato.spine.plan import Plan
 
 
 @click.command("check", context_settings=SETTINGS)
@@ -12,9 +17,12 @@ from sfumato.cli import SETTINGS
 @click.option("--ledger", type=click.Path(), help="Also say what the earlier releases in this ledger mean for this one.")
 @click.option("--since", type=click.Path(), help="Of a database: warn about what changed in the schema since this release folder.")
 @click.option("--strict", is_flag=True, help="Exit with 2 when warnings remain that the policy does not accept.")
+@click.option("--picture", type=click.Path(), help="Also write what can be had as a picture (SVG), where a method has one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
-def command(ctx: click.Context, policy: str, ledger: str | None, since: str | None, strict: bool, as_json: bool) -> None:
+def command(
+    ctx: click.Context, policy: str, ledger: str | None, since: str | None, strict: bool, picture: str | None, as_json: bool
+) -> None:
     """Read POLICY and plan it: say what would run and why, or what is wrong with file:line.
 
     Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look for
@@ -24,6 +32,8 @@ def command(ctx: click.Context, policy: str, ledger: str | None, since: str | No
     from sfumato.spine.foresight import foresee
 
     foresight = foresee(policy, ledger=ledger, since=since)
+    if picture is not None:
+        _draw(foresight.plan, picture)
     if as_json:
         print_json(foresight.to_json())
     else:
@@ -34,3 +44,17 @@ def command(ctx: click.Context, policy: str, ledger: str | None, since: str | No
         if foresight.reads_rows:
             click.echo("the source was read to say this; nothing was written")
     ctx.exit(2 if strict and foresight.warnings else 0)
+
+
+def _draw(plan: Plan, file: str) -> None:
+    """Write the picture of the method, when it has one; what is there already is not written over."""
+    from sfumato.errors import PolicyError
+
+    drawn = plan.method.picture(plan.policy)
+    if not drawn:
+        raise PolicyError(f"{plan.method.name} has no picture", where="--picture", hint="graphs with edge-perturbation have one")
+    try:
+        with open(file, "x", encoding="utf-8") as out:
+            out.write(drawn)
+    except FileExistsError:
+        raise PolicyError(f"{file} exists already", where="--picture", hint="name another file") from None

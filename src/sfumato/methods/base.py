@@ -88,6 +88,10 @@ class Method(BaseModel):
         """Whether claims are not made true but found to be true, or not, of what it made: one that fails is then no defect."""
         return False
 
+    def picture(self, policy: Policy) -> str:
+        """What can be had, as an SVG, for methods whose choice is a curve; empty for others."""
+        return ""
+
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         """Whether the method can make this claim true; the contract suite holds it to that."""
         return False

@@ -31,6 +31,8 @@ from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.graph import Edges, GraphTrace, flipped
 from sfumato.methods.base import Method, Task
+from sfumato.methods.graphs.curve import operating_curve, recommended, table
+from sfumato.methods.graphs.curve_picture import picture
 from sfumato.methods.graphs.prediction import prediction
 from sfumato.models.channel import ChannelModel
 from sfumato.policy.claims import Claim
@@ -75,7 +77,14 @@ class EdgePerturbation(Method):
             graph = policy.data.read()
         except SfumatoError:
             return ["the source cannot be read from here, so nothing is predicted"]
-        return [*_dropped(graph), *prediction(graph, self.flip(policy, graph), self.at_most)]
+        curve = operating_curve(graph)
+        point, why = recommended(curve, self.at_most)
+        advice = f"recommended: {why}" if point is not None else f"nothing is recommended: {why}"
+        return [*_dropped(graph), *prediction(graph, self.flip(policy, graph), self.at_most), *table(curve), advice]
+
+    def picture(self, policy: Policy) -> str:
+        curve = operating_curve(policy.data.read())
+        return picture(curve, recommended(curve, self.at_most)[0])
 
     def flip(self, policy: Policy, graph: Graph) -> EdgeChannel:
         """The flip that will be used, or `Infeasible`."""

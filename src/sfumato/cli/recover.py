@@ -1,0 +1,30 @@
+"""``sfumato recover``: what a recipient can estimate from a perturbed graph, with intervals; no original."""
+
+from __future__ import annotations
+
+import click
+
+from sfumato.cli import SETTINGS
+
+
+@click.command("recover", context_settings=SETTINGS)
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--confidence", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(folder: str, confidence: float, as_json: bool) -> None:
+    """Estimate figures of the original graph behind the release in DIR, each with its standard error and interval.
+
+    Only the published files are used. Path lengths and diameter cannot be recovered from flipped ties, and that is said.
+    """
+    from sfumato.cli._show import print_json
+    from sfumato.estimation.recovered_graph import recover_folder
+
+    found = recover_folder(folder, confidence)
+    if as_json:
+        print_json(found)
+        return
+    for name, figure in found["figures"].items():
+        ends = f"[{figure['low']:,.6g}, {figure['high']:,.6g}]" if figure["low"] is not None else "no interval"
+        click.echo(f"  {name:28} {figure['estimate']:>14,.6g}   {ends}")
+    for sentence in found["notes"]:
+        click.echo(f"  · {sentence}")

@@ -1,0 +1,53 @@
+"""edge-privacy: whatever is published, the odds that two people are tied change by a factor of at most e^ε.
+
+Guarantee
+    Edge-level local differential privacy by randomized response: it protects one tie, not one person, who has many; a person with
+    d ties is protected at d·ε, and a number of ties is no secret at any useful ε. Said here so that nobody takes it for more.
+Paper
+    Warner (1965); [multitype §4.2] for the flip.
+
+>>> EdgePrivacy(epsilon=1.0).needed_mu(1000)
+0.269
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.edge_channel import EdgeChannel
+from sfumato.models.base import Example, Safer, rounded
+from sfumato.models.channel import ChannelModel, PublishedChannel
+
+
+class EdgePrivacy(ChannelModel):
+    """One tie is protected by randomized response with this epsilon; a person has many ties."""
+
+    name: ClassVar[str] = "edge-privacy"
+    paper: ClassVar[str] = "Warner 1965"
+    levels: ClassVar[Mapping[str, Safer]] = {"epsilon": "less"}
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example(
+            {"epsilon": 3.0},
+            holds=PublishedChannel(EdgeChannel.symmetric(0.05), 500),
+            fails=PublishedChannel(EdgeChannel.symmetric(0.04), 500),
+        ),
+    )
+
+    epsilon: float = Field(gt=0, description="largest change of the log odds of one tie")
+
+    def holds(self, flip: EdgeChannel, nodes: int) -> bool:
+        return flip.epsilon <= self.epsilon * (1 + 1e-12)
+
+    def level(self, flip: EdgeChannel, nodes: int) -> dict[str, Any]:
+        return {"epsilon": rounded(flip.epsilon)}
+
+    def needed_mu(self, nodes: int) -> float:
+        """1/(1 + e^ε), rounded up to four digits after the point."""
+        return min(0.5, math.ceil(1e4 / (1 + math.exp(self.epsilon)) - 1e-9) / 1e4)
+
+    def covered(self) -> Mapping[str, str]:
+        return {"edge": "what can be learned of one tie alone, for whoever knows all others"}
