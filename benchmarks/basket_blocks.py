@@ -25,7 +25,7 @@ from sfumato.methods.baskets.block_rows import rows_of
 from sfumato.methods.baskets.orders import ORDERS
 from sfumato.methods.baskets.partition import Partition, cut, partition, start_order
 from sfumato.methods.baskets.rings import members
-from sfumato.methods.baskets.voting import vote
+from sfumato.methods.baskets.voting import expected_error_rate, vote
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "set_valued"
 NAMES = ("chess", "mushroom", "pumsb_first2000", "bms_webview1", "bms_webview2", "retail", "kosarak_25k", "t10")
@@ -57,10 +57,10 @@ def pair_counts(sets: Sets, items: np.ndarray) -> np.ndarray:
     return np.asarray((matrix.T @ matrix).todense())
 
 
-def figures(sets: Sets, people: np.ndarray, base: Sets) -> list[str]:
+def figures(sets: Sets, people: np.ndarray, base: Sets, rate: float | None) -> list[str]:
     """Error rate, items shown, empty baskets, relative error of all single items and of the frequent pairs."""
     mine = sets.take(people)
-    rate = (mine.hamming(base) / np.maximum(mine.sizes, 1)).mean()
+    rate = (mine.hamming(base) / np.maximum(mine.sizes, 1)).mean() if rate is None else rate
     pairs, truth = frequent_pairs(sets)
     common = np.unique(pairs)
     counted = pair_counts(base, common)[np.searchsorted(common, pairs[:, 0]), np.searchsorted(common, pairs[:, 1])]
@@ -70,16 +70,18 @@ def figures(sets: Sets, people: np.ndarray, base: Sets) -> list[str]:
     return [f"{value:.4f}" for value in (rate, len(base.items) / len(sets.items), empty, single, error)]
 
 
-def ways(sets: Sets, k: int) -> Iterator[tuple[str, np.ndarray, Sets]]:
-    """Every way to publish: its name, who stands where, and what is shown."""
+def ways(sets: Sets, k: int) -> Iterator[tuple[str, np.ndarray, Sets, float | None]]:
+    """Every way to publish: its name, who stands where, what is shown, and its error rate where that is a mean over all draws."""
     blocks = partition(sets, k)
-    yield "blocks, vote", blocks.order, rows_of(sets, blocks, "vote").base
-    yield "blocks, dealt", blocks.order, rows_of(sets, blocks, "dealt").base
+    yield "blocks, vote", blocks.order, rows_of(sets, blocks, "vote").base, None
+    yield "blocks, dealt", blocks.order, rows_of(sets, blocks, "dealt").base, None
     starts = cut(len(sets), k)
     plain = Partition(start_order(sets, starts), starts)
-    yield "groups, vote", plain.order, rows_of(sets, plain, "vote").base
+    yield "groups, vote", plain.order, rows_of(sets, plain, "vote").base, None
     order = ORDERS["window" if len(sets) <= 10_000 else "gray"](sets, k)
-    yield "ring, vote", order, vote(sets, order[members(len(sets), k)].astype(np.int32)).base
+    preimages = order[members(len(sets), k)].astype(np.int32)
+    votes = vote(sets, preimages)
+    yield "ring, vote", order, votes.base, expected_error_rate(sets, preimages, votes)
 
 
 def main(names: list[str]) -> None:
@@ -89,9 +91,9 @@ def main(names: list[str]) -> None:
         sets = patterns() if name == "t10" else read_fimi(DATA / f"{name}.dat.gz").sets
         for k in LEVELS:
             began = time.process_time()
-            for method, people, base in ways(sets, k):
+            for method, people, base, rate in ways(sets, k):
                 seconds = time.process_time() - began
-                rows.append([name, len(sets), k, method, *figures(sets, people, base), f"{seconds:.1f}"])
+                rows.append([name, len(sets), k, method, *figures(sets, people, base, rate), f"{seconds:.1f}"])
                 print(*rows[-1], flush=True)
                 began = time.process_time()
         write_csv("basket-blocks", header, merged("basket-blocks", rows))

@@ -1,7 +1,8 @@
 """Graphs: who knows whom, published so that nobody is found again by their ties.
 
 ======================  ==========================================================================================
-`edge-perturbation`     flip every possible tie with a known probability; analysts correct for it (`prediction`)
+`edge-perturbation`     flip every possible tie with a known probability; analysts correct for it (`prediction`, `curve`)
+`private-figures`       edges, triangles and degrees with edge-level differential privacy, and a graph drawn from them (`noise`)
 `degree-anonymity`      add the fewest ties so that every degree is shared by k people (`degrees`)
 ======================  ==========================================================================================
 """
