@@ -31,7 +31,7 @@ def picture(curve: Sequence[OperatingPoint], best: OperatingPoint | None) -> str
     for index, (name, ink, dashes, value) in enumerate(_LINES):
         points = " ".join(f"{_x(curve, point.mu):.1f},{_y(value(point)):.1f}" for point in curve)
         parts.append(f'<polyline fill="none" stroke="{ink}" stroke-width="2" stroke-dasharray="{dashes}" points="{points}"/>')
-        parts.append(f'<text x="{_WIDTH - 10}" y="{_TOP + 16 * index + 12}" text-anchor="end" fill="{ink}">{name}</text>')
+        parts.append(f'<text x="{_LEFT + 12}" y="{_TOP + 120 + 16 * index}" fill="{ink}">{name}</text>')
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="12"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>\n'
 
@@ -51,12 +51,10 @@ def _axes(curve: Sequence[OperatingPoint]) -> str:
         y = _y(share)
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 30}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>')
         parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{share:g}</text>')
-    for point in curve:
-        x = _x(curve, point.mu)
-        parts.append(f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{point.mu:g}</text>')
-        parts.append(
-            f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 32}" text-anchor="middle" fill="#777777">{_short(point.edges)}</text>'
-        )
+    for index, point in enumerate(curve):
+        at, low = f'x="{_x(curve, point.mu):.1f}" text-anchor="middle"', _HEIGHT - _BOTTOM + 30 + 11 * (index % 2)
+        parts.append(f'<text {at} y="{_HEIGHT - _BOTTOM + 16}">{point.mu:g}</text>')
+        parts.append(f'<text {at} y="{low}" fill="#777777">{_short(point.edges)}</text>')
     parts.append(f'<text x="{_LEFT}" y="{_HEIGHT - 8}">chance that a pair flips; below it edges to publish</text>')
     return "".join(parts)
 
