@@ -95,7 +95,7 @@ def test_another_original_is_not_taken_for_this_one(form: str, tmp_path: Path) -
     folder, original = release_of(form)
     if form == "graph":
         other = nx.powerlaw_cluster_graph(80, 5, 0.4, seed=9)
-    elif form == "baskets":
+    elif form in ("baskets", "basket blocks"):
         other = Baskets(Sets.of([[i % 8] for i in range(60)], 8), original.names, original.labels)
     elif form == "database":
         import sqlite3
@@ -148,3 +148,9 @@ def test_a_boundary_whose_tree_grows_from_the_data_is_not_judged_without_it(tmp_
     assert [finding.model for finding in alone.open] == ["boundaries"]
     assert not alone.holds and not alone.violated
     assert sf.verify(folder, original=data).holds
+
+
+def test_a_value_that_went_missing_is_found_without_the_trace(tmp_path: Path) -> None:
+    folder, original = copy_of("replaced table", tmp_path)
+    changed(folder, "data.csv", lambda rows: rows[0].update(score=""))
+    assert "missing values" in violations(folder, original)
