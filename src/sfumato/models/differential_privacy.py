@@ -84,6 +84,11 @@ class DifferentialPrivacy(Model):
         return low
 
 
+def drawing(model: Model) -> DifferentialPrivacy | None:
+    """The model when it is one of a draw, else nothing."""
+    return model if isinstance(model, DifferentialPrivacy) else None
+
+
 def exceptions(seen: Sampling, epsilon: float) -> float:
     """δ of a draw at this ε, over all sizes of a cell (I1)."""
     beta, k, left = seen.fraction, seen.threshold, epsilon - seen.search

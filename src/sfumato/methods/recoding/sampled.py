@@ -36,7 +36,7 @@ from sfumato.forms.recoded import RecodedTrace
 from sfumato.forms.sampled import DrawnTable
 from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.methods.base import Method, Task
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.differential_privacy import drawing
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
@@ -61,8 +61,7 @@ class SampledRecords(Method):
         return 5, "it is the one that is differentially private"
 
     def refusal(self, policy: Policy) -> str:
-        asked = [claim.model for claim in policy.claims if isinstance(claim.model, DifferentialPrivacy)]
-        if len(asked) != 1:
+        if sum(drawing(claim.model) is not None for claim in policy.claims) != 1:
             return "it keeps one claim of differential privacy"
         for claim in policy.claims:
             if not self.enforces(claim, policy):
@@ -77,10 +76,10 @@ class SampledRecords(Method):
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         demand = claim.model.demand()
-        return isinstance(claim.model, DifferentialPrivacy) or (demand.sufficient and not demand.of_values)
+        return drawing(claim.model) is not None or (demand.sufficient and not demand.of_values)
 
     def run(self, task: Task) -> Release:
-        asked = next(claim.model for claim in task.policy.claims if isinstance(claim.model, DifferentialPrivacy))
+        asked = next(found for claim in task.policy.claims if (found := drawing(claim.model)) is not None)
         search = 0.0 if self.levels else self.search * asked.epsilon
         fraction = self.fraction or -expm1(-(asked.epsilon - search)) * (1 - 1e-9)
         threshold = asked.threshold(fraction, search)
