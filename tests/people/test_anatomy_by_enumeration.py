@@ -23,7 +23,6 @@ CLAIMS: list[dict[str, Any]] = [{"p-sensitivity": {"p": 2}}, {"l-diversity": {"l
 def publish(seed: int) -> tuple[sf.Publication | None, dict[str, Any], list[Row]]:
     policy, records = random_people(seed, most=8)
     policy = {**policy, "protect": [CLAIMS[seed % 2]], "method": "anatomy"}
-    policy["columns"]["s0"] = {"role": "sensitive", "persistent": False}
     data = {name: [record[name] for record in records] for name in records[0]}
     try:
         return sf.publish(sf.Policy.parse(policy), data=data), policy, records

@@ -131,7 +131,7 @@ def random_people(seed: int, most: int = 9, frequent: bool = True) -> tuple[dict
         if draw.random() < 0.8:
             cut = draw.randint(1, len(leaves) - 1)
             columns[f"q{i}"]["hierarchy"] = {f"all{i}": {f"low{i}": leaves[:cut], f"high{i}": leaves[cut:]}}
-    columns["s0"] = "sensitive"
+    columns["s0"] = {"role": "sensitive", "persistent": False}
     values["s0"] = [str(j) for j in range(draw.randint(2, 4))]
     records: list[Row] = []
     while len(records) < most - 2:
