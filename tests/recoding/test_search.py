@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.methods.recoding import local_search
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import LDiversity
+from sfumato.models.t_closeness import TCloseness
 
 PAIR = Hierarchy.from_tree({"*": {"G": ["x", "y"], "H": [f"z{i}" for i in range(98)]}})
 NUMBERS = Ranges(tuple(map(str, range(101))))
@@ -47,3 +51,52 @@ def test_a_large_class_lends_its_surplus():
     refined = refine(problem, [start], seconds=1)
     assert np.isclose(_cost(problem, refined) * 20, 5 * 0.01)
     assert sorted(np.bincount(refined.group, refined.count).tolist()) == [5, 6, 9]
+
+
+CLAIMS = {
+    "size": (Requirement(KAnonymity(k=5)),),
+    "distance": (Requirement(KAnonymity(k=4)), Requirement(TCloseness(t=0.3), ("illness",))),
+    "entropy": (Requirement(KAnonymity(k=3)), Requirement(LDiversity(l=2.5, kind="entropy"), ("illness",))),
+    "order": (Requirement(KAnonymity(k=3)), Requirement(TCloseness(t=0.3, distance="ordered"), ("illness",))),
+}
+
+
+def _crowd(claims: str) -> RecodingProblem:
+    """400 made-up people in two regions: a tree, a bounded tree, a range, and an illness that goes with age."""
+    draw = np.random.default_rng(5)
+    age, place = draw.integers(0, 101, 400), draw.integers(0, 27, 400)
+    town = Hierarchy.from_paths([(f"t{i}", f"d{i // 3}", f"s{i // 9}", "*") for i in range(27)])
+    half = Hierarchy.from_tree({"*": {"A": ["a", "b", "c"], "B": ["d", "e", "f"]}}).bounded(("A", "B"))
+    codes = (age, place, draw.integers(0, 6, 400))
+    illness = Sensitive("illness", ((age // 20 + draw.integers(0, 4, 400)) % 6).astype(np.int32), tuple("123456"))
+    columns = tuple(np.asarray(column, dtype=np.int32) for column in codes)
+    return RecodingProblem(("age", "town", "half"), (NUMBERS, town, half), columns, (illness,), CLAIMS[claims])
+
+
+def _cut_into_districts(monkeypatch, entries):
+    for bound in ("DISTRICT", "MOST"):
+        monkeypatch.setattr(local_search, bound, entries)
+
+
+@pytest.mark.parametrize("claims", CLAIMS)
+def test_more_seconds_never_give_a_worse_release(claims, monkeypatch):
+    """The turns are the same however much work is allowed, and none makes anything worse."""
+    _cut_into_districts(monkeypatch, 120)
+    problem = _crowd(claims)
+    start = mondrian(problem)
+    losses = [round(_cost(problem, refine(problem, [start], seconds=seconds)), 12) for seconds in (1e-9, 0.05, 0.1, 0.2, 0.4)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < _cost(problem, start)
+
+
+@pytest.mark.parametrize("claims", CLAIMS)
+def test_the_answer_does_not_depend_on_how_many_work(claims, monkeypatch):
+    _cut_into_districts(monkeypatch, 60)
+    problem = _crowd(claims)
+    one, three = (refine(problem, [mondrian(problem)], seconds=0.1, jobs=jobs) for jobs in (1, 3))
+    assert (
+        np.array_equal(one.cell, three.cell) and np.array_equal(one.group, three.group) and np.array_equal(one.count, three.count)
+    )
+    assert problem.satisfied(one).all() and int(one.count.sum()) == problem.records
+    regions = problem.regions.of[problem.cell_point[one.cell]]
+    assert all(len(set(regions[one.group == g])) == 1 for g in range(one.groups))

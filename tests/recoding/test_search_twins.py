@@ -207,7 +207,7 @@ def test_whole_rounds_propose_the_same(seed):
     told = zip(state.size.tolist(), state.lo.tolist(), state.last.tolist(), state.cost.tolist(), strict=True)
     assert list(told) == list(plain.plain_extents())
     unit, records, owner, proposal = np.zeros((4, 400), dtype=np.int64)
-    out = Proposals(unit, records, owner, proposal, np.full(len(groups), -1, np.int64), np.zeros(3, np.int64))
+    out = Proposals(unit, records, owner, proposal, np.full(len(groups), -1, np.int64), np.zeros(4, np.int64))
     drafts = tuple(new_draft(6 * reach, pool, 3) for _ in range(3))
     room = [np.zeros(near, np.int64), np.zeros(near), np.zeros(reach, np.int64), np.zeros(pool, np.int64)]
     dice, twin = np.array([seed + 7], dtype=np.uint64), [seed + 7]

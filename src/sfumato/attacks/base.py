@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.methods.base import Method, Progress, silent
 from sfumato.policy.policy import Policy
-from sfumato.registry import catalogue
+from sfumato.registry import catalogue, entry
 from sfumato.release.certificate import KnownAttack
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import MANIFEST, POLICY, open_release
@@ -108,7 +108,7 @@ def outlined(folder: Path) -> tuple[KnownAttack, ...]:
 def method_of(exhibit: Exhibit) -> Method | None:
     """The method that the public policy names, bound to its parameters; None when there is no such method."""
     choice = exhibit.policy.method
-    cls = None if choice is None else catalogue("methods", Method).get(choice.name)
+    cls = None if choice is None else entry("methods", Method, choice.name)
     try:
         return None if choice is None or cls is None else cls(**choice.parameters)
     except ValidationError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
 @click.option("--new-ledger", is_flag=True, help="Begin this ledger; one that is not there is an error otherwise.")
 @click.option("--sign", type=click.Path(), help="Sign the release with this Ed25519 private key (PEM; readable by you alone).")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
+@click.option("--jobs", type=click.IntRange(1), help="How many work at once; recoding takes all cores by itself.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
 @click.option("--no-report", is_flag=True, help="Do not write the reports.")

@@ -112,15 +112,15 @@ def variants(policy: Policy, sweep: Sweep) -> list[Variant]:
 
 
 def usual_methods(policy: Policy) -> tuple[str, ...]:
-    """Able methods that publish a recoded table and want to be a default at some size, the fastest first."""
+    """Able methods that publish a recoded table and want to be a default, the one that would be it last: it takes longest."""
     able = able_methods(policy)
     recoding = [method for method in able if issubclass(method.form, Recoded) and _wanted(method) >= _WORTH]
-    ranked = sorted(recoding or able, key=lambda method: -method.preference(1 << 30)[0])
+    ranked = sorted(recoding or able, key=_wanted, reverse=True)
     if not ranked:
         raise PolicyError(
             "no method can serve this policy", where=policy.document.where("protect"), hint="run 'sfumato check' on it"
         )
-    return tuple(method.name for method in ranked)
+    return tuple(method.name for method in (*ranked[1:], ranked[0]))
 
 
 def _wanted(method: Method) -> int:

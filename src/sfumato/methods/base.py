@@ -80,6 +80,10 @@ class Method(BaseModel):
         """How much this method wants to be the default for so many records (0: never asked for by itself), and why."""
         return 0, "it is the only one that can"
 
+    def usual_jobs(self) -> int:
+        """How many jobs it takes when nobody says: one, unless it shares memory and more of them cost nothing."""
+        return 1
+
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         """What this method would do, in sentences; more can be said when the data is at hand."""
         return []

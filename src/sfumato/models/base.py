@@ -17,7 +17,8 @@ What a model declares
 
 Invariants
     I1  A demand is necessary: whatever satisfies the model has as many candidates and, in every hidden column, as many different
-        values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies the model.
+        values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies the model; when it is
+        `complete`, whatever also has the entropy and the distance.
     I2  `reaches` fails closed: a level that is missing, is no number, or is of another kind of promise is not reached.
 """
 
@@ -46,6 +47,17 @@ class Demand(NamedTuple):
     distinct: int = 0
     largest_share: float = 1.0
     sufficient: bool = False
+    entropy: float = 0.0
+    """Least entropy of the values (natural logarithm)."""
+    distance: float = 1.0
+    """Largest distance of the values from those of the whole release, every two values one apart."""
+    complete: bool = False
+    """Whether entropy and distance are all that the model asks beside what is above."""
+
+    @property
+    def told(self) -> bool:
+        """Whether these numbers are all that the model asks for."""
+        return self.sufficient or self.complete
 
     @property
     def fewest(self) -> int:

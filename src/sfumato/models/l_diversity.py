@@ -69,7 +69,9 @@ class LDiversity(Model):  # I2
     def demand(self) -> Demand:
         """l different values, whatever the kind; shares for the frequency kind. The other two ask more than that says."""
         share = 1 / self.l if self.kind == "frequency" else 1.0
-        return Demand(1, math.ceil(self.l - 1e-9), share, sufficient=self.kind in ("distinct", "frequency"))
+        entropy = math.log(self.l) if self.kind == "entropy" else 0.0
+        counted = self.kind in ("distinct", "frequency")
+        return Demand(1, math.ceil(self.l - 1e-9), share, counted, entropy, complete=self.kind == "entropy")
 
     def covers(self, other: Any) -> bool:
         """Frequency is stronger than entropy (entropy ≥ −log of the largest share), and entropy than distinct."""

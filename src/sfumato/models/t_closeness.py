@@ -47,7 +47,7 @@ from sfumato.data.generalization import MISSING
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.numbers import number
 from sfumato.errors import DataError
-from sfumato.models.base import Example, Model, Safer, Short, crowd, everywhere, rounded
+from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd, everywhere, rounded
 
 _CHUNK = 4_000_000
 
@@ -71,6 +71,10 @@ class TCloseness(Model):  # I1
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return everywhere(linkage, [distances <= self.t + 1e-12 for distances in self._distances(linkage)])
+
+    def demand(self) -> Demand:
+        equal = self.distance == "equal"
+        return Demand(distance=self.t if equal else 1.0, complete=equal)
 
     def covers(self, other: Any) -> bool:
         same = isinstance(other, TCloseness) and (self.distance, self.order) == (other.distance, other.order)

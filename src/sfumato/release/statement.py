@@ -21,14 +21,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ReleaseError
 from sfumato.io.json_text import parse_json
 from sfumato.release.certificate import Finding
 from sfumato.release.folder import CERTIFICATE, MANIFEST, STATEMENT, TARGET, write_json
 from sfumato.release.plain_files import digest, files_of, read_tree, shown
-from sfumato.release.signature import SigningKey, VerifyingKey, opened
+
+if TYPE_CHECKING:
+    from sfumato.release.signature import SigningKey, VerifyingKey
 
 PAYLOAD = "application/vnd.in-toto+json"
 TYPE = "https://in-toto.io/Statement/v1"
@@ -93,6 +95,8 @@ def _found(wrong: list[str]) -> Finding:
 
 def _misfits(folder: Path, envelope: Mapping[str, Any]) -> Iterator[str]:
     """Where a statement and the folder it lies in differ."""
+    from sfumato.release.signature import opened
+
     kind, payload, _ = opened(envelope)
     try:
         statement = parse_json(payload.decode())

@@ -134,7 +134,7 @@ def publish(
     data: Data = None,
     *,
     seed: int | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
     progress: Progress = silent,
     ledger: str | Path | None = None,
     new_ledger: bool = False,
@@ -152,7 +152,7 @@ def publish(
         Repeats a run in tests; whoever knows the seed can undo the release. Below 2¹²⁷ (128 bits) it can be tried out: then the
         release is marked as not for publication, and where its promises rest on chance its certificate does not hold.
     jobs
-        How many processes may work.
+        How many may work at once; without it all cores where they share memory (recoding), else one. The answer is the same.
     progress
         Told how far the work is, as a share and a word.
     ledger
@@ -176,7 +176,7 @@ def publish(
     chosen = plan(policy, records=getattr(dataset, "rows", None), remembering=book is not None)
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
     earlier, place = (None, None) if book is None else book.place()
-    release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs, progress, earlier))
+    release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs or chosen.method.usual_jobs(), progress, earlier))
     if guessable(seed):
         release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
     progress(1.0, "certifying")

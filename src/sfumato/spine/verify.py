@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
 from sfumato.attacks.base import known_attacks
@@ -13,14 +13,15 @@ from sfumato.audit.certify import certify, compared
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Method
-from sfumato.registry import catalogue
+from sfumato.registry import entry
 from sfumato.release.certificate import Finding, verdict_of
 from sfumato.release.exhibit import Exhibit, certified
 from sfumato.release.folder import laid_beside, read_folder
-from sfumato.release.signature import VerifyingKey
 from sfumato.release.statement import UNSIGNED, examine_signature
 from sfumato.spine.disclose import disclosed
-from sfumato.spine.load import verify_target
+
+if TYPE_CHECKING:
+    from sfumato.release.signature import VerifyingKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,27 @@ def verify(
     Audit
         The findings, and whether everything holds.
     """
-    key = signer if signer is None or isinstance(signer, VerifyingKey) else VerifyingKey.read(signer)
+    key = None if signer is None else _key(signer)
     exhibit = _opened(Path(folder))
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
     exhibit = laid_beside(exhibit, original, history)
     sentence, signed = examine_signature(Path(folder), key)
-    loaded = () if target is None else verify_target(exhibit, target)
+    loaded = () if target is None else _in_target(exhibit, target)
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
+
+
+def _key(signer: str | Path | VerifyingKey) -> VerifyingKey:
+    """Cryptography is imported when there is a key."""
+    from sfumato.release.signature import VerifyingKey
+
+    return signer if isinstance(signer, VerifyingKey) else VerifyingKey.read(signer)
+
+
+def _in_target(exhibit: Exhibit, url: str) -> tuple[Finding, ...]:
+    """What stands in a database is read with drivers, which are imported when there is one."""
+    from sfumato.spine.load import verify_target
+
+    return tuple(verify_target(exhibit, url))
 
 
 def audit_of(exhibit: Exhibit) -> Audit:
@@ -166,7 +181,7 @@ def made_by(exhibit: Exhibit) -> Finding:
 def _unmade(exhibit: Exhibit) -> Iterator[str]:
     """Only the name and the form are compared: what a method would accept today may differ from what it accepted then."""
     named = exhibit.policy.method
-    method = None if named is None else catalogue("methods", Method).get(named.name)
+    method = None if named is None else entry("methods", Method, named.name)
     if method is None:
         yield "the policy in the folder names no method that is known"
     elif type(exhibit.form) is not method.form:

@@ -19,6 +19,7 @@ Invariants
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -65,6 +66,9 @@ class RecodingMethod(Method):
 
         What a group is published as is the smallest interval around it, unless the grouping brings its own.
         """
+
+    def usual_jobs(self) -> int:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def refusal(self, policy: Policy) -> str:
         return refusal_of_recoding(policy)

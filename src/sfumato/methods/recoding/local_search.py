@@ -1,55 +1,58 @@
-"""Local search: take small neighbourhoods of groups apart and put them together more cheaply, again and again.
+"""Local search: groups are rebuilt in small neighbourhoods and boxes are opened among them, district by district, in turns.
 
-A neighbourhood is a costly group and a few groups near it. Its records are moved one unit at a time, surplus records of large
-groups are lent, groups are dissolved into others, and the whole neighbourhood is grown anew around random units; the
-cheapest arrangement is proposed. Points may be divided between groups: overlapping local recoding.
+Two kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more cheaply; it is best
+where groups are small. `opening` opens a box around a costly record for everybody who pays more than it costs; it is best where
+groups are large or shares of values bind. Whatever has brought more for its work lately is used next, the other from time to time.
+
+A district is some groups that are near each other in one order of the columns, which differs from turn to turn. Districts have
+nothing in common, so they are worked on side by side.
 
 Paper: in the spirit of sequential clustering (Goldberger, Tassa 2010); any claims, within the regions of [boundaries Def. 9].
 
-Invariants
-    I1  Proposals keep within one region and place every record they take.
-    I2  A proposal is accepted only when the models themselves say that each of its groups satisfies the claims.
-    I3  An accepted proposal lowers the cost, so the result is never worse than the best start.
+Notation
+    work      comparisons, roughly; a second of search is `SPEED` of them, whatever the machine and whoever else uses it
 
-Cost: see `kernels.neighbourhoods`. The search ends when some rounds over all costly groups brought next to nothing, or with
-the time.
+Invariants
+    I1  What a turn makes of a district is taken only when it costs less, and, by the models themselves, every group satisfies the
+        claims. So the result is never worse than the best start.
+    I2  What a turn does depends on the turns before it alone, never on the time, the work that is still allowed, or how many
+        districts are worked on at once. So the answer is the same for any number of jobs, and more seconds never give a worse one.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.errors import Infeasible
-from sfumato.methods.recoding.cell_costs import cell_costs
-from sfumato.methods.recoding.claims import Claims
 from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.ground import Ground
+from sfumato.methods.recoding.opening import with_boxes_opened
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
-from sfumato.methods.recoding.units import Entries, Units
-
-if TYPE_CHECKING:
-    from sfumato.methods.recoding.kernels.draft import Offer
-    from sfumato.methods.recoding.kernels.neighbourhoods import Proposals, State
+from sfumato.methods.recoding.rebuilding import SMALL, Rebuilding, typical_size
+from sfumato.methods.recoding.units import Entries
 
 Progress = Callable[[float], None]
+Kind = Literal["rebuild", "open"]
 
-WINDOW = 4096
-"""How many groups are searched for neighbours."""
-REACH = 9
-"""The largest neighbourhood, in groups."""
-NEAR = 16
-"""How many of the nearest groups neighbourhoods are chosen from."""
-TRIES = 6
-"""Neighbourhoods that are tried around each group."""
-POOL = 80
-"""The largest neighbourhood, in units."""
-PATIENCE = 3
-"""Rounds in a row that may bring next to nothing."""
+SPEED = 230_000_000
+"""Work that one core does in a second."""
+REBUILT = 6
+"""A comparison of rebuilding takes as long as so many of opening."""
+DISTRICT, PER_GROUP, MOST = 6_000, 150, 60_000
+"""Entries of a district: at least so many, and so many groups of the kind that costs most, but no more than the last."""
+ABREAST = 8
+"""Districts that are worked on before anybody looks how much work is left; at most so many at once."""
+PER_ENTRY = 10_000
+"""Work of opening boxes per entry of a district, in a turn."""
+PATIENCE = 12
+"""Turns in a row that may bring next to nothing."""
 
 
 def refine(
@@ -58,163 +61,157 @@ def refine(
     *,
     objective: str = "loss",
     seconds: float = 15.0,
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Grouping:
-    """The best of the starts, improved until nothing helps or the time (of this thread) is over."""
+    """The best of the starts, improved until nothing helps or so many seconds of work are done."""
     if not starts:
         raise Infeasible("a search needs a grouping to start from")
     costs = Costs.of(problem, objective)
     best = min(starts, key=lambda start: costs.mean(problem, start))
     if best.groups == 0:
         return best
-    search = _GroupSearch(problem, objective, best)
-    end = time.thread_time() + seconds  # compiling on first use is not searching
-    idle = 0
-    while idle < PATIENCE and time.thread_time() < end:
-        before = search.cost
-        search.merge_alike()
-        search.round(end)
-        idle = idle + 1 if before - search.cost <= 2e-4 * before else 0
-        if progress is not None:
-            progress(1.0 - max(end - time.thread_time(), 0.0) / max(seconds, 1e-9))
-    return search.units.grouping(search.entries)
+    search = _Search(Ground(problem, objective), problem, best, int(seconds * SPEED), jobs, progress)
+    search.run()
+    return search.ground.units.grouping(search.entries)
 
 
-class _GroupSearch:
-    """Groups of units that get cheaper."""
+@dataclass
+class _Turns:
+    """What turns of one kind have brought lately."""
 
-    def __init__(self, problem: RecodingProblem, objective: str, start: Grouping) -> None:
-        self.problem = problem
-        self.draw = np.random.default_rng(1)
-        self.claims = Claims(problem)
-        self.units = Units(problem, self.claims)
-        self.costs = cell_costs(problem, objective)
-        self._sort_columns()
-        self.entries = self.units.entries(start)
-        self.dice = np.array([88172645463325252], dtype=np.uint64)
-        self.wanted = _wanted(problem, self.claims)
-        self.tired = np.ones(start.groups)
-        """How often each group was looked at in vain; fresh groups are looked at first."""
-        self.state = self._state()
-        self._propose(np.zeros(0, dtype=np.int64))
+    rate: float = np.inf
+    heat: float = 1.0
+    longer: float = 1.0
+    last: int = 0
 
-    def _sort_columns(self) -> None:
-        """Tables first, and columns that tell units apart most, so that hopeless comparisons end early."""
-        from sfumato.methods.recoding.kernels.cell_costs import TABLE, cell_costs_of
 
-        codes = self.units.codes.astype(np.int64)
-        one, other = codes[self.draw.integers(0, len(codes), (2, 1000))]
-        pairs = list(zip(np.minimum(one, other).T, np.maximum(one, other).T, strict=True))
-        apart = [cell_costs_of(self.costs, column, lo, last).mean() for column, (lo, last) in enumerate(pairs)]
-        self.columns = np.lexsort((-np.array(apart), self.costs.rule))
-        self.codes = np.ascontiguousarray(self.units.codes[:, self.columns])
-        kept = {name: getattr(self.costs, name)[self.columns] for name in ("rule", "size", "start", "weight")}
-        self.costs = self.costs._replace(tables=int((kept["rule"] == TABLE).sum()), **kept)
+@dataclass
+class _Done:
+    """What became of a district."""
 
-    @property
-    def cost(self) -> float:
-        return float((self.state.size * self.state.cost).sum())
+    entries: Entries
+    saved: float
+    work: int
 
-    def _state(self) -> State:
-        from sfumato.methods.recoding.kernels.neighbourhoods import State, extents
 
-        first, columns = self.entries.first, len(self.problem.domains)
-        groups = len(first) - 1
-        lo, last = (np.zeros((groups, columns), dtype=np.int32) for _ in range(2))
-        region = self.units.region[self.entries.unit[first[:-1]]]
-        state = State(
-            self.codes, self.units.tags, self.entries.unit, self.entries.count, first,
-            np.zeros(groups, dtype=np.int64), lo, last, np.zeros(groups), region, *self._order(region, first),
-        )  # fmt: skip
-        extents(state, self.costs)
-        return state
+@dataclass
+class _Search:
+    """Groups that get cheaper."""
 
-    def _order(self, region: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:
-        """Groups by region and by the codes of a member, in a new order of columns every time, so that windows differ."""
-        if len(region) <= WINDOW:
-            return np.arange(len(region)), np.arange(len(region))
-        member = self.codes[self.entries.unit[first[:-1]]]
-        keys = [member[:, column] for column in self.draw.permutation(member.shape[1])]
-        order = np.lexsort(np.array([*keys, region]))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        return order, place
+    ground: Ground
+    problem: RecodingProblem
+    start: Grouping
+    most: int
+    jobs: int
+    progress: Progress | None
+    done: int = 0
+    turn: int = 0
+    kinds: dict[Kind, _Turns] = field(default_factory=dict)
 
-    def round(self, end: float) -> None:
-        """Once over all groups that cost something, in pieces between which proposals are accepted."""
-        pieces = max(1, min(16, len(self.state.size) // 64))
-        for _ in range(pieces):
-            costly = np.flatnonzero(self.state.cost > 1e-12)
-            weary = self.tired[costly] * self.draw.random(len(costly))
-            seeds = costly[np.argsort(weary)[: max(1, len(costly) // pieces)]]
-            self.tired[seeds] += 1
-            self._accept(self._propose(seeds))  # I1, I3: the kernel proposes nothing else
-            if time.thread_time() > end:
+    def __post_init__(self) -> None:
+        self.entries = self.ground.units.entries(self.start)
+        self.kinds = {"rebuild": _Turns()}
+        if self.ground.terms is not None:
+            self.kinds["open"] = _Turns()
+        whole = Rebuilding(self.ground, self.entries, 0)
+        self.total = whole.cost
+        self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
+
+    def run(self) -> None:
+        """Turns until the work is done, or many in a row brought next to nothing."""
+        idle = 0
+        with ThreadPoolExecutor(self.jobs) as workers:
+            while self.done < self.most and idle < PATIENCE and self.total > 1e-9:
+                before = self.total
+                self._take_turn(self._next_kind(), workers)
+                idle = idle + 1 if before - self.total <= 2e-5 * before else 0
+
+    def _next_kind(self) -> Kind:
+        """What brought most for its work, unless the other has waited for long."""
+        waited = [kind for kind, turns in self.kinds.items() if self.turn - turns.last > 4]
+        return waited[0] if waited else max(self.kinds, key=lambda kind: self.kinds[kind].rate)
+
+    def _take_turn(self, kind: Kind, workers: ThreadPoolExecutor) -> None:
+        self.turn += 1
+        self._merge_alike()
+        turns, parts = self.kinds[kind], list(self._districts())
+        made: list[Entries] = []
+        saved, work = 0.0, 0
+        for first in range(0, len(parts), ABREAST):
+            batch = parts[first : first + ABREAST]
+            found = list(workers.map(lambda part: self._work_on(kind, turns, part), batch))
+            made += [done.entries for done in found]
+            saved += sum(done.saved for done in found)
+            work += sum(done.work for done in found)
+            self._tell(work)
+            if self.done + work >= self.most:
                 break
+        self.entries = _together([*made, *(part for _, part in parts[len(made) :])])
+        self.total -= saved
+        self.done += work
+        turns.rate, turns.last = saved / max(work, 1), self.turn
+        if saved <= 1e-3 * self.total:
+            turns.longer = min(turns.longer * 1.5, 40.0)
 
-    def _propose(self, seeds: IntArray) -> Proposals:
-        from sfumato.methods.recoding.kernels.draft import new_draft, new_pool
-        from sfumato.methods.recoding.kernels.neighbourhoods import Proposals, propose
+    def _tell(self, work: int) -> None:
+        if self.progress is not None:
+            self.progress(min(1.0, (self.done + work) / self.most))
 
-        columns, groups = len(self.problem.domains), len(self.state.size)
-        room = 2 * len(self.state.unit) + 4 * POOL
-        unit, records, owner, proposal = np.zeros((4, room), dtype=np.int64)
-        gone = np.full(groups, -1, dtype=np.int64)
-        out = Proposals(unit, records, owner, proposal, gone, np.zeros(3, dtype=np.int64))
-        pool = new_pool(POOL, columns, self.units.tags.shape[1])
-        one, other, spare = (new_draft(6 * REACH, POOL, columns) for _ in range(3))
-        near, chosen, left = (np.zeros(n, dtype=np.int64) for n in (NEAR, REACH, POOL))
-        propose(
-            self.state, self.costs, self.wanted, seeds, WINDOW, TRIES, out, pool, (one, other, spare), near, np.zeros(NEAR),
-            chosen, left, self.dice,
-        )  # fmt: skip
-        return out
+    def _work_on(self, kind: Kind, turns: _Turns, numbered: tuple[int, Entries]) -> _Done:
+        number, part = numbered
+        before = Rebuilding(self.ground, part, number)
+        if kind == "rebuild":
+            old = before.cost
+            before.round()
+            return _Done(before.entries, old - before.cost, REBUILT * before.work + 1000)
+        work = int(PER_ENTRY * len(part.unit) * turns.longer) + 100_000
+        found = with_boxes_opened(self.ground, part, work, number, turns.heat)
+        saved = before.cost - Rebuilding(self.ground, found, number).cost
+        if saved <= 1e-9 or not self.ground.claims.hold(self.ground.units.part(found.unit, found.group, found.count)).all():
+            return _Done(part, 0.0, work)  # I1
+        return _Done(found, saved, work)
 
-    def _accept(self, out: Proposals) -> None:
-        """Replace groups by proposals whose groups all satisfy the claims (I2)."""
-        entries, groups, proposals = (int(n) for n in out.used)
-        if not proposals:
-            return
-        unit, owner, count = out.unit[:entries], out.group[:entries], out.records[:entries]
-        holds = self.claims.hold(self.units.part(unit, owner, count))
-        accepted = np.bincount(out.proposal[:groups], weights=~holds, minlength=proposals) == 0
-        gone = (out.gone >= 0) & accepted[out.gone]
-        kept, new = ~gone[self.entries.group], accepted[out.proposal[owner]]
-        self._become(
-            np.concatenate([self.entries.unit[kept], unit[new]]),
-            np.concatenate([self.entries.group[kept], len(gone) + owner[new]]),
-            np.concatenate([self.entries.count[kept], count[new]]),
-            np.concatenate([self.tired, np.ones(groups)]),
-        )
+    def _districts(self) -> Iterator[tuple[int, Entries]]:
+        """Groups in an order of this turn's columns, cut into districts, each with a number of its own (I2)."""
+        entries, codes, first = self.entries, self.ground.codes, self.entries.first
+        draw = np.random.default_rng(self.turn)
+        member = codes[entries.unit[first[:-1] + draw.integers(0, np.diff(first))]]
+        keys = [member[:, column] for column in draw.permutation(member.shape[1])]
+        order = np.lexsort(np.array([*keys, self.ground.units.region[entries.unit[first[:-1]]]]))
+        size = np.diff(first)[order]
+        parts = max(1, -(-int(size.sum()) // self.district))
+        shift = draw.random()
+        part = np.minimum(((np.cumsum(size) - size) / size.sum() * parts + shift).astype(np.int64), parts)
+        for number, groups in enumerate(np.split(order, np.flatnonzero(np.diff(part)) + 1)):
+            yield self.turn * 1_000_003 + number, _part(entries, first, groups)
 
-    def _become(self, unit: IntArray, owner: IntArray, count: IntArray, tired: FloatArray) -> None:
-        self.tired = tired[np.unique(owner)]
-        self.entries = Entries.tidy(unit, owner, count)
-        self.state = self._state()
-
-    def merge_alike(self) -> None:
+    def _merge_alike(self) -> None:
         """Groups that are published alike become one, which has more to lend; unless it would not fit into a neighbourhood."""
-        if not all(requirement.model.monotone for requirement in self.problem.requirements):
+        if not self.ground.monotone:
             return
-        published = [self.state.region]
-        for column, source in enumerate(self.columns):
+        state = Rebuilding(self.ground, self.entries, 0).state
+        published = [state.region]
+        for column, source in enumerate(self.ground.columns):
             domain = self.problem.domains[source]
-            lo, last = self.state.lo[:, column].astype(np.int64), self.state.last[:, column].astype(np.int64)
+            lo, last = state.lo[:, column].astype(np.int64), state.last[:, column].astype(np.int64)
             published += domain.close(lo, last + 1)
         alike = group(published)
-        entries = np.bincount(alike.of, weights=np.diff(self.state.first), minlength=len(alike))
-        alone = entries[alike.of] > POOL // 4
+        entries = np.bincount(alike.of, weights=np.diff(state.first), minlength=len(alike))
+        alone = entries[alike.of] > SMALL // 4
         number = np.where(alone, len(alike) + np.arange(len(alone)), alike.of)
-        tired = np.ones(len(alike) + len(alone))
-        tired[number] = self.tired
-        self._become(self.entries.unit, number[self.entries.group], self.entries.count, tired)
+        self.entries = Entries.tidy(self.entries.unit, number[self.entries.group], self.entries.count)
 
 
-def _wanted(problem: RecodingProblem, claims: Claims) -> Offer:
-    from sfumato.methods.recoding.kernels.draft import Offer
+def _part(entries: Entries, first: IntArray, groups: IntArray) -> Entries:
+    """Some groups, numbered anew."""
+    size = first[groups + 1] - first[groups]
+    rows = np.repeat(first[groups] - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
+    return Entries(entries.unit[rows], np.repeat(np.arange(len(groups)), size), entries.count[rows])
 
-    asked = [claims.variety(name) for name in claims.hidden]
-    labels = max((len(column.labels) for column in problem.sensitive), default=0)
-    kinds = np.array([kinds for kinds, _ in asked], dtype=np.int64)
-    even = np.array([even for _, even in asked], dtype=np.bool_)
-    return Offer(claims.fewest, kinds, even, np.zeros(labels + 1, dtype=np.int64))
+
+def _together(parts: Sequence[Entries]) -> Entries:
+    """The groups of all parts, numbered one after the other."""
+    before = np.cumsum([0, *(int(part.group[-1]) + 1 for part in parts)])
+    owner = np.concatenate([part.group + offset for part, offset in zip(parts, before[:-1], strict=True)])
+    return Entries(np.concatenate([part.unit for part in parts]), owner, np.concatenate([part.count for part in parts]))

@@ -1,4 +1,4 @@
-"""`mondrian`: strict multidimensional partitioning, the fast method for large tables.
+"""`mondrian`: strict multidimensional partitioning, the fast method where time is short.
 
 The algorithm stands in `partitioning`.
 
@@ -35,7 +35,7 @@ class Mondrian(RecodingMethod):
     blind: bool = Field(default=False, description="form groups by their size alone, without a look at sensitive values")
 
     def preference(self, records: int | None) -> tuple[int, str]:
-        return 10, "the table is large, and this method is linear in its distinct tuples"
+        return 10, "it is fast: linear in the distinct tuples"
 
     def groups_by_sensitive(self, policy: Policy) -> bool:
         return not self.blind and super().groups_by_sensitive(policy)

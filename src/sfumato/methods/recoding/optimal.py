@@ -85,7 +85,7 @@ class Optimal(RecodingMethod):
     def _proven(self, problem: RecodingProblem, task: Task, seconds: float, budget: int) -> ProvenArrangement:
         objective = task.policy.utility.minimize
         first = starts(problem, objective, task)
-        refined = refine(problem, first, objective=objective, seconds=_SEARCH * seconds)
+        refined = refine(problem, first, objective=objective, seconds=_SEARCH * seconds, jobs=task.jobs)
         return optimize(
             RecodingSpace(problem, objective, beside=len(task.policy.quasi_identifiers) - len(problem.names)),
             refined,

@@ -123,17 +123,15 @@ class _Play:
         """For the groups asked about: do the children marked unsafe satisfy the claims together?"""
         inside = unsafe & asked[of]
         verdict = np.zeros(groups, dtype=np.bool_)
-        present, number = np.unique(of[inside], return_inverse=True)
-        verdict[present] = self._hold(point[inside], number.astype(np.int64), len(present))
+        there = np.bincount(of[inside], minlength=groups) > 0
+        verdict[there] = self._hold(point[inside], (np.cumsum(there) - 1)[of[inside]], int(there.sum()))
         return verdict
 
     def _hold(self, point: IntArray, of: IntArray, groups: int) -> BoolArray:
         """The claims for groups of whole points."""
         if self.claims.by_size:
             return np.bincount(of, weights=self.problem.counts[point], minlength=groups) >= self.claims.fewest
-        lookup = np.full(len(self.problem.points), -1, dtype=np.int64)
-        lookup[point] = of
-        return self.claims.hold(self.problem.grouping(lookup))
+        return self.claims.hold(self.problem.grouping_of(point, of))
 
     def _gain(self, point: IntArray, of: IntArray, part: IntArray, column: int, groups: int) -> FloatArray:
         """What each group saves in the cut column."""

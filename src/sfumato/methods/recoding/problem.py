@@ -251,6 +251,18 @@ class RecodingProblem:
         cells = np.flatnonzero(group_of_cell >= 0)
         return Grouping(cells, group_of_cell[cells], self.row_cell.counts[cells])
 
+    def grouping_of(self, points: IntArray, group_of_point: IntArray) -> Grouping:
+        """The grouping of some points, each kept whole; nothing is said about the others."""
+        first = self._first_cell[points]
+        many = self._first_cell[points + 1] - first
+        cells = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+        return Grouping(cells, np.repeat(group_of_point, many), self.row_cell.counts[cells])
+
+    @cached_property
+    def _first_cell(self) -> IntArray:
+        """Where the cells of each point begin, and the end: cells are ordered by point."""
+        return np.searchsorted(self.cell_point, np.arange(len(self.points) + 1)).astype(np.int64)
+
     def linkage(self, grouping: Grouping, hide: Sequence[str] = ()) -> Linkage:
         """What an outsider would be left with if this grouping were published."""
         groups = grouping.groups

@@ -77,10 +77,16 @@ def cost_without(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, uni
     """The cost of one record of group g once unit v has left it; 0 when nobody remains."""
     total = 0.0
     for c in range(pool.code.shape[1]):
+        low, high = draft.lo[g, c], draft.last[g, c]
+        if low < pool.code[v, c] < high:  # strictly inside: nothing changes here
+            total += cell_cost(costs, c, low, high)
+            continue
         lo, last = np.int32(2147483647), np.int32(-1)
         for u in range(units):
             if u != v and draft.held[g, u] > 0:
                 lo, last = min(lo, pool.code[u, c]), max(last, pool.code[u, c])
+                if lo == low and last == high:
+                    break
         if last >= 0:
             total += cell_cost(costs, c, lo, last)
     return total
@@ -111,10 +117,16 @@ def take(costs: CellCosts, pool: Pool, draft: Draft, g: int, v: int, records: in
         return
     draft.cost[g] = 0.0
     for c in range(pool.code.shape[1]):
+        low, high = draft.lo[g, c], draft.last[g, c]
+        if low < pool.code[v, c] < high:
+            draft.cost[g] += cell_cost(costs, c, low, high)
+            continue
         lo, last = np.int32(2147483647), np.int32(-1)
         for u in range(units):
             if draft.held[g, u] > 0:
                 lo, last = min(lo, pool.code[u, c]), max(last, pool.code[u, c])
+                if lo == low and last == high:
+                    break
         if last >= 0:
             draft.lo[g, c], draft.last[g, c] = lo, last
             draft.cost[g] += cell_cost(costs, c, lo, last)

@@ -62,7 +62,7 @@ class Proposals(NamedTuple):
     proposal: IntArray
     gone: IntArray
     used: IntArray
-    """Numbers of entries, new groups, proposals so far."""
+    """Numbers of entries, new groups, proposals so far, and the work done (comparisons, roughly)."""
 
 
 @in_place
@@ -195,25 +195,26 @@ def some_of(near: IntArray, found: int, wanted: int, chosen: IntArray, dice: NDA
 def improve(
     state: State, costs: CellCosts, wanted: Offer, chosen: IntArray, found: int, pool: Pool, drafts: tuple[Draft, Draft, Draft],
     left: IntArray, dice: NDArray[np.uint64],
-) -> tuple[float, int, int]:  # fmt: skip
-    """Leave in the first draft the best arrangement found of the chosen groups; the gain, the groups and units it is about."""
+) -> tuple[float, int, int, int]:  # fmt: skip
+    """Leave in the first draft the best arrangement found of the chosen groups; the gain, the groups and units it is about,
+    and how much work it was."""
     best, trial, spare = drafts
     clear(trial, len(left))
     clear(spare, len(left))
     found, units = gather(state, costs, chosen, found, pool, best)
     if found == 0:
-        return 0.0, 0, 0
+        return 0.0, 0, 0, 0
     before = total_cost(best)
     room_for_one(best)
-    polish(costs, pool, best, spare, wanted, units)
+    work = polish(costs, pool, best, spare, wanted, units) + units * units // 2
     greed = 0.25 * random_below(dice, 5)
     limit = LIMIT * total_cost(best)
     if construct(costs, pool, trial, wanted, left, units, greed, limit, dice) and sound(pool, trial, wanted, units):
         room_for_one(trial)
-        polish(costs, pool, trial, spare, wanted, units)
+        work += polish(costs, pool, trial, spare, wanted, units)
         if total_cost(trial) < total_cost(best) - TINY:
             copy(trial, best, units)
-    return before - total_cost(best), found, units
+    return before - total_cost(best), found, units, work
 
 
 @in_place
@@ -230,9 +231,11 @@ def propose(
             continue
         lean = 0.5 * random_below(dice, 3)
         close = nearest_groups(state, costs, out.gone, seed, window, lean, near, far)
+        out.used[3] += min(window, len(state.order))
         for _ in range(tries):
             found = some_of(near, close, 2 + random_below(dice, reach - 1), chosen, dice)
-            gain, found, units = improve(state, costs, wanted, chosen, found, pool, drafts, left, dice)
+            gain, found, units, work = improve(state, costs, wanted, chosen, found, pool, drafts, left, dice)
+            out.used[3] += work
             if gain > 1e-7:  # I1
                 if not emit(out, pool, drafts[0], chosen, found, units):
                     return saved

@@ -130,12 +130,15 @@ def dissolve(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: O
 
 
 @in_place
-def polish(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Offer, units: int) -> None:
-    """Relocate and dissolve until neither helps."""
+def polish(costs: CellCosts, pool: Pool, draft: Draft, spare: Draft, wanted: Offer, units: int) -> int:
+    """Relocate and dissolve until neither helps; how much work that was."""
+    turns = 0
     for _ in range(20):
+        turns += 1
         moved = relocate(costs, pool, draft, wanted, units)
         if not dissolve(costs, pool, draft, spare, wanted, units) and not moved:
             break
+    return turns * units * draft.number[0]
 
 
 @in_place

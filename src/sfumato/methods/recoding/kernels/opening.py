@@ -1,0 +1,348 @@
+"""Opening boxes: everybody in a box who pays more than it costs moves in; who is left behind finds another home, or nobody moves.
+
+One step takes a costly record and a box around it. Donors keep what they need: they give no more than their surplus, or all and
+are dissolved, and what remains of them goes to the cheapest box that contains it or can be widened for it. Under claims on
+values, donors take back what they lack and the new group gives up what it has too much of. Boxes shrink to what they hold. A step
+is kept when it saves, or costs no more than chance and a falling temperature allow.
+
+Notation
+    heat       the temperature: a step that costs x is kept with probability exp(−x / heat)
+    log        moves of this step (unit, from, to, records), to be undone; ``chain`` leads from each to the donor's one before
+    touched    groups that the step has changed, with their cost and box before it
+    number     moves in the log, touched groups, work done (comparisons, roughly)
+
+Invariants
+    I1  After a step every group meets the terms, or nothing has changed (`undo`).
+    I2  Only units of one region ever stand together.
+    I3  A step depends on the dice and on nothing that is measured while it runs.
+"""
+
+# mypy: disable-error-code="arg-type, no-any-return, return-value"
+# (array elements stand for int and float in compiled code)
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.methods.recoding.kernels.box_drawing import Workbench, draw_box, look_inside, units_inside
+from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
+from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
+from sfumato.methods.recoding.kernels.seating import Seating, Shape, end_group, measure, move, new_group, widen
+from sfumato.methods.recoding.kernels.terms import Terms, met, too_much
+
+STRAYS = 64
+"""So many pieces may be left without a group and look for another in one step."""
+TURNS = 4
+"""How often donors and the new group settle what each of them needs."""
+
+
+@in_place
+def allot(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float, dice: NDArray[np.uint64]) -> bool:
+    """Decide how much every donor gives: who pays more than the price everything or the surplus, others what is still missing."""
+    coming = 0
+    for i in range(donors):
+        g = desk.donors[i]
+        rest = stand.size[g] - desk.inside[g]
+        desk.gives[g] = 0
+        if stand.cost[g] > price + TINY:
+            whole = rest == 0 or rest >= terms.fewest or random_below(dice, 2) == 0
+            desk.gives[g] = desk.inside[g] if whole else max(stand.size[g] - terms.fewest, 0)
+        coming += desk.gives[g]
+    while coming < terms.fewest:
+        dearest, lender = -1.0, -1
+        for i in range(donors):
+            g = desk.donors[i]
+            if desk.gives[g] == 0 and dearest < stand.cost[g] <= price + TINY and stand.size[g] > terms.fewest:
+                dearest, lender = stand.cost[g], g
+        if lender < 0:
+            return False
+        surplus = min(stand.size[lender] - terms.fewest, desk.inside[lender])
+        desk.gives[lender] = min(terms.fewest - coming, surplus)
+        coming += desk.gives[lender]
+    return True
+
+
+@in_place
+def touch(stand: Seating, desk: Workbench, g: int) -> None:
+    """Remember a group as it was before the step."""
+    if desk.marked[g]:
+        return
+    i = desk.number[1]
+    desk.marked[g], desk.touched[i], desk.was_cost[i] = 1, g, stand.cost[g]
+    for c in range(len(desk.lo)):
+        desk.was_lo[i, c], desk.was_last[i, c] = stand.lo[g, c], stand.last[g, c]
+    desk.number[1] = i + 1
+
+
+@in_place
+def give(stand: Seating, desk: Workbench, u: int, a: int, b: int, many: int) -> None:
+    """Move records and write it down."""
+    touch(stand, desk, a)
+    touch(stand, desk, b)
+    move(stand, u, a, b, many)
+    i = desk.number[0]
+    desk.log[i, 0], desk.log[i, 1], desk.log[i, 2], desk.log[i, 3] = u, a, b, many
+    desk.chain[i], desk.tail[a] = desk.tail[a], i
+    desk.number[0] = i + 1
+
+
+@in_place
+def take_back(stand: Seating, desk: Workbench, i: int, many: int) -> None:
+    """Undo a move of the log, or a part of it."""
+    move(stand, desk.log[i, 0], desk.log[i, 2], desk.log[i, 1], many)
+    desk.log[i, 3] -= many
+
+
+@in_place
+def reclaim(stand: Seating, desk: Workbench, terms: Terms, g: int) -> None:
+    """A donor takes back what it lacks: first values that it has too few of, then anything."""
+    for anything in range(2):
+        i = desk.tail[g]
+        while i >= 0:
+            if met(terms, stand.tally, g, stand.size[g]) and stand.size[g] > 0:
+                return
+            if desk.log[i, 3] > 0:
+                wanted = anything == 1
+                for h in range(stand.tag.shape[1]):
+                    v = stand.tag[desk.log[i, 0], h]
+                    wanted = wanted or stand.tally[g, v] < terms.overall[v] * stand.size[g]
+                if wanted:
+                    take_back(stand, desk, i, desk.log[i, 3])
+            i = desk.chain[i]
+
+
+@in_place
+def give_up(stand: Seating, desk: Workbench, terms: Terms, new: int) -> bool:
+    """The new group returns records of values that it has too many of; whether it then meets the terms."""
+    before = stand.size[new]
+    size = before
+    while size >= terms.fewest and not met(terms, stand.tally, new, size):
+        v, many = too_much(terms, stand.tally, new, size)
+        if v < 0:
+            break
+        many = min(many, stand.tally[new, v])
+        desk.drop[v] += many
+        stand.tally[new, v] -= many
+        size -= many
+    fine = size >= terms.fewest and met(terms, stand.tally, new, size)
+    for v in range(stand.tally.shape[1]):
+        stand.tally[new, v] += desk.drop[v]
+    for i in range(desk.number[0] - 1, -1, -1):
+        u = desk.log[i, 0]
+        for h in range(stand.tag.shape[1]):
+            many = min(desk.drop[stand.tag[u, h]], desk.log[i, 3])
+            if many > 0 and fine:
+                desk.drop[stand.tag[u, h]] -= many
+                take_back(stand, desk, i, many)
+    for v in range(stand.tally.shape[1]):
+        desk.drop[v] = 0
+    return fine
+
+
+@in_place
+def come_to_terms(stand: Seating, desk: Workbench, terms: Terms, new: int) -> bool:
+    """Donors and the new group in turn; whether the new group meets the terms in the end."""
+    for _ in range(TURNS):
+        for i in range(desk.number[1]):
+            g = desk.touched[i]
+            if g != new and not met(terms, stand.tally, g, stand.size[g]):
+                reclaim(stand, desk, terms, g)
+        desk.number[2] += 16 * desk.number[0]
+        if met(terms, stand.tally, new, stand.size[new]):
+            return stand.size[new] > 0
+        if not give_up(stand, desk, terms, new):
+            return False
+    return False
+
+
+@in_place
+def accepts(stand: Seating, terms: Terms, g: int, u: int, many: int) -> bool:
+    """Whether a group still meets the terms with these records."""
+    if len(terms.kinds) == 0:
+        return True
+    for h in range(stand.tag.shape[1]):
+        stand.tally[g, stand.tag[u, h]] += many
+    fine = met(terms, stand.tally, g, stand.size[g] + many)
+    for h in range(stand.tag.shape[1]):
+        stand.tally[g, stand.tag[u, h]] -= many
+    return fine
+
+
+@in_place
+def home_for(stand: Seating, costs: CellCosts, terms: Terms, u: int, many: int, apart: int) -> int:
+    """The group of its region, other than `apart`, whose total grows least by these records; −1 when none accepts them."""
+    home, least = -1, np.inf
+    for i in range(stand.number[0]):
+        g = stand.live[i]
+        if g == apart or stand.size[g] == 0 or stand.cost[g] * many >= least:
+            continue
+        if stand.region[stand.unit[stand.of_group[g]]] != stand.region[u]:
+            continue  # I2
+        already, each = stand.size[g] * stand.cost[g], 0.0
+        bound = (least + already) / (stand.size[g] + many)
+        for c in range(stand.lo.shape[1]):
+            x = stand.code[u, c]
+            each += cell_cost(costs, c, min(stand.lo[g, c], x), max(stand.last[g, c], x))
+            if each > bound:
+                break
+        growth = (stand.size[g] + many) * each - already
+        if growth < least and accepts(stand, terms, g, u, many):
+            home, least = g, growth
+    return home
+
+
+@in_place
+def rehouse(stand: Seating, costs: CellCosts, shape: Shape, desk: Workbench, terms: Terms) -> bool:
+    """Groups that no longer meet the terms are dissolved; whether everybody found another home."""
+    i, strays = 0, 0
+    while i < desk.number[1]:
+        g = desk.touched[i]
+        lacking = not met(terms, stand.tally, g, stand.size[g])
+        p = stand.of_group[g]
+        while lacking and p >= 0:
+            u, many = stand.unit[p], stand.records[p]
+            p = stand.after[p]
+            home = home_for(stand, costs, terms, u, many, g)
+            desk.number[2] += (4 + stand.tally.shape[1]) * stand.number[0]
+            strays += 1
+            if home < 0 or strays > STRAYS:
+                return False
+            give(stand, desk, u, g, home, many)
+            widen(stand, costs, shape, home, u)
+        if lacking:
+            stand.cost[g] = 0.0
+        i += 1
+    return True
+
+
+@in_place
+def change(stand: Seating, desk: Workbench) -> float:
+    """What the step has added to the total cost."""
+    total = 0.0
+    for i in range(desk.number[1]):
+        g = desk.touched[i]
+        desk.inside[g] = stand.size[g]
+        total += stand.size[g] * stand.cost[g]
+    for j in range(desk.number[0]):
+        desk.inside[desk.log[j, 1]] += desk.log[j, 3]
+        desk.inside[desk.log[j, 2]] -= desk.log[j, 3]
+    for i in range(desk.number[1]):
+        total -= desk.inside[desk.touched[i]] * desk.was_cost[i]
+        desk.inside[desk.touched[i]] = 0
+    return total
+
+
+@in_place
+def undo(stand: Seating, desk: Workbench) -> None:
+    """Everything as it was before the step."""
+    for i in range(desk.number[0] - 1, -1, -1):
+        if desk.log[i, 3] > 0:
+            move(stand, desk.log[i, 0], desk.log[i, 2], desk.log[i, 1], desk.log[i, 3])
+    for i in range(desk.number[1]):
+        g = desk.touched[i]
+        stand.cost[g] = desk.was_cost[i]
+        for c in range(len(desk.lo)):
+            stand.lo[g, c], stand.last[g, c] = desk.was_lo[i, c], desk.was_last[i, c]
+
+
+@in_place
+def forget_step(stand: Seating, desk: Workbench, donors: int) -> None:
+    """Clear the desk; groups that are empty end."""
+    for i in range(donors):
+        desk.inside[desk.donors[i]] = 0
+    for i in range(desk.number[1]):
+        g = desk.touched[i]
+        desk.marked[g], desk.tail[g] = 0, -1
+        if stand.size[g] == 0:
+            end_group(stand, g)
+    desk.number[0], desk.number[1] = 0, 0
+
+
+@in_place
+def moved_in(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, pieces: int, dice: NDArray[np.uint64]
+) -> bool:
+    """Everybody moves who is given; whether all groups meet the terms afterwards."""
+    new, begin = new_group(stand), random_below(dice, pieces)
+    touch(stand, desk, new)
+    for j in range(pieces):
+        p = desk.found[(begin + j) % pieces]
+        g = stand.home[p]
+        many = min(stand.records[p], desk.gives[g])
+        if many > 0:
+            desk.gives[g] -= many
+            give(stand, desk, stand.unit[p], g, new, many)
+    if len(terms.kinds) > 0 and not come_to_terms(stand, desk, terms, new):
+        return False
+    for i in range(desk.number[1]):
+        desk.number[2] += 8 + measure(stand, costs, shape, desk.touched[i]) * len(desk.lo)
+    return rehouse(stand, costs, shape, desk, terms)
+
+
+@in_place
+def open_box(
+    stand: Seating,
+    costs: CellCosts,
+    shape: Shape,
+    terms: Terms,
+    desk: Workbench,
+    u: int,
+    g: int,
+    heat: float,
+    dice: NDArray[np.uint64],
+) -> float:
+    """One step; what it changed of the total cost."""
+    draw_box(stand, shape, desk, u, g, dice)
+    price = 0.0
+    for c in range(len(desk.lo)):
+        price += cell_cost(costs, c, desk.lo[c], desk.last[c])
+    desk.number[2] += 40
+    if price >= stand.cost[g] - TINY:
+        return 0.0
+    units_inside(stand, shape, desk, stand.region[u])
+    pieces, donors, records = look_inside(stand, desk)
+    desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces
+    added, kept = 0.0, False
+    roomy = stand.number[1] > 0 and stand.number[2] > pieces + STRAYS
+    if roomy and records >= terms.fewest and allot(stand, desk, terms, donors, price, dice):
+        kept = moved_in(stand, costs, shape, terms, desk, pieces, dice)
+        for i in range(donors):
+            desk.inside[desk.donors[i]] = 0
+        added = change(stand, desk) if kept else 0.0
+        chance = (random_below(dice, 1 << 30) + 1) / (1 << 30)
+        kept = kept and added < -heat * np.log(chance) - TINY
+        if not kept:
+            undo(stand, desk)  # I1
+    forget_step(stand, desk, donors)
+    return added if kept else 0.0
+
+
+@in_place
+def costly_piece(stand: Seating, dice: NDArray[np.uint64]) -> int:
+    """A piece of the costliest group that three random units are in; −1 when none of them costs anything."""
+    dearest, piece = TINY, -1
+    for _ in range(3):
+        p = stand.of_unit[random_below(dice, len(stand.code))]
+        while p >= 0:
+            if stand.cost[stand.home[p]] > dearest:
+                dearest, piece = stand.cost[stand.home[p]], p
+            p = stand.beside[p]
+    return piece
+
+
+@in_place
+def open_boxes(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, hot: float, cold: float, work: int,
+    dice: NDArray[np.uint64],
+) -> float:  # fmt: skip
+    """Steps until the work is done, from hot to cold; what they changed of the total cost (I3)."""
+    changed = 0.0
+    desk.number[2] = 0
+    while desk.number[2] < work:
+        heat = hot * (cold / hot) ** (desk.number[2] / work)
+        p = costly_piece(stand, dice)
+        desk.number[2] += 20
+        if p >= 0:
+            changed += open_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
+    return changed

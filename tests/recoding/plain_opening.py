@@ -1,0 +1,320 @@
+"""Plain twin of opening boxes: lists and counters, every box, cost and verdict counted anew from who stands where."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from .plain_search import plain_random_below
+
+TINY, SLACK, FAR, STRAYS, TURNS = 1e-9, 1e-10, 24, 64, 4
+
+
+@dataclass
+class PlainTerms:
+    """What a group must offer; a tag is (hidden column, value)."""
+
+    fewest: int
+    kinds: list
+    share: list
+    entropy: list
+    far: list
+    overall: list
+    """Per hidden column the share of every value."""
+
+    def plain_met(self, tags):
+        """Whether records with these tags (one tuple of values each) may stand together."""
+        size = len(tags)
+        if size < self.fewest:
+            return size == 0
+        return all(self._column_met(h, Counter(tag[h] for tag in tags), size) for h in range(len(self.kinds)))
+
+    def _column_met(self, h, tally, size):
+        entropy = -sum(many / size * math.log(many / size) for many in tally.values())
+        apart = sum(abs(tally[value] / size - share) for value, share in enumerate(self.overall[h]))
+        return (
+            len(tally) >= self.kinds[h]
+            and max(tally.values()) <= self.share[h] * size + SLACK
+            and (self.entropy[h] <= 0 or entropy >= self.entropy[h] + SLACK)
+            and (self.far[h] >= 1 or apart <= 2 * self.far[h] - SLACK)
+        )
+
+    def plain_too_much(self, tags):
+        """The tag that is most above what it should be, and how many to drop."""
+        size, worst, found = len(tags), 0.0, (None, 0)
+        for h in range(len(self.kinds)):
+            if self.far[h] >= 1 and self.share[h] >= 1 and self.entropy[h] <= 0:
+                continue
+            tally = Counter(tag[h] for tag in tags)
+            for value, share in enumerate(self.overall[h]):
+                wanted = share * size if self.far[h] < 1 else self.share[h] * size if self.share[h] < 1 else 0.0
+                above = tally[value] - wanted
+                if above > worst:
+                    half = self.share[h] >= 1 or self.far[h] < 1
+                    worst, found = above, ((h, value), max(1, int(above / 2 if half else above)))
+        return found
+
+
+class PlainStanding:
+    """Who stands where: per unit a list of [group, records], per group a list of units, the newest first in both."""
+
+    def __init__(self, codes, tags, region, groups, spare_groups, cost_of, close, sizes, terms):
+        self.codes, self.tags, self.region, self.sizes, self.terms = codes, tags, region, sizes, terms
+        self.cost_of, self.close = cost_of, close
+        self.of_unit = [[] for _ in codes]
+        self.of_group = {g: [] for g in range(len(groups) + spare_groups)}
+        for g, members in enumerate(groups):
+            for unit, many in members:
+                self.of_unit[unit].append([g, many])
+                self.of_group[g].append(unit)
+        self.live = list(range(len(groups)))
+        self.free = list(range(len(groups) + spare_groups - 1, len(groups) - 1, -1))
+
+    def held(self, g):
+        return {unit: next(many for home, many in self.of_unit[unit] if home == g) for unit in self.of_group[g]}
+
+    def size(self, g):
+        return sum(self.held(g).values())
+
+    def records(self, g):
+        """The tags of everybody in a group."""
+        return [self.tags[unit] for unit, many in self.held(g).items() for _ in range(many)]
+
+    def box(self, g):
+        columns = zip(*(self.codes[unit] for unit in self.of_group[g]), strict=True)
+        return [self.close(c, min(column), max(column)) for c, column in enumerate(columns)]
+
+    def price(self, box):
+        return float(sum(self.cost_of(c, lo, last) for c, (lo, last) in enumerate(box)))
+
+    def cost(self, g):
+        return self.price(self.box(g)) if self.of_group[g] else 0.0
+
+    def plain_move(self, unit, a, b, many):
+        places = self.of_unit[unit]
+        source = next(place for place in places if place[0] == a)
+        source[1] -= many
+        if source[1] == 0:
+            places.remove(source)
+            self.of_group[a].remove(unit)
+        for place in places:
+            if place[0] == b:
+                place[1] += many
+                return
+        places.insert(0, [b, many])
+        self.of_group[b].insert(0, unit)
+
+    def total(self):
+        return sum(self.size(g) * self.cost(g) for g in self.live)
+
+    def everybody(self):
+        return sorted(sorted(self.held(g).items()) for g in self.live)
+
+
+class PlainOpening:
+    """One step after the other."""
+
+    def __init__(self, stand, dice):
+        self.stand, self.dice = stand, dice
+
+    def below(self, n):
+        return plain_random_below(self.dice, n)
+
+    def plain_step(self, heat):
+        """Open one box, or leave everything as it is."""
+        stand, dearest, chosen = self.stand, TINY, None
+        for _ in range(3):
+            unit = self.below(len(stand.codes))
+            for g, _many in stand.of_unit[unit]:
+                if stand.cost(g) > dearest:
+                    dearest, chosen = stand.cost(g), (unit, g)
+        if chosen is None:
+            return
+        unit, g = chosen
+        box = self.drawn(unit, g)
+        price = stand.price(box)
+        if price >= stand.cost(g) - TINY:
+            return
+        pieces = [(u, home) for u in range(len(stand.codes)) if self.inside(u, box, unit) for home, _ in stand.of_unit[u]]
+        gives = self.allotted(pieces, price)
+        if gives is None:
+            return
+        before, log, touched = stand.total(), [], []
+        fine = self.moved(pieces, gives, log, touched)
+        added = stand.total() - before if fine else 0.0
+        chance = (self.below(1 << 30) + 1) / (1 << 30)
+        if not (fine and added < -heat * math.log(chance) - TINY):
+            for unit, a, b, many in reversed(log):
+                if many:
+                    stand.plain_move(unit, b, a, many)
+        self.ended(touched)
+
+    def inside(self, unit, box, seed):
+        stand = self.stand
+        codes = zip(stand.codes[unit], box, strict=True)
+        return stand.region[unit] == stand.region[seed] and all(lo <= code <= last for code, (lo, last) in codes)
+
+    def member(self, g):
+        units = self.stand.of_group[g]
+        return units[self.below(FAR) % len(units)]
+
+    def drawn(self, unit, g):
+        stand, style, box = self.stand, self.below(4), self.stand.box(g)
+        codes = stand.codes
+
+        def around(c, interval, other):
+            return stand.close(c, min(interval[0], codes[other][c]), max(interval[1], codes[other][c]))
+
+        def leaf(c):
+            return (codes[unit][c], codes[unit][c])
+
+        if style <= 1:
+            for _ in range(1 + self.below(3 - style)):
+                c = self.below(len(box))
+                box[c] = around(c, leaf(c), self.member(g))
+        if style == 1:
+            for _ in range(1 + self.below(2)):
+                c = self.below(len(box))
+                box[c] = around(c, box[c], self.below(len(codes)))
+        elif style == 2:
+            box = [leaf(c) for c in range(len(box))]
+            for _ in range(1 + self.below(3)):
+                other = self.member(g)
+                box = [around(c, interval, other) for c, interval in enumerate(box)]
+        elif style == 3:
+            for c in range(len(box)):
+                reading = self.below(3)
+                if reading < 2:
+                    box[c] = around(c, leaf(c), self.below(len(codes)) if reading else unit)
+        return box
+
+    def allotted(self, pieces, price):
+        """How much each donor gives; none when the new group would have too few."""
+        stand, fewest = self.stand, self.stand.terms.fewest
+        inside = Counter()
+        for unit, g in pieces:
+            inside[g] += stand.held(g)[unit]
+        if sum(inside.values()) < fewest:
+            return None
+        gives = {}
+        for g, many in inside.items():
+            rest, surplus = stand.size(g) - many, stand.size(g) - fewest
+            gives[g] = 0
+            if stand.cost(g) > price + TINY:
+                gives[g] = many if rest == 0 or rest >= fewest or self.below(2) == 0 else max(surplus, 0)
+        while sum(gives.values()) < fewest:
+            lenders = [g for g in gives if gives[g] == 0 and stand.cost(g) <= price + TINY and stand.size(g) > fewest]
+            if not lenders:
+                return None
+            lender = max(lenders, key=stand.cost)
+            gives[lender] = min(fewest - sum(gives.values()), stand.size(lender) - fewest, inside[lender])
+        return gives
+
+    def ended(self, touched):
+        """Groups that are empty are free again; the last of the others takes the place."""
+        stand = self.stand
+        for g in touched:
+            if not stand.of_group[g]:
+                stand.live[stand.live.index(g)] = stand.live[-1]
+                stand.live.pop()
+                stand.free.append(g)
+
+    def moved(self, pieces, gives, log, touched):
+        stand = self.stand
+        new = stand.free.pop()
+        stand.live.append(new)
+        touched.append(new)
+        begin = self.below(len(pieces))
+        for unit, g in pieces[begin:] + pieces[:begin]:
+            many = min(stand.held(g)[unit], gives[g])
+            if many > 0:
+                gives[g] -= many
+                touched += [g] if g not in touched else []
+                stand.plain_move(unit, g, new, many)
+                log.append([unit, g, new, many])
+        return (not stand.terms.kinds or self.agreed(new, log, touched)) and self.rehoused(log, touched)
+
+    def agreed(self, new, log, touched):
+        stand, terms = self.stand, self.stand.terms
+        for _ in range(TURNS):
+            for g in touched[1:]:
+                if not terms.plain_met(stand.records(g)):
+                    self.reclaimed(g, new, log)
+            if terms.plain_met(stand.records(new)):
+                return stand.size(new) > 0
+            if not self.given_up(new, log):
+                return False
+        return False
+
+    def reclaimed(self, g, new, log):
+        stand, terms = self.stand, self.stand.terms
+        for anything in (False, True):
+            for move in reversed(log):
+                unit, donor, _, many = move
+                if donor != g:
+                    continue
+                if terms.plain_met(stand.records(g)) and stand.size(g) > 0:
+                    return
+                tags = stand.records(g)
+                lacks = [
+                    Counter(tag[h] for tag in tags)[stand.tags[unit][h]] < terms.overall[h][stand.tags[unit][h]] * len(tags)
+                    for h in range(len(terms.kinds))
+                ]
+                if many > 0 and (anything or any(lacks)):
+                    stand.plain_move(unit, new, g, many)
+                    move[3] = 0
+
+    def given_up(self, new, log):
+        stand, terms = self.stand, self.stand.terms
+        tags, drop = stand.records(new), Counter()
+        columns = [Counter(tag[h] for tag in tags) for h in range(len(terms.kinds))]
+        size = len(tags)
+        if len(columns) > 1:
+            raise NotImplementedError("the twin looks at one hidden column")
+        while size >= terms.fewest and not terms.plain_met([(v,) for v in columns[0].elements()]):
+            found, many = terms.plain_too_much([(v,) for v in columns[0].elements()])
+            if found is None:
+                break
+            many = min(many, columns[0][found[1]])
+            drop[found[1]] += many
+            columns[0][found[1]] -= many
+            size -= many
+        if size < terms.fewest or not terms.plain_met([(v,) for v in columns[0].elements()]):
+            return False
+        for move in reversed(log):
+            unit, g, _, left = move
+            many = min(drop[stand.tags[unit][0]], left)
+            if many > 0:
+                drop[stand.tags[unit][0]] -= many
+                stand.plain_move(unit, new, g, many)
+                move[3] -= many
+        return True
+
+    def rehoused(self, log, touched):
+        stand, strays, place = self.stand, 0, 0
+        while place < len(touched):
+            g = touched[place]
+            if not stand.terms.plain_met(stand.records(g)):
+                for unit in list(stand.of_group[g]):
+                    many, strays = stand.held(g)[unit], strays + 1
+                    home = self.home_for(unit, many, g)
+                    if home is None or strays > STRAYS:
+                        return False
+                    stand.plain_move(unit, g, home, many)
+                    log.append([unit, g, home, many])
+                    touched += [home] if home not in touched else []
+            place += 1
+        return True
+
+    def home_for(self, unit, many, apart):
+        stand, home, least = self.stand, None, math.inf
+        for g in stand.live:
+            if g == apart or not stand.of_group[g] or stand.region[stand.of_group[g][0]] != stand.region[unit]:
+                continue
+            box = [(min(lo, x), max(last, x)) for (lo, last), x in zip(stand.box(g), stand.codes[unit], strict=True)]
+            growth = (stand.size(g) + many) * stand.price(box) - stand.size(g) * stand.cost(g)
+            welcome = not stand.terms.kinds or stand.terms.plain_met(stand.records(g) + [stand.tags[unit]] * many)
+            if growth < least and welcome:
+                home, least = g, growth
+        return home

@@ -1,0 +1,164 @@
+"""Opening boxes, the compiled steps against a plain twin: the same dice give the same groups, whatever is asked of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.methods.recoding.kernels.box_drawing import draw_box, look_inside, units_inside
+from sfumato.methods.recoding.kernels.opening import open_boxes
+from sfumato.methods.recoding.kernels.seating import (
+    Shape,
+    closed,
+    end_group,
+    fill_bits,
+    measure,
+    move,
+    new_group,
+    widen,
+)
+from sfumato.methods.recoding.kernels.terms import Terms, met, too_much
+from sfumato.methods.recoding.opening import desk_for, seating_of
+from sfumato.methods.recoding.units import Entries
+
+from .plain_opening import PlainOpening, PlainStanding, PlainTerms
+from .test_search_twins import SIZE, costs, plain_cell_cost
+
+VALUES = 4
+TREE = Shape(
+    np.array([6, 6, 6, 7, 7, 7, 8, 8, 8]), np.array([0, 1, 2, 3, 4, 5, 0, 3, 0]), np.array([1, 2, 3, 4, 5, 6, 3, 6, 6]),
+    np.array([-1, -1, 0]), np.full(3, SIZE),
+)  # fmt: skip
+"""Any interval of the first two columns; halves of halves in the third."""
+
+
+def plain_closed(column, lo, last):
+    if column < 2 or lo == last:
+        return lo, last
+    return (lo // 3 * 3, lo // 3 * 3 + 2) if lo // 3 == last // 3 else (0, SIZE - 1)
+
+
+def asked(rng, style):
+    """Nothing of values, different ones, shares, entropy, or a distance."""
+    overall = rng.dirichlet(np.full(VALUES, 3.0)).tolist()
+    fewest = int(rng.integers(2, 5))
+    plain = {
+        "size": PlainTerms(fewest, [], [], [], [], []),
+        "kinds": PlainTerms(fewest, [2], [1.0], [0.0], [1.0], [overall]),
+        "share": PlainTerms(fewest, [2], [0.6], [0.0], [1.0], [overall]),
+        "entropy": PlainTerms(fewest, [2], [1.0], [0.6], [1.0], [overall]),
+        "far": PlainTerms(fewest, [0], [1.0], [0.0], [0.4], [overall]),
+    }[style]
+    start = np.arange(len(plain.kinds) + 1) * VALUES
+    numbers = [np.array(each, dtype=np.float64) for each in (plain.share, plain.entropy, plain.far)]
+    flat = np.array([share for column in plain.overall for share in column], dtype=np.float64)
+    return plain, Terms(fewest, start.astype(np.int64), np.array(plain.kinds, np.int64), *numbers, flat)
+
+
+def table(rng, plain, units=24):
+    """Units in two regions, and groups that meet the terms: the largest first, whatever fails joins the next."""
+    codes = rng.integers(0, SIZE, (units, 3)).astype(np.int32)
+    tags = rng.integers(0, VALUES, (units, len(plain.kinds)))
+    region = (np.arange(units) >= 2 * units // 3).astype(np.int64)
+    many = rng.integers(1, 5, units)
+    groups, waiting = [], []
+    for unit in range(units):
+        waiting.append((unit, int(many[unit])))
+        told = [tuple(tags[u].tolist()) for u, n in waiting for _ in range(n)]
+        last = unit + 1 == units or region[unit + 1] != region[unit]
+        if last or plain.plain_met(told):
+            groups.append(waiting)
+            waiting = []
+    return codes, [tuple(row) for row in tags.tolist()], region, groups
+
+
+def both(rng, style):
+    plain, terms = asked(rng, style)
+    codes, tags, region, groups = table(rng, plain)
+    entries = [(unit, g, many) for g, members in enumerate(groups) for unit, many in members]
+    columns = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
+    marks = np.array(tags, dtype=np.int64).reshape(len(codes), len(plain.kinds))
+    stand = seating_of(codes, marks, region, costs(), TREE, terms, Entries(*columns))
+    spare = len(stand.size) - len(groups)
+    twin = PlainStanding(codes.tolist(), tags, region.tolist(), groups, spare, plain_cell_cost, plain_closed, [SIZE] * 3, plain)
+    return stand, terms, twin
+
+
+def groups_of(stand):
+    found = []
+    for g in stand.live[: stand.number[0]]:
+        members, p = [], stand.of_group[g]
+        while p >= 0:
+            members.append((int(stand.unit[p]), int(stand.records[p])))
+            p = stand.after[p]
+        found.append(sorted(members))
+    return sorted(found)
+
+
+@pytest.mark.twin(of=[open_boxes, draw_box, units_inside, look_inside, move, new_group, end_group, widen, fill_bits])
+@pytest.mark.parametrize("style", ["size", "kinds", "share", "entropy", "far"])
+@pytest.mark.parametrize("seed", range(6))
+def test_steps_equal_those_of_the_twin(style, seed):
+    rng = np.random.default_rng(seed)
+    stand, terms, twin = both(rng, style)
+    desk = desk_for(stand)
+    dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
+    opening = PlainOpening(twin, plain)
+    for step in range(60):
+        heat = [1e-9, 3.0, 30.0][step % 3]
+        open_boxes(stand, costs(), TREE, terms, desk, heat, heat, 1, dice)
+        opening.plain_step(heat)
+        assert int(dice[0]) == plain[0]
+        assert groups_of(stand) == twin.everybody()
+
+
+@pytest.mark.parametrize("style", ["size", "kinds", "share", "entropy", "far"])
+def test_steps_change_something_and_keep_the_terms(style):
+    """Else the comparison above would compare nothing with nothing; terms are judged by the plain definition."""
+    changed = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        stand, terms, twin = both(rng, style)
+        first = groups_of(stand)
+        open_boxes(stand, costs(), TREE, terms, desk_for(stand), 3.0, 0.01, 300_000, np.array([seed + 5], dtype=np.uint64))
+        changed += groups_of(stand) != first
+        ill = [group for group in first if not _holds(twin, group)]
+        assert [group for group in groups_of(stand) if not _holds(twin, group) and group not in ill] == []
+        assert sum(many for group in groups_of(stand) for _, many in group) == sum(many for group in first for _, many in group)
+        assert all(len({twin.region[unit] for unit, _ in group}) == 1 for group in groups_of(stand))
+    assert changed >= 3
+
+
+def _holds(twin, group):
+    return twin.terms.plain_met([twin.tags[unit] for unit, many in group for _ in range(many)])
+
+
+@pytest.mark.twin(of=[measure, closed])
+def test_boxes_and_their_costs():
+    for seed in range(10):
+        stand, _, twin = both(np.random.default_rng(seed), "size")
+        for g in twin.live:
+            measure(stand, costs(), TREE, g)
+            assert list(zip(stand.lo[g].tolist(), stand.last[g].tolist(), strict=True)) == twin.box(g)
+            assert stand.cost[g] == twin.cost(g)
+    for lo in range(SIZE):
+        for last in range(lo, SIZE):
+            assert [closed(TREE, c, lo, last) for c in range(3)] == [plain_closed(c, lo, last) for c in range(3)]
+
+
+@pytest.mark.twin(of=[met, too_much])
+@pytest.mark.parametrize("style", ["size", "kinds", "share", "entropy", "far"])
+def test_verdicts_equal_the_definition(style):
+    verdicts = set()
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        plain, terms = asked(rng, style)
+        tally = rng.integers(0, 4, (1, VALUES * len(plain.kinds)))
+        size = int(tally.sum()) if plain.kinds else int(rng.integers(0, 8))
+        tags = [(value,) for value, many in enumerate(tally[0]) for _ in range(many)] if plain.kinds else [()] * size
+        verdicts.add(plain.plain_met(tags))
+        assert met(terms, tally, 0, size) == plain.plain_met(tags)
+        tag, many = too_much(terms, tally, 0, size)
+        found, expected = plain.plain_too_much(tags)
+        assert (tag, many) == ((-1, 0) if found is None else (found[1], expected))
+    assert verdicts == {True, False}
