@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: browser demo test slow fuzz docs clean
+.PHONY: browser demo test slow fuzz docs clean site
 
 demo: $(READY)
 	$(BIN)/sfumato demo
@@ -29,6 +29,9 @@ fuzz: $(READY)
 docs: $(READY)
 	$(BIN)/python -m sfumato.catalogue
 
+site: $(READY)
+	$(BIN)/mkdocs build --quiet
+
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -36,4 +39,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.base import Attack
+from sfumato.catalogue.papers_pages import PAPERS, curves, index_page, paper_page
 from sfumato.catalogue.policy_page import policy_page
 from sfumato.demos.base import Scenario
 from sfumato.io.base import Source
@@ -71,10 +73,20 @@ def cli_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"catalogue.md": catalogue_page, "cli.md": cli_page, "policy.md": policy_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "catalogue.md": catalogue_page,
+    "cli.md": cli_page,
+    "policy.md": policy_page,
+    "papers/index.md": index_page,
+    **{f"papers/{key}.md": partial(paper_page, key) for key in PAPERS},
+}
 
 
 def main() -> None:
     """Write the generated pages."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
+    (DOCS / "papers" / "curves").mkdir(exist_ok=True)
+    for name in curves():
+        drawn = DOCS.parent / "benchmarks" / "results" / f"{name}.svg"
+        (DOCS / "papers" / "curves" / drawn.name).write_bytes(drawn.read_bytes())

@@ -1,0 +1,68 @@
+"""Errata that no other test shows, each by a small computation; and the page of errata names tests that exist."""
+
+from __future__ import annotations
+
+import re
+from itertools import permutations
+
+import pytest
+import yaml
+
+import sfumato as sf
+from sfumato.catalogue.papers_pages import ERRATA, errata, places_of_tests
+
+PHONES = ["0546410616", "0521972696", "0502345678"]
+
+
+def test_phone_numbers_have_seven_digits_after_the_prefix() -> None:
+    assert all(re.fullmatch("05[0247][0-9]{7}", phone) for phone in PHONES)
+    assert not any(re.fullmatch("05[0247][0-9]{6}", phone) for phone in PHONES)
+
+
+@pytest.mark.parametrize(("people", "k"), [(5, 2), (6, 3), (7, 3), (7, 4)])
+def test_the_mean_offset_on_a_ring_is_a_whole_number(people: int, k: int) -> None:
+    """The winding number: record i may stand at places i … i + k − 1 around a ring."""
+    offsets = [[(place - i) % people for i, place in enumerate(order)] for order in permutations(range(people))]
+    legal = [offset for offset in offsets if max(offset) < k]
+    assert all(sum(offset) % people == 0 for offset in legal)
+    assert {sum(offset) // people for offset in legal} == set(range(k))
+    if k == 2:
+        assert len(legal) == 2  # the whole secret is one bit, whatever the number of people
+
+
+def test_alibi_rows_satisfy_the_definition_and_hide_nobody() -> None:
+    """Three people of one class share an illness; three rows that say nothing bring three more values."""
+    published = [("30-39", "flu")] * 3 + [("*", "cold"), ("*", "cough"), ("*", "gout")]
+    covers = {value for box, value in published if box in ("30-39", "*")}
+    exact = {value for box, value in published if box == "30-39"}
+    assert len(covers) == 4  # k-linkable with k = 4 by the definition
+    assert len(exact) == 1  # and everybody of the class is known
+
+
+def test_suppressed_records_count_with_full_loss() -> None:
+    """Definition 11: one record that stands alone is left out, and costs what the whole range costs."""
+    tree = {
+        "version": 1,
+        "columns": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 100]}, "boundary": {"level": 1}}},
+        "protect": [{"k-anonymity": {"k": 2}}],
+        "utility": {"minimize": "ntil", "suppress_at_most": "50%"},
+    }
+    ages = ["11", "11", "22", "22", "99"]
+    publication = sf.publish(sf.Policy.parse(tree), data={"age": ages})
+    assert publication.certificate.records.suppressed == 1
+    assert publication.utility["ntil"] == pytest.approx(1 / len(ages))
+
+
+def test_the_page_knows_about_forty_seven_errata_and_their_tests() -> None:
+    listed = [entry for entries in errata().values() for entry in entries]
+    assert len(listed) >= 47
+    known = places_of_tests()
+    assert [entry["test"] for entry in listed if entry["test"] and entry["test"] not in known] == []
+    assert sum(not entry["test"] for entry in listed) <= 5
+
+
+def test_every_erratum_says_what_is_printed_and_what_is_right() -> None:
+    for entries in yaml.safe_load(ERRATA.read_text(encoding="utf-8")).values():
+        for entry in entries:
+            assert set(entry) == {"place", "printed", "right", "test"}
+            assert entry["printed"] != entry["right"]
