@@ -16,7 +16,7 @@ from sfumato.methods.base import Method
 from sfumato.models.base import Model
 from sfumato.policy.claims import short_forms
 from sfumato.policy.person import DateShift, Person
-from sfumato.policy.policy import Book, Column, Utility
+from sfumato.policy.policy import Book, Column, Series, Utility
 from sfumato.policy.replacements import FAKES, FORMED
 from sfumato.registry import catalogue
 
@@ -45,6 +45,7 @@ KEYS = {
     "ledger": "The file that remembers releases: the next one is judged together with all before it; see [ledger.md](ledger.md).",
     "key": "The private columns that name a record in every release of a ledger. Never published.",
     "person": "The columns that name a person, when one person may have several rows: candidates are then people.",
+    "series": "How releases of a ledger belong together; see [ledger.md](ledger.md).",
     "accept": "Warnings of `check` about columns that the data holder has looked at, by their names.",
 }
 ROLES = {
@@ -85,7 +86,8 @@ def policy_page() -> str:
         "data": _data, "columns": _columns, "protect": _protect, "knows": _plain("knows"), "keep": _plain("keep"),
         "method": _method,
         "utility": _fields(Utility, "utility"), "ledger": _fields(Book, "ledger", "A path alone is `{file: path}`."),
-        "key": _pointed("key", "See the example of [`ledger`](#ledger)."), "person": _person, "accept": _plain("accept"),
+        "key": _pointed("key", "See the example of [`ledger`](#ledger)."), "person": _person, "series": _fields(Series, "series"),
+        "accept": _plain("accept"),
     }  # fmt: skip
     for key, part in parts.items():
         lines += ["", f"## `{key}` {{#{key}}}", "", *part()]
