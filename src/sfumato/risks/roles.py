@@ -34,7 +34,9 @@ UNKNOWN = "nothing speaks against somebody knowing it"
 OLDEST = 89
 """HIPAA: ages above are personal by themselves."""
 
-_NUMBERING = frozenset(("id", "uid", "pid", "key", "uuid", "guid", "nbr", "ident", "identifier", "subject", "rownames", "index"))
+_NUMBERING = frozenset(
+    ("id", "uid", "pid", "key", "uuid", "guid", "nbr", "ident", "identifier", "subject", "rowname", "row", "index")
+)
 _SOMEBODY = frozenset(("patient", "customer", "person", "user", "member", "client", "student", "employee", "respondent", "case"))
 _COUNTING = frozenset(("no", "nr", "num", "number", "code"))
 _KNOWN_WORDS = """
@@ -131,7 +133,8 @@ def _key_reason(look: ColumnLook, values: Sequence[str], known: int) -> str:
         return "has a text of its own in almost every row"
     if look.distinct == known and _is_run(values):
         return "numbers the rows one after the other"
-    return ""
+    unnamed = not any(says(look.name, word) for word in (*_PRIVATE, *_KNOWN))
+    return "has a number of its own in every row" if look.distinct == known > _MANY and unnamed else ""
 
 
 def _is_run(values: Sequence[str]) -> bool:
