@@ -334,6 +334,17 @@ CASES: dict[str, Case] = {
     "two statistics": Case(
         {"points": {"integers": [0, 99]}}, ("median(points) = 40", "distinct(points) = 12"), every(lambda r: True), refused=True
     ),
+    "sum of quantities at kept prices": Case(
+        {"quantity": {"integers": [0, 100]}},
+        ("sum(quantity * kept) = sum(original.quantity * kept)",),
+        lambda new, old: (
+            sum(int(r["quantity"]) * int(r["kept"]) for r in new) == sum(int(r["quantity"]) * int(r["kept"]) for r in old)
+        ),
+    ),
+    "smallest per account": Case(
+        {"points": {"integers": [0, 100]}}, ("min(points by account) >= 20",), every(lambda r: int(r["points"]) >= 20)
+    ),
+    "unlike the kept name": Case({"code": {"fakes": "name"}}, ("code != first",), every(lambda r: r["code"] != r["first"])),
     # whole columns and groups
     "unique": Case(
         {"code": {"pattern": "[A-Z]{3}[0-9]{3}"}}, ("unique(code)",), lambda new, old: len({r["code"] for r in new}) == len(new)

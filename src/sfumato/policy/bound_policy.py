@@ -130,18 +130,18 @@ class BoundPolicy:
     @cached_property
     def components(self) -> list[tuple[ColumnValue, ...]]:
         """Columns joined by references or by the policy's wish, two and more of them."""
-        label = {column: place for place, column in enumerate(self.columns.values())}
         pairs = [pair for r in self.references for pair in zip(r.child, r.parent, strict=True) if not self.dealt(*pair)]
         for place, names in enumerate(self.source.consistent):
             group = [self.column(name, "data", "consistent", place) for name in names]
             pairs += [(group[0], other) for other in group[1:]]
+        group: dict[ColumnValue, set[ColumnValue]] = {}
         for one, two in pairs:
-            low, high = sorted((label[one], label[two]))
-            label = {column: low if own == high else own for column, own in label.items()}
-        groups: dict[int, list[ColumnValue]] = {}
-        for column, own in label.items():
-            groups.setdefault(own, []).append(column)
-        return [tuple(group) for group in groups.values() if len(group) > 1]
+            joined = group.get(one, {one}) | group.get(two, {two})
+            group |= dict.fromkeys(joined, joined)
+        place = {column: number for number, column in enumerate(self.columns.values())}
+        distinct = {id(members): members for members in group.values() if len(members) > 1}
+        ordered = [tuple(sorted(members, key=place.__getitem__)) for members in distinct.values()]
+        return sorted(ordered, key=lambda members: place[members[0]])
 
     @cached_property
     def links(self) -> list[LinkedColumns]:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.replacing.sampling.arranged import arranged
 from sfumato.methods.replacing.sampling.engines import Crowded, Distinct, Engine, Functional, NewColumn, PerRecord, Shuffled, Spaces
-from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem
+from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem, contexts
 from sfumato.methods.replacing.sampling.ranges import RecordRanges
 from sfumato.methods.replacing.sampling.rejection import Rejected
 from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
@@ -36,9 +36,10 @@ from sfumato.methods.replacing.sampling.sums import MOST_CLASSES, Balanced, Grou
 from sfumato.methods.replacing.sampling.wanted import PartDemands, wanted
 from sfumato.methods.replacing.sampling.weighed import MOST, Weighed
 from sfumato.policy.rules import IntegrityRule, columns_of
-from sfumato.policy.rules.tree import AtLeast, Cell, ColumnValue, Condition, Determines, Function, SameMultiset, Unique
+from sfumato.policy.rules.tree import AtLeast, Cell, ColumnValue, Compare, Condition, Determines, Function, SameMultiset, Unique
 from sfumato.randomness import Randomness
 
+_LISTED = 2_000_000
 Fallback = Callable[[SamplingProblem, RulePart], Engine]
 Progress = Callable[[float, str], None]
 
@@ -104,10 +105,21 @@ def _per_record(problem: SamplingProblem, part: RulePart, conditions: list[Condi
     ranges = RecordRanges.made(problem, part, conditions)
     if ranges is not None:
         return ranges
-    if _calls_beside_given(problem, conditions) and (found := Rejected.made(problem, part, conditions)) is not None:
+    if (_calls_beside_given(problem, conditions) or _many_lists(problem, part, conditions)) and (
+        found := Rejected.made(problem, part, conditions)
+    ) is not None:
         return found
     spaces = Spaces(problem, part, conditions)
     return Rejected.made(problem, part, conditions) if spaces.legal is None else PerRecord(spaces)
+
+
+def _many_lists(problem: SamplingProblem, part: RulePart, conditions: list[Condition]) -> bool:
+    """Whether listing the legal values once for every combination of given values costs more than trying draws."""
+    given = {column for condition in conditions for column in columns_of(condition) if not problem.is_new(column)}
+    if not given:
+        return False
+    widest = max(problem.levels(column).size for column in part.columns)
+    return widest * len(contexts(problem, part, conditions)) > _LISTED
 
 
 def _calls_beside_given(problem: SamplingProblem, conditions: list[Condition]) -> bool:
@@ -147,7 +159,10 @@ def _balanced(problem: SamplingProblem, part: RulePart, asked: PartDemands, *, l
     if len(asked.totals) > 3:
         return None
     roots = [c for c in part.columns if any(c in n.walk() for t in asked.totals for s in t.summands for n in (s.argument,) if n)]
-    spaces = Spaces(problem, part, asked.conditions, roots[0] if roots else None)
+    beside = [
+        Compare("=", column, column) for column in _given_in(problem, asked)
+    ]  # records apart by what the totals weigh them with
+    spaces = Spaces(problem, part, [*asked.conditions, *beside], roots[0] if roots else None)
     if spaces.legal is None or len(spaces.contexts) > MOST_CLASSES:
         return None
     units = [unit_of(spaces, total) for total in asked.totals]
@@ -161,6 +176,12 @@ def _balanced(problem: SamplingProblem, part: RulePart, asked: PartDemands, *, l
     if learned:
         engine.name, engine.uniform, engine.reads_original = "fixed totals by learned weights", False, True
     return engine
+
+
+def _given_in(problem: SamplingProblem, asked: PartDemands) -> list[ColumnValue]:
+    """Columns that are not made anew inside totals: `sum(quantity * price)` with kept prices."""
+    nodes = [node for total in asked.totals for s in total.summands for node in (s.argument, s.where) if node is not None]
+    return [column for column in dict.fromkeys(c for node in nodes for c in columns_of(node)) if not problem.is_new(column)]
 
 
 def _one_rule(problem: SamplingProblem, part: RulePart, clause: Clause, conditions: list[Condition]) -> Engine | None:

@@ -93,6 +93,9 @@ def _totals(problem: SamplingProblem, clause: Clause) -> tuple[list[Condition], 
     form = linear_comparison(clause.body)
     if form is None or form.operator == "!=":
         return None
+    extreme = _bounded_groups(clause)
+    if extreme is not None:
+        return [extreme], []
     bound = form.bound
     varying: list[tuple[Aggregate, Fraction]] = []
     for atom, factor in form.terms.items():
@@ -106,6 +109,17 @@ def _totals(problem: SamplingProblem, clause: Clause) -> tuple[list[Condition], 
         return _single(clause.rule, varying, form.operator, bound, form.tolerance) if len(varying) == 1 else None
     summands = tuple(_summand(problem, atom, factor) for atom, factor in varying)
     return [], [Total(clause.rule, summands, form.operator, bound, form.tolerance)]
+
+
+def _bounded_groups(clause: Clause) -> Condition | None:
+    """`min(x by g) >= c` says x >= c of every record, and `max(x by g) <= c` x <= c."""
+    body = clause.body
+    if not isinstance(body, Compare) or not isinstance(body.left, Aggregate) or not isinstance(body.right, Number):
+        return None
+    signs = {"min": (">", ">="), "max": ("<", "<=")}.get(body.left.function, ())
+    if not body.left.by or body.left.where is not None or body.operator not in signs or body.left.argument is None:
+        return None
+    return Compare(body.operator, body.left.argument, body.right)
 
 
 def _summand(problem: SamplingProblem, atom: Aggregate, factor: Fraction) -> Summand:
