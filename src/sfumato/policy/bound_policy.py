@@ -134,14 +134,14 @@ class BoundPolicy:
         for place, names in enumerate(self.source.consistent):
             group = [self.column(name, "data", "consistent", place) for name in names]
             pairs += [(group[0], other) for other in group[1:]]
-        group: dict[ColumnValue, set[ColumnValue]] = {}
+        members: dict[ColumnValue, set[ColumnValue]] = {}
         for one, two in pairs:
-            joined = group.get(one, {one}) | group.get(two, {two})
-            group |= dict.fromkeys(joined, joined)
-        place = {column: number for number, column in enumerate(self.columns.values())}
-        distinct = {id(members): members for members in group.values() if len(members) > 1}
-        ordered = [tuple(sorted(members, key=place.__getitem__)) for members in distinct.values()]
-        return sorted(ordered, key=lambda members: place[members[0]])
+            joined = members.get(one, {one}) | members.get(two, {two})
+            members |= dict.fromkeys(joined, joined)
+        position = {column: number for number, column in enumerate(self.columns.values())}
+        distinct = {id(own): own for own in members.values() if len(own) > 1}
+        ordered = [tuple(sorted(own, key=position.__getitem__)) for own in distinct.values()]
+        return sorted(ordered, key=lambda own: position[own[0]])
 
     @cached_property
     def links(self) -> list[LinkedColumns]:
