@@ -172,6 +172,5 @@ def test_every_entry_explains_itself(room: str, base: Any) -> None:
 
 def test_the_planner_says_why() -> None:
     policy = sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]})
-    assert plan(policy, records=1_000).method.name == "refined"
-    assert plan(policy, records=2_000_000).method.name == "mondrian"
+    assert {plan(policy, records=size).method.name for size in (1_000, 2_000_000)} == {"refined"}  # one default for all sizes
     assert "because" in plan(policy).reasons[0]

@@ -307,7 +307,7 @@ class RuleReader(TokenReader):
         self.take()
         if error := trouble(token.text):
             what, hint, at = error
-            raise self.wrong(what, token.at + (1 + at if at else 0), hint=hint)
+            raise self.wrong(what, token.at + 1 + at, hint=hint)
         self.expect(")", "after the pattern")
         return Match(column, token.text, at=at)
 
