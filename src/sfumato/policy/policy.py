@@ -229,7 +229,7 @@ class Policy:
 
     def with_role(self, role: Role) -> tuple[str, ...]:
         """The published columns with this role, in the order of the policy."""
-        return tuple(name for name, column in self.columns.items() if column.role == role and column.publish)
+        return names_with(self.columns, role)
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -259,12 +259,14 @@ def _require_keys(document: Document, errors: PolicyErrors) -> None:
             raise PolicyError("the policy needs 'version: 1'", where=document.where("version"), hint="write 'version: 1' first")
 
 
-def _claims(document: Document, columns: Mapping[str, Column]) -> tuple[Claim, ...]:
-    def named(role: Role, *, published: bool = True) -> list[str]:
-        return [name for name, column in columns.items() if column.role == role and (column.publish or not published)]
+def names_with(columns: Mapping[str, Column], role: Role, *, hidden_too: bool = False) -> tuple[str, ...]:
+    """Columns with a role, in the order of the policy; of those that this release leaves out only when asked for."""
+    return tuple(name for name, column in columns.items() if column.role == role and (column.publish or hidden_too))
 
-    known, hidden, secret = named("quasi-identifier"), named("sensitive"), named("sensitive", published=False)
-    return read_claims(document.tree.get("protect"), document, tuple(known), tuple(hidden), tuple(secret))
+
+def _claims(document: Document, columns: Mapping[str, Column]) -> tuple[Claim, ...]:
+    known, hidden = names_with(columns, "quasi-identifier"), names_with(columns, "sensitive")
+    return read_claims(document.tree.get("protect"), document, known, hidden, names_with(columns, "sensitive", hidden_too=True))
 
 
 def _source(document: Document, published: tuple[str, ...]) -> Source:
