@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sfumato import compiled
+from sfumato.compiled import jit, through_numba
+from sfumato.compiled.kept import filled_directories, is_ours_alone, kept_directory
 
 
 @pytest.fixture
@@ -24,9 +26,9 @@ def own(tmp_path: Path) -> Path:
 
 
 def test_an_own_directory_is_taken(own: Path) -> None:
-    assert compiled.is_ours_alone(own)
+    assert is_ours_alone(own)
     own.chmod(0o755)
-    assert compiled.is_ours_alone(own)
+    assert is_ours_alone(own)
 
 
 @pytest.mark.parametrize("bits", [stat.S_IWOTH, stat.S_IWGRP, stat.S_IWGRP | stat.S_IWOTH])
@@ -34,14 +36,14 @@ def test_an_own_directory_is_taken(own: Path) -> None:
 def test_a_place_that_others_can_write_is_not(own: Path, which: str, bits: int) -> None:
     place = (own / which).resolve()
     place.chmod(place.stat().st_mode | bits)
-    assert not compiled.is_ours_alone(own)
+    assert not is_ours_alone(own)
 
 
 def test_above_a_sticky_directory_will_do_and_the_directory_itself_will_not(own: Path) -> None:
     own.parent.chmod(0o1777)
-    assert compiled.is_ours_alone(own)
+    assert is_ours_alone(own)
     own.chmod(0o1777)
-    assert not compiled.is_ours_alone(own)
+    assert not is_ours_alone(own)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give things away")
@@ -49,39 +51,57 @@ def test_above_a_sticky_directory_will_do_and_the_directory_itself_will_not(own:
 def test_a_place_of_somebody_else_is_not(own: Path, which: str) -> None:
     place = (own / which).resolve()
     os.chown(place, 12345, 12345)
-    assert not compiled.is_ours_alone(own)
+    assert not is_ours_alone(own)
 
 
 def test_a_link_is_followed_to_where_the_code_lies(own: Path) -> None:
     link = own.parent / "link"
     link.symlink_to(own)
-    assert compiled.is_ours_alone(link)
+    assert is_ours_alone(link)
     own.chmod(0o777)
-    assert not compiled.is_ours_alone(link)
+    assert not is_ours_alone(link)
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The only directory in which code can be kept."""
+    directory = tmp_path / "shared"
+    directory.mkdir()
+    monkeypatch.delenv("SFUMATO_CACHE", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(directory))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    forget()
+    yield directory
+    forget()
+
+
+def forget() -> None:
+    """The directory is looked for anew."""
+    kept_directory.cache_clear()
+    through_numba._directory.cache_clear()
+
+
+def double(x: int) -> int:
+    return x + x
+
+
+def test_code_is_kept_in_a_directory_made_for_its_owner_alone(shared: Path) -> None:
+    kept = Path(kept_directory())
+    assert kept.parent == shared
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert filled_directories() == [kept]
+    assert jit(double)(21) == 42
+    assert list(kept.rglob("*.nbi"))
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777])
-def test_code_is_compiled_without_keeping_where_others_can_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
-) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(shared))
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    compiled._cache_directory.cache_clear()
-    try:
-        kept = compiled._cache_directory()
-        assert kept.startswith(str(shared))
-        assert stat.S_IMODE(Path(kept).stat().st_mode) == 0o700
-        for path in (Path(kept), *([] if mode == 0o1777 else [shared])):
-            path.chmod(mode)
-        compiled._cache_directory.cache_clear()
-        assert compiled._cache_directory() == ""
-
-        def double(x: int) -> int:
-            return x + x
-
-        assert compiled.jit(double)(21) == 42
-    finally:
-        compiled._cache_directory.cache_clear()
+def test_code_is_compiled_without_keeping_where_others_can_write(shared: Path, mode: int) -> None:
+    kept = Path(kept_directory())
+    for path in (kept, *([] if mode == 0o1777 else [shared])):
+        path.chmod(mode)
+    forget()
+    assert kept_directory() == ""
+    assert filled_directories() == []
+    assert jit(double)(21) == 42
+    assert not list(shared.rglob("*.nb?"))

@@ -13,10 +13,15 @@ The recommended point
     The smallest μ at which hubs and planted accounts are found with at most one half, if its output may be published and the
     number of edges, of triangles and the transitivity are still told within 20 %; else none, with what stands against it.
 
+Without a flip, who shares a number of ties with others is found with one in as many: ten hubs with seven different numbers of
+ties, which nobody outside the ten has, are found with 7/10.
+
 >>> import networkx
 >>> club = Graph.from_networkx(networkx.karate_club_graph())
->>> hub_chance(club.degrees, EdgeChannel.symmetric(0.0)), hub_chance(club.degrees, EdgeChannel.symmetric(0.49)) < 0.2
-(1.0, True)
+>>> sorted(club.degrees.tolist())[-11:]
+[4, 5, 5, 5, 6, 6, 9, 10, 12, 16, 17]
+>>> round(hub_chance(club.degrees, EdgeChannel.symmetric(0.0)), 9), hub_chance(club.degrees, EdgeChannel.symmetric(0.49)) < 0.2
+(0.7, True)
 """
 
 from __future__ import annotations

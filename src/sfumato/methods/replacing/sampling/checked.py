@@ -4,8 +4,8 @@ A code is the number of a body, so that uniqueness and exact sampling work as wi
 `SYSTEMS`: how many bodies there are, and the text of body n.
 
 >>> levels = Checked("iban", "DE")
->>> levels.size, levels.texts(np.array([370400440532013000]))[0]
-(1000000000000000000, 'DE89370400440532013000')
+>>> levels.size, levels.texts(np.array([370400440532013000])).tolist()
+(1000000000000000000, ['DE89370400440532013000'])
 """
 
 from __future__ import annotations
