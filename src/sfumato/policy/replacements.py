@@ -410,7 +410,11 @@ def _computed(declared: Mapping[str, Any], where: str) -> ValueDomain:
 
 
 def _checked(declared: Mapping[str, Any], where: str) -> ValueDomain:
-    system, country = str(declared["numbers"]), str(declared.get("country", "DE" if declared["numbers"] == "iban" else ""))
+    if not isinstance(declared["numbers"], str):
+        raise PolicyError(
+            "'numbers' takes the name of one numbering system", where=where, hint="{numbers: iban}; for a range {integers: [1, 99]}"
+        )
+    system, country = declared["numbers"], str(declared.get("country", "DE" if declared["numbers"] == "iban" else ""))
     if system not in NUMBERS:
         raise PolicyError(f"there is no numbering system '{system}'", where=where, hint="known: " + ", ".join(NUMBERS))
     if country and (system != "iban" or country not in BANKS):
