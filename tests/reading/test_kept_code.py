@@ -105,3 +105,12 @@ def test_code_is_compiled_without_keeping_where_others_can_write(shared: Path, m
     assert filled_directories() == []
     assert jit(double)(21) == 42
     assert not list(shared.rglob("*.nb?"))
+
+
+def test_a_user_without_a_home_keeps_nothing_and_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "SFUMATO_CACHE", "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_294_967_000)
+    kept_directory.cache_clear()
+    assert (kept_directory(), filled_directories()) == ("", [])
+    kept_directory.cache_clear()

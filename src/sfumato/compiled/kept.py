@@ -29,12 +29,19 @@ def digest() -> str:
     return found.hexdigest()[:12]
 
 
+def _places() -> list[Path]:
+    """Where code may be kept: as the environment says, then in the user's cache where the user has a home."""
+    wanted = [Path(given) for name in ("SFUMATO_CACHE", "NUMBA_CACHE_DIR") if (given := os.environ.get(name))]
+    try:
+        return [*wanted, Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sfumato"]
+    except RuntimeError:  # a user without a name and without HOME, as in some containers
+        return wanted
+
+
 @cache
 def kept_directory() -> str:
     """The first directory that this user alone can write, "" when there is none."""
-    own = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sfumato"
-    wanted = [Path(given) for name in ("SFUMATO_CACHE", "NUMBA_CACHE_DIR") if (given := os.environ.get(name))]
-    for base in (*wanted, own):
+    for base in _places():
         directory = base / f"loops-{digest()}"
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -42,17 +49,15 @@ def kept_directory() -> str:
                 continue
             with tempfile.TemporaryFile(dir=directory):
                 return str(directory)
-        except (OSError, RuntimeError):  # not ours to write; or a home that cannot be told
+        except OSError:  # not ours to write
             continue
     return ""
 
 
 def filled_directories() -> list[Path]:
     """Directories that may hold code made earlier, those that cannot be written included (an image, a read-only home)."""
-    own = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sfumato"
-    wanted = [Path(given) for name in ("SFUMATO_CACHE", "NUMBA_CACHE_DIR") if (given := os.environ.get(name))]
     found = []
-    for base in (*wanted, own):
+    for base in _places():
         directory = base / f"loops-{digest()}"
         try:
             if directory.is_dir() and is_ours_alone(directory):  # I2
