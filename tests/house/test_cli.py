@@ -179,7 +179,7 @@ def test_an_existing_folder_is_never_overwritten(desk: Path) -> None:
 
 
 def test_no_release_folder_is_a_clear_error(desk: Path) -> None:
-    error_of(run("verify", "nothing", cwd=desk), 1)
+    error_of(run("verify", "nothing", cwd=desk), 8)
     (desk / "junk").mkdir()
     (desk / "junk" / "manifest.json").write_text("[1]")
     error_of(run("verify", "junk", cwd=desk), 1)

@@ -21,8 +21,11 @@ from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.policy.policy import Policy
 
-SECONDS, PER_RECORD = 15.0, 5e-5
-"""What a search takes unless the policy says otherwise: so many seconds, and so many more for every record."""
+PER_RECORD, FIRST, LATER = 5e-4, 15.0, 5e-5
+"""What a search takes unless the policy says otherwise: so many seconds for every record until the first are spent, and a few for
+every further one. A small table is searched well in a moment, and its owner waits for it."""
+DEFAULT = "half a second for every 1,000 records, up to 15 s, and 5 s for every 100,000"
+_LEAST = 0.05
 CLUSTERED = 40_000
 """Up to this many distinct tuples greedy clustering is one of the starts."""
 
@@ -36,20 +39,20 @@ class Refined(RecodingMethod):
     seconds: float | None = Field(
         default=None,
         gt=0,
-        description="work of the search in seconds of one core; by default 15, and 5 for every 100,000 records",
+        description=f"work of the search in seconds of one core; by default {DEFAULT}",
     )
 
     def preference(self, records: int | None) -> tuple[int, str]:
-        time = f"about {self.time_for(records):.0f} s of search" if records is not None else "a search that grows with the table"
+        time = f"about {self.time_for(records):.2g} s of search" if records is not None else "a search that grows with the table"
         return 20, f"it gives the least loss, by {time} on one core (mondrian where time is short)"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
-        said = f"{self.seconds:g} s" if self.seconds else f"{SECONDS:g} s and {PER_RECORD * 1e5:g} s for every 100,000 records"
+        said = f"{self.seconds:g} s" if self.seconds else DEFAULT
         return [*super().describe(policy, data), f"search: {said} of one core, shared by all cores"]
 
     def time_for(self, records: int) -> float:
         """Seconds of search for so many records."""
-        return self.seconds or SECONDS + PER_RECORD * records
+        return self.seconds or max(_LEAST, min(PER_RECORD * records, FIRST) + LATER * records)
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
