@@ -64,6 +64,8 @@ def remembered(folder: Path) -> None:
     people(folder)
     text = (folder / "ledger.yaml").read_text(encoding="utf-8")
     (folder / "policy.yaml").write_text(text.replace("ledger: {file: people.ledger, new: true}\n", ""), encoding="utf-8")
+    shutil.copy(folder / "people.csv", folder / "people-2024.csv")
+    shutil.copy(folder / "people.csv", folder / "published-2024.csv")  # everything as it is, with its key: that is entered, too
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / "key.pem").write_bytes(private)
