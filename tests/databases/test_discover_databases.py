@@ -205,7 +205,7 @@ def test_one_table_of_a_database_keeps_the_form_of_tables(folder, tmp_path, caps
     assert ended.value.code == 0
     out = capsys.readouterr().out
     tree = parse_yaml(out, name="p").tree
-    assert tree["data"] == {"kind": "table"}
+    assert {key: tree["data"][key] for key in ("kind", "table")} == {"kind": "table", "table": "film"}
     assert tree["keep"] is None
     assert '#  - "rating in {' in out
     assert Policy.parse(tree).columns["film_id"].role == "identifier"

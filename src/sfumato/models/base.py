@@ -145,6 +145,11 @@ class Model(BaseModel):
         return self
 
     @property
+    def tie_epsilon(self) -> float | None:
+        """The most that publishing may change the log odds of one tie; none: the model says more or something else."""
+        return None
+
+    @property
     def known_items(self) -> int | None:
         """Most items that the outsider knows of a set-valued record; none: all of them."""
         return None

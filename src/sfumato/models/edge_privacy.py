@@ -39,6 +39,10 @@ class EdgePrivacy(ChannelModel):
 
     epsilon: float = Field(gt=0, description="largest change of the log odds of one tie")
 
+    @property
+    def tie_epsilon(self) -> float | None:
+        return self.epsilon
+
     def holds(self, flip: EdgeChannel, nodes: int) -> bool:
         return flip.epsilon <= self.epsilon * (1 + 1e-12)
 

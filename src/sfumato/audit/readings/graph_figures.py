@@ -13,7 +13,6 @@ from sfumato.data.linkage import Linkage
 from sfumato.errors import ReleaseError
 from sfumato.forms.graph_figures import NoisyFigures
 from sfumato.models.base import rounded
-from sfumato.models.edge_privacy import EdgePrivacy
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
@@ -30,9 +29,9 @@ class GraphFiguresReading(Reading):
         raise ReleaseError("figures of a graph leave nobody among candidates")
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
-        if not isinstance(claim.model, EdgePrivacy):
+        spent, asked = exhibit.of(NoisyFigures).epsilon, claim.model.tie_epsilon
+        if asked is None:
             raise ReleaseError("figures of a graph promise edge-privacy and nothing else")
-        spent, asked = exhibit.of(NoisyFigures).epsilon, claim.model.epsilon
         holds = spent <= asked * (1 + 1e-9)
         reason = "one tie; a person with d ties is protected at d times that" if holds else f"{spent:g} is spent in all"
         achieved = {"epsilon": rounded(spent)}

@@ -30,7 +30,6 @@ from sfumato.forms.graph_figures import DEGREES, EDGES, FIGURES, NoisyFigures
 from sfumato.methods.base import Method, Task
 from sfumato.methods.graphs.noise import ladder, laplace
 from sfumato.metrics.pattern_counts import PatternCounts
-from sfumato.models.edge_privacy import EdgePrivacy
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
@@ -53,12 +52,12 @@ class PrivateFigures(Method):
     graph: bool = Field(default=False, description="also draw a graph with the published degrees; none of its ties is anybody's")
 
     def refusal(self, policy: Policy) -> str:
-        if not policy.claims or not all(isinstance(claim.model, EdgePrivacy) for claim in policy.claims):
+        if not policy.claims or any(claim.model.tie_epsilon is None for claim in policy.claims):
             return "it needs edge-privacy under 'protect', and promises nothing else"
         return ""
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return isinstance(claim.model, EdgePrivacy)
+        return claim.model.tie_epsilon is not None
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         shares = self._shares(policy)
@@ -69,7 +68,7 @@ class PrivateFigures(Method):
         ]
 
     def _shares(self, policy: Policy) -> dict[str, float]:
-        epsilon = min(claim.model.epsilon for claim in policy.claims if isinstance(claim.model, EdgePrivacy))
+        epsilon = min(claim.model.tie_epsilon for claim in policy.claims if claim.model.tie_epsilon is not None)
         shares = {"edges": _EDGES * epsilon} | ({"triangles": _TRIANGLES * epsilon} if self.triangles else {})
         return shares | {"degrees": epsilon - sum(shares.values())}
 
