@@ -217,3 +217,13 @@ def test_a_pattern_at_the_limits_is_read():
     assert list(words(automaton(["a" * 400]), 400)) == ["a" * 400]
     with pytest.raises(PolicyError):
         literal("a" * 3_000)
+
+
+def test_a_drawn_number_beside_a_text_is_compared_as_it_is_written() -> None:
+    import numpy as np
+
+    from sfumato.methods.replacing.sampling.vectors import Vector, _compared
+
+    texts = Vector(np.array(["3", "2.5", "4"]), 0)
+    assert _compared("=", Vector(np.array([3, 3, 4]), 1), texts, 0).tolist() == [True, False, True]
+    assert _compared("=", Vector(np.array([30, 25, 41]), 10), texts, 0).tolist() == [True, True, False]

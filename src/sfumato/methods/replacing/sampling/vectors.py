@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from math import lcm
 from typing import Any
 
@@ -61,7 +62,14 @@ class Vector:
         return self.unit == 0
 
     def as_text(self) -> NDArray[Any]:
-        return self.levels if self.raw is None else self.raw
+        """The texts; of numbers that were drawn, how they are written."""
+        if self.raw is not None:
+            return self.raw
+        if self.is_text:
+            return self.levels
+        if self.unit == 1:
+            return self.levels.astype(np.str_)
+        return np.array([format(Decimal(int(level)) / self.unit, "f") for level in self.levels], dtype=np.str_)
 
     def at(self, rows: Any) -> Vector:
         """Some of the rows."""
