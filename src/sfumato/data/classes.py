@@ -8,12 +8,14 @@ Cost: one sort of n machine words. Wide tuples whose mixed-radix number would ov
 >>> grouped = group([np.array([0, 1, 0, 1]), np.array([2, 2, 2, 0])])
 >>> grouped.of.tolist(), grouped.counts.tolist(), grouped.first.tolist()
 ([0, 2, 0, 1], [2, 1, 1], [0, 3, 1])
+>>> group([np.array([0, 1, 0])], weights=np.array([5, 1, 2])).counts.tolist()
+[7, 1]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +34,17 @@ class Classes:
     first: IntArray
     """One row of each class."""
     counts: IntArray
-    """Rows in each class."""
+    """Records in each class: its rows, or what they stand for."""
 
     def __len__(self) -> int:
         return len(self.counts)
 
 
-def group(columns: Sequence[NDArray[np.integer]], *, rows: int | None = None) -> Classes:
-    """Classes of rows that agree on all `columns`; without columns all rows are one class."""
+def group(columns: Sequence[NDArray[np.integer]], *, rows: int | None = None, weights: IntArray | None = None) -> Classes:
+    """Classes of rows that agree on all `columns`; without columns all rows are one class.
+
+    Where a row stands for several records, `weights` says for how many.
+    """
     count = len(columns[0]) if columns else int(rows or 0)
     key = np.zeros(count, dtype=np.int64)
     span = 1
@@ -50,7 +55,13 @@ def group(columns: Sequence[NDArray[np.integer]], *, rows: int | None = None) ->
             span = int(key.max(initial=0)) + 1
         key = key * radix + column
         span *= radix
-    return _by_key(key, span)
+    found = _by_key(key, span)
+    return found if weights is None else replace(found, counts=weighed(found.of, weights, len(found)))
+
+
+def weighed(of: IntArray, weights: IntArray | None, classes: int) -> IntArray:
+    """How many records each class has, every row standing for `weights` of them (one without)."""
+    return np.bincount(of, weights=weights, minlength=classes).astype(np.int64)
 
 
 def _by_key(key: IntArray, span: int) -> Classes:

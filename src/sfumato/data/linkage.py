@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.classes import weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,13 @@ class Linkage:
     """How candidates were found, when that is worth a word in the certificate."""
 
     @classmethod
-    def of_groups(cls, group: IntArray, sensitive: Mapping[str, tuple[NDArray[np.integer], tuple[str, ...]]]) -> Linkage:
-        """Everybody's candidates are the rows of the own group: rows with the same published tuple."""
-        counts = np.bincount(group).astype(np.int64)
-        spread = {name: Spread.count(group, codes, len(counts), labels) for name, (codes, labels) in sensitive.items()}
+    def of_groups(
+        cls,
+        group: IntArray,
+        sensitive: Mapping[str, tuple[NDArray[np.integer], tuple[str, ...]]],
+        weights: IntArray | None = None,
+    ) -> Linkage:
+        """Everybody's candidates are the records of the own group: rows with the same published tuple, with counts."""
+        counts = weighed(group, weights, 0)
+        spread = {name: Spread.count(group, codes, len(counts), labels, weights) for name, (codes, labels) in sensitive.items()}
         return cls(counts, counts, spread)

@@ -7,18 +7,26 @@ empty) is a value of its own.
 >>> people = Table(pa.table({"age": ["30", None, "30"], "n": [1, 2, 2]}))
 >>> people.text("age").labels, people.text("age").codes.tolist(), people.text("n").labels
 (('30', ''), [0, 1, 0], ('1', '2'))
+
+Where rows lie elsewhere, a table holds their classes: different rows, each with how often it stands there.
+
+>>> classes = Table(pa.table({"age": ["30", "40"]}), counts=np.array([3, 1]))
+>>> classes.rows, classes.records, classes.text("age").counts().tolist()
+(2, 4, [3, 1])
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.data.arrays import IntArray
+from sfumato.data.classes import weighed
 from sfumato.data.generalization import MISSING
 from sfumato.data.labels import Labels
 from sfumato.data.moments import moment
@@ -35,9 +43,11 @@ class TextColumn:
 
     codes: NDArray[np.int32]
     labels: tuple[str, ...]
+    weights: IntArray | None = None
+    """For how many records each row stands; one without."""
 
-    def counts(self) -> NDArray[np.int64]:
-        return np.bincount(self.codes, minlength=len(self.labels)).astype(np.int64)
+    def counts(self) -> IntArray:
+        return weighed(self.codes.astype(np.int64), self.weights, len(self.labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +56,17 @@ class Table:
 
     frame: pa.Table
     _text: dict[str, TextColumn] = field(default_factory=dict, repr=False, compare=False)
+    counts: IntArray | None = None
+    """How many records each row stands for, where rows are classes; one without."""
 
     @property
     def rows(self) -> int:
         return int(self.frame.num_rows)
+
+    @property
+    def records(self) -> int:
+        """How many records there are: the rows, unless they are classes with counts."""
+        return self.rows if self.counts is None else int(self.counts.sum())
 
     @property
     def names(self) -> list[str]:
@@ -58,7 +75,7 @@ class Table:
     def text(self, name: str) -> TextColumn:
         """The column as text codes; computed once."""
         if name not in self._text:
-            self._text[name] = as_text(self.column(name), name)
+            self._text[name] = replace(as_text(self.column(name), name), weights=self.counts)
         return self._text[name]
 
     def numbers(self, name: str) -> NDArray[np.float64]:

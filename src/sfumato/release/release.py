@@ -21,15 +21,17 @@ from sfumato.release.form import Form
 
 
 class Part:
-    """One published table: a pyarrow table that can also become a polars or pandas frame."""
+    """One published table: a pyarrow table that can also become a polars or pandas frame; or its different rows with counts."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, counts: IntArray | None = None) -> None:
         self.table: pa.Table = pa.table(table) if not isinstance(table, pa.Table) else table
+        self.counts = counts
+        """How many published rows each row stands for, where they lie elsewhere; one without."""
 
     @cached_property
     def text(self) -> Table:
         """The part as a table of texts; every column is encoded once, whoever looks at it."""
-        return Table(self.table)
+        return Table(self.table, counts=self.counts)
 
     def to_polars(self) -> Any:
         return bring("polars", "a polars frame").from_arrow(self.table)

@@ -39,6 +39,7 @@ from sfumato.methods.continuing import Continuation, continued, torn_classes, wi
 from sfumato.methods.recoding.attainable import attainable
 from sfumato.methods.recoding.components import Component, components, without_implied
 from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.overlay import overlaid
 from sfumato.methods.recoding.people import of_people, refusal_of_people, settled
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.methods.recoding.series import as_continued, kept_apart, nothing_made, with_standing
@@ -186,7 +187,8 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
     sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
     stated = stated_claims(policy)
     whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in binding(policy)])
-    return RecodingProblem(names, tuple(domains), tuple(codes), (*sensitive, *whose), (*without_implied(stated), *of_them))
+    asked = (*without_implied(stated), *of_them)
+    return RecodingProblem(names, tuple(domains), tuple(codes), (*sensitive, *whose), asked, multiplicity=table.counts)
 
 
 def binding(policy: Policy) -> tuple[Claim, ...]:
@@ -262,25 +264,23 @@ def _everything(problem: RecodingProblem, requirement: Requirement) -> Linkage:
 
 def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Component, Grouping]]) -> Release:
     """The published table: labels for what was recoded, everything else as it is, rows shuffled."""
-    labels: dict[str, tuple[pa.Array, IntArray]] = {}
-    inside = np.ones(problem.records, dtype=np.bool_)
-    for part, grouping in arranged:
-        of_record = np.full(problem.records, -1, dtype=np.int64)
-        of_record[part.rows] = part.problem.group_of_record(grouping)
-        inside &= of_record >= 0
-        labels |= {name: (written, of_record) for name, written in _labels(part.problem, grouping).items()}
-    kept = np.flatnonzero(inside)
-    rows = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
     table: Table = task.data
+    laid = overlaid([(part.rows, part.problem.shares(grouping)) for part, grouping in arranged], table.rows, table.counts)
+    inside = np.logical_and.reduce([of >= 0 for of in laid.groups])
+    kept = np.flatnonzero(inside)
+    order = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
+    rows = laid.row[order]
+    labels = [_labels(part.problem, grouping) for part, grouping in arranged]
     columns = {}
     for name in task.policy.published:  # I2
-        if name in labels:
-            written, of_record = labels[name]
-            columns[name] = written.take(pa.array(of_record[rows]))
-        else:
+        place = next((place for place, written in enumerate(labels) if name in written), None)
+        if place is not None:
+            columns[name] = labels[place][name].take(pa.array(laid.groups[place][order]))
+        elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
             columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
-    suppressed = problem.records - len(kept)
-    return Release(Recoded(), {"data": Part(pa.table(columns))}, suppressed, RecodedTrace({"data": rows}))
+    counts = None if table.counts is None else laid.count[order]
+    suppressed = problem.records - int(laid.count[kept].sum())
+    return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
 
 
 def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, pa.Array]:

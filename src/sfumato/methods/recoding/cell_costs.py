@@ -54,8 +54,7 @@ def _piece(problem: RecodingProblem, costs: Costs, column: int, objective: str) 
         return TABLE, _pairs(domain, costs, column), _NONE, _NONE
     if isinstance(domain, Ranges):
         if objective == "entropy_loss":
-            tally = np.bincount(problem.codes[column], minlength=domain.size)
-            return LOG, np.concatenate([[0.0], np.cumsum(tally)]), _NONE, _NONE
+            return LOG, np.concatenate([[0.0], np.cumsum(problem.tally(column))]), _NONE, _NONE
         return SPAN, domain.numbers / ((domain.numbers[-1] - domain.numbers[0]) or 1.0), _NONE, _NONE
     if not isinstance(domain, Hierarchy):
         raise TypeError(f"no cost rule for {type(domain).__name__}")

@@ -35,7 +35,7 @@ class Component:
 def components(problem: RecodingProblem) -> list[Component]:
     """The problem as it is when all claims speak of all its columns, else its independent parts without suppressed records."""
     if problem.uniform:
-        return [Component(problem, np.arange(problem.records))]
+        return [Component(problem, np.arange(problem.rows))]
     rows = np.flatnonzero(~problem.out[problem.row_point.of])  # I2
     sets = connected(problem.names, [problem.given(requirement) for requirement in problem.requirements])
     return [Component(_restricted(problem, names, rows), rows) for names in sets]
@@ -72,6 +72,7 @@ def _restricted(problem: RecodingProblem, names: tuple[str, ...], rows: IntArray
         codes=tuple(problem.codes[place][rows] for place in places),
         sensitive=tuple(_rows_of(column, rows) for column in problem.sensitive if column.name in hidden),
         requirements=tuple(inside),
+        multiplicity=None if problem.multiplicity is None else problem.multiplicity[rows],
         whole=problem,
     )
 

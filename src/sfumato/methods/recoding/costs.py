@@ -68,6 +68,5 @@ def _column_cost(problem: RecodingProblem, column: int, objective: str) -> Colum
         return domain.width
     if objective == "ntil":
         return domain.height
-    tally = np.bincount(problem.codes[column], minlength=domain.size)
-    below = np.concatenate([[0], np.cumsum(tally)])
+    below = np.concatenate([[0], np.cumsum(problem.tally(column))])
     return lambda lo, hi: np.log2(np.maximum(below[hi] - below[lo], 1))

@@ -43,7 +43,7 @@ from itertools import combinations
 import numpy as np
 
 from sfumato.data.arrays import BoolArray, CodeArray, IntArray
-from sfumato.data.classes import Classes, group
+from sfumato.data.classes import Classes, group, weighed
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
@@ -118,28 +118,43 @@ class Grouping:
         return int(self.group.max(initial=-1)) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """`count[i]` records of row `row[i]` go to group `group[i]`, −1 when suppressed; sorted by row, every record in one."""
+
+    row: IntArray
+    group: IntArray
+    count: IntArray
+
+
 @dataclass(frozen=True)
 class RecodingProblem:
-    """One recoding problem in terms of leaf codes; rows are records."""
+    """One recoding problem in terms of leaf codes; rows are records, or classes of records that look alike with their counts."""
 
     names: tuple[str, ...]
     domains: tuple[Generalization, ...]
     codes: tuple[CodeArray, ...]
-    """Leaf codes, one array over all records per quasi-identifier."""
+    """Leaf codes, one array over all rows per quasi-identifier."""
     sensitive: tuple[Sensitive, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     weights: dict[str, float] = field(default_factory=dict)
+    multiplicity: IntArray | None = field(default=None, repr=False)
+    """How many records each row stands for, where rows are classes with counts; one each without."""
     whole: RecodingProblem | None = field(default=None, repr=False)
     """The problem that this is a component of, suppressed records included."""
 
     @property
-    def records(self) -> int:
+    def rows(self) -> int:
         return len(self.codes[0])
+
+    @property
+    def records(self) -> int:
+        return self.rows if self.multiplicity is None else int(self.multiplicity.sum())
 
     @cached_property
     def row_point(self) -> Classes:
-        """Which point each record is at."""
-        return group(self.codes)
+        """Which point each row is at."""
+        return group(self.codes, weights=self.multiplicity)
 
     @cached_property
     def points(self) -> CodeArray:
@@ -152,8 +167,12 @@ class RecodingProblem:
 
     @cached_property
     def row_cell(self) -> Classes:
-        """Which cell each record is in; cells are ordered by point."""
-        return group([self.row_point.of, *(column.codes for column in self.sensitive)])
+        """Which cell each row is in; cells are ordered by point."""
+        return group([self.row_point.of, *(column.codes for column in self.sensitive)], weights=self.multiplicity)
+
+    def tally(self, column: int) -> IntArray:
+        """How many records have each leaf of a column."""
+        return weighed(self.codes[column].astype(np.int64), self.multiplicity, self.domains[column].size)
 
     @cached_property
     def cell_point(self) -> IntArray:
@@ -334,17 +353,34 @@ class RecodingProblem:
 
     def group_of_record(self, grouping: Grouping) -> IntArray:
         """The group of every record, −1 for suppressed ones; which of a cell's records go where does not matter."""
+        if self.multiplicity is not None:
+            raise ValueError("rows are classes, whose records may go to several groups: ask for shares")
+        return self.shares(grouping).group
+
+    def shares(self, grouping: Grouping) -> Shares:
+        """How many records of every row go to which group; the rows of a cell take its groups one after the other."""
         order = np.argsort(self.row_cell.of, kind="stable")
-        start = np.concatenate([[0], np.cumsum(self.row_cell.counts)])
+        many = np.ones(self.rows, dtype=np.int64) if self.multiplicity is None else self.multiplicity[order]
+        starts = np.cumsum(many) - many
+        of_cell = np.cumsum(self.row_cell.counts) - self.row_cell.counts
         by_cell = np.argsort(grouping.cell, kind="stable")
         cell, count = grouping.cell[by_cell], grouping.count[by_cell]
         placed = np.cumsum(count) - count
-        first_of_cell = np.searchsorted(cell, cell)
-        offset = start[cell] + placed - placed[first_of_cell]
-        slots = np.repeat(offset - placed, count) + np.arange(int(count.sum()))
-        of_record = np.full(self.records, -1, dtype=np.int64)
-        of_record[order[slots]] = np.repeat(grouping.group[by_cell], count)
-        return of_record
+        first = of_cell[cell] + placed - placed[np.searchsorted(cell, cell)]
+        return _crossed(order, starts, grouping.group[by_cell], first, count, int(many.sum()))
+
+
+def _crossed(order: IntArray, starts: IntArray, group: IntArray, first: IntArray, count: IntArray, records: int) -> Shares:
+    """Rows that begin at `starts`, cut where groups begin and end; what no group takes is suppressed. In the order of the rows."""
+    cuts = np.unique(np.concatenate([starts, first, first + count]))
+    cuts = cuts[cuts < records]
+    place = np.searchsorted(starts, cuts, side="right") - 1
+    taker = np.searchsorted(first, cuts, side="right") - 1
+    taken = (taker >= 0) & (cuts < (first + count)[taker]) if len(first) else np.zeros(len(cuts), dtype=np.bool_)
+    of = np.where(taken, group[taker], -1) if len(first) else np.full(len(cuts), -1, dtype=np.int64)
+    row, many = order[place], np.diff(cuts, append=records)
+    by_row = np.argsort(row, kind="stable")
+    return Shares(row[by_row], of[by_row], many[by_row])
 
 
 def _publishable(domain: Generalization, cells: Cells) -> bool:
