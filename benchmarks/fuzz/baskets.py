@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from dataclasses import replace
@@ -14,9 +15,11 @@ from tests.house.cases import settings_of
 
 import sfumato as sf
 from sfumato.data.baskets import Baskets
+from sfumato.methods.baskets.blocks import BasketBlocking
 from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
 
 SETTINGS = list(settings_of(Nonreciprocal, 0.0))
+BLOCKS = list(settings_of(BasketBlocking, 0.0))
 ITEMS = "abcde"
 World = frozenset[str]
 
@@ -74,6 +77,72 @@ class BasketKind(Kind):
         drawn = [row for row, people in enumerate(story.known["candidates"]) if person in people]
         counted = Counter(rows[row]["label"] for row in drawn if rows[row]["label"])
         return set(drawn) <= set(mine) and max(counted.values(), default=0) * level["l"] <= len(drawn)
+
+
+class BlockKind(BasketKind):
+    """Disjoint blocks, a row of its block for every person."""
+
+    name: ClassVar[str] = "blocks"
+    form: ClassVar[str] = "basket blocks"
+
+    def draw(self, rng: random.Random, place: Path) -> Story:
+        story = super().draw(rng, place)
+        settings = dict(rng.choice(BLOCKS)) | ({"insiders": 1} if rng.random() < 0.2 else {})
+        story.tree["method"] = {"blocks": settings}
+        return replace(story, method="blocks")
+
+    def learn(self, story: Story, made: sf.Publication) -> None:
+        story.known["behind"] = made.release.trace.rows["data"].tolist()
+
+    def judge(self, story: Story, folder: Path) -> list[str]:
+        rows = rows_of(folder / "data.csv")
+        blocks: dict[str, list[int]] = {}
+        for place, row in enumerate(rows):
+            blocks.setdefault(row["block"], []).append(place)
+        behind = story.known["behind"]
+        if sorted(behind) != list(range(len(rows))) or any(
+            rows[place]["label"] not in ("", story.records[who][1]) for place, who in enumerate(behind)
+        ):
+            return ["untruthful"]
+        wrong = []
+        if not _dealt(folder):
+            worlds = [_worlds(row) for row in rows]
+            fit = all(story.records[behind[one]][0] in worlds[other] for some in blocks.values() for one in some for other in some)
+            wrong += [] if fit else ["a record does not fit every row of its block"]
+        return wrong + self._claimed(story, rows, list(blocks.values()))
+
+    def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
+        """Who stands behind a row that was changed nobody knows; what is counted in blocks everybody can."""
+        rows = rows_of(folder / "data.csv")
+        blocks: dict[str, list[int]] = {}
+        for place, row in enumerate(rows):
+            blocks.setdefault(row["block"], []).append(place)
+        labels, shown = Counter(label for _, label in story.records), Counter(row["label"] for row in rows if row["label"])
+        wrong = ["untruthful"] if len(rows) != len(story.records) or shown - labels else []
+        return wrong + self._claimed(story, rows, list(blocks.values()))
+
+    def _claimed(self, story: Story, rows: list[dict[str, str]], blocks: list[list[int]]) -> list[str]:
+        """Claims on candidates and on labels that are shown; what hidden ones say is enumerated by the tests of the rule."""
+        insiders = story.tree["method"]["blocks"].get("insiders", 0)
+        wrong = []
+        for claim in story.tree["protect"]:
+            ((model, level),) = claim.items()
+            for some in blocks:
+                left, shown = len(some) - insiders, Counter(rows[place]["label"] for place in some if rows[place]["label"])
+                most, hidden = max(shown.values(), default=0), len(some) - shown.total()
+                if model == "k-anonymity":
+                    bad = left < level["k"]
+                elif model == "l-diversity" and level.get("kind") == "frequency":
+                    bad = most * level["l"] > left
+                else:
+                    bad = model != "km-anonymity" and not hidden and len(shown) < level.get("p", level.get("l"))
+                wrong += [model] * bad
+        return wrong
+
+
+def _dealt(folder: Path) -> bool:
+    """Whether the rows of a block share its items out, and no row is anybody's."""
+    return bool(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["public"].get("shows") == "dealt")
 
 
 def _claims(rng: random.Random) -> list[dict[str, Any]]:

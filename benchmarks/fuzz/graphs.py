@@ -75,6 +75,42 @@ class GraphKind(Kind):
         return "all can be tied to all" if len(story.records) >= story.tree["protect"][0]["k-degree-anonymity"]["k"] else ""
 
 
+class FiguresKind(Kind):
+    """Noisy figures, and a graph drawn from them; the noise is not repeated by a seed."""
+
+    name: ClassVar[str] = "figures"
+    form: ClassVar[str] = "graph figures"
+    weight: ClassVar[float] = 0.5
+
+    def draw(self, rng: random.Random, place: Path) -> Story:
+        graph = nx.gnp_random_graph(rng.randint(2, 40), rng.random(), seed=rng.getrandbits(32))
+        claim = {"edge-privacy": {"epsilon": rng.choice([0.1, 0.5, 1.0, 3.0])}}
+        method = {"private-figures": {"triangles": rng.random() < 0.7, "graph": rng.random() < 0.6}}
+        tree = {"version": 1, "data": {"kind": "graph"}, "protect": [claim], "method": method}
+        return Story(tree, graph, graph, graph, "private-figures")
+
+    def judge(self, story: Story, folder: Path) -> list[str]:
+        public = json.loads((folder / "manifest.json").read_text())["public"]
+        spent = sum(value for name, value in public.items() if name.startswith("epsilon_") and value is not None)
+        asked = story.tree["method"]["private-figures"]
+        wrong = [] if spent <= story.tree["protect"][0]["edge-privacy"]["epsilon"] * (1 + 1e-9) else ["edge-privacy"]
+        figures = sorted(row["figure"] for row in rows_of(folder / "figures.csv"))
+        wrong += [] if figures == ["edges", *["triangles"] * asked["triangles"]] else ["other figures"]
+        degrees = [int(row["degree"]) for row in rows_of(folder / "degrees.csv") for _ in range(int(row["people"]))]
+        people = len(story.records)
+        if len(degrees) != people or any(not 0 <= degree < people for degree in degrees):
+            return [*wrong, "no degrees of so many people"]
+        if asked["graph"]:
+            pairs = [(int(row["source"]), int(row["target"])) for row in rows_of(folder / "edges.csv")]
+            ties = Counter(end for pair in pairs for end in pair)
+            drawn = sorted(ties[person] for person in range(people))
+            simple = len({frozenset(pair) for pair in pairs}) == len(pairs) and all(u != v for u, v in pairs)
+            inside = all(0 <= end < people for pair in pairs for end in pair)
+            fits = all(one <= other for one, other in zip(drawn, sorted(degrees), strict=True))
+            wrong += [] if simple and inside and fits else ["no graph of these degrees"]
+        return wrong
+
+
 def _withstood(attack: dict[str, Any], public: dict[str, Any]) -> list[str]:
     """Along a path of planted accounts every tie must have stayed: (1 − q)^(k − 1)."""
     kept = (1 - public["delete"]) ** (attack["planted"] - 1)

@@ -12,12 +12,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.fuzz.anatomy import AnatomyKind
-from benchmarks.fuzz.baskets import BasketKind
+from benchmarks.fuzz.baskets import BasketKind, BlockKind
 from benchmarks.fuzz.databases import DatabaseKind
-from benchmarks.fuzz.graphs import GraphKind
+from benchmarks.fuzz.graphs import FiguresKind, GraphKind
 from benchmarks.fuzz.hostile import HostileKind
+from benchmarks.fuzz.people import LinkedKind, PeopleKind
 from benchmarks.fuzz.recoded import RecodedKind
 from benchmarks.fuzz.replaced import ReplacedKind, WalkedKind
+from benchmarks.fuzz.sampled import SampledKind
 from benchmarks.fuzz.sequences import SequenceKind
 from benchmarks.fuzz.story import LONGEST, Hangs, Kind, within
 from benchmarks.fuzz.subtables import SubTableKind
@@ -28,8 +30,8 @@ from sfumato import AuditRefused
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), GraphKind(), DatabaseKind(),
-        SequenceKind(), HostileKind(),
+        RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(), GraphKind(),
+        FiguresKind(), DatabaseKind(), SequenceKind(), PeopleKind(), LinkedKind(), SampledKind(), HostileKind(),
     )
 }  # fmt: skip
 

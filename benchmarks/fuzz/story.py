@@ -20,7 +20,7 @@ import sfumato as sf
 from sfumato.release.trace_file import trace_path
 
 Rows = list[dict[str, str]]
-NEED_THE_TRACE = ("rules left open", "rules of the policy left open")
+NEED_THE_TRACE = ("rules left open", "rules of the policy left open", "people")
 """What is left open where nobody knows which row was which record; the trace of these forms is not kept."""
 LONGEST = 60
 """Seconds of CPU time after which a case of so few records hangs."""

@@ -245,3 +245,24 @@ def _lopsided() -> Baskets:
     labels = baskets.labels["label"].copy()
     labels[:60] = "1"
     return Baskets(baskets.sets, baskets.names, {"label": labels})
+
+
+@pytest.mark.parametrize("claim", [{"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2}}], ids=str)
+def test_labels_that_are_hidden_everywhere_may_be_any_of_the_data(claim: dict[str, object], tmp_path: Path) -> None:
+    """One block of four with a label twice: the shares ask for hiding all, and what is counted then is what the data have."""
+    sets = [["item0", "item1"], ["item2"], ["item1"], ["item0", "item3"]]
+    baskets = Baskets.of(sets, {"label": ["a", "b", "c", "a"]})
+    asked = policy({"l-diversity": {"l": 2, "kind": "frequency"}}, claim, labels="whole")
+    publication = sf.publish(asked, data=baskets, seed=secret(3))
+    assert set(publication.release.parts["data"]["label"].to_pylist()) == {""}
+    folder = publication.write(tmp_path / "out", report=False)
+    assert sf.verify(folder, original=baskets).holds
+    assert not [finding for finding in sf.verify(folder).findings if not finding.holds]
+
+
+def test_a_size_of_blocks_that_is_hidden_whole_is_judged_by_that_rule() -> None:
+    """Shares of a half, a quarter and a quarter: sparing the copies of one label helps no block of four, so all are hidden."""
+    sets = [["item0", "item1"], ["item2"], ["item1"], ["item0", "item3"]]
+    baskets = Baskets.of(sets, {"label": ["a", "b", "c", "a"]})
+    made = sf.publish(policy({"l-diversity": {"l": 2, "kind": "frequency"}}, labels="sparing"), data=baskets, seed=secret(3))
+    assert made.certificate.holds and made.findings[0].grade == "exact"

@@ -174,3 +174,12 @@ def test_the_planner_says_why() -> None:
     policy = sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]})
     assert {plan(policy, records=size).method.name for size in (1_000, 2_000_000)} == {"refined"}  # one default for all sizes
     assert "because" in plan(policy).reasons[0]
+
+
+def test_every_form_is_tried_by_the_tests_of_trust() -> None:
+    """A form that nobody spoils is a form that nobody trusts."""
+    from tests.trust.every_form import FORMS
+
+    from sfumato.release.form import Form
+
+    assert set(FORMS) == set(catalogue("forms", Form))

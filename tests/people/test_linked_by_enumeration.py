@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Sequence
-from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pytest
@@ -14,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.audit.readings import linked as reading
 from sfumato.methods.recoding.bags import Bags, EverHad
-from tests.people.worlds_of_people import Row, Worlds, asked, labels_of, random_people
+from tests.people.worlds_of_people import Row, linked_violations, random_people
 
 CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 60
 
@@ -26,48 +22,6 @@ def publish(policy: dict[str, Any], records: list[Row], groups: str) -> sf.Publi
         return sf.publish(sf.Policy.parse({**policy, "person": {"columns": "id", "rows": "linked"}, "method": method}), data=data)
     except sf.Infeasible:
         return None
-
-
-def violations(rows: Sequence[Row], records: Sequence[Row], policy: dict[str, Any]) -> list[str]:
-    """What an outsider who knows all rows of everybody is too sure of."""
-    labels = labels_of(policy, records)
-    called, own = defaultdict(list), defaultdict(list)
-    for row in rows:
-        called[row["person"]].append(row)
-    for record in records:
-        own[record["id"]].append(record)
-    people = list(own)
-    could = [[bool(Worlds(bag, own[person], labels).count()) for person in people] for bag in called.values()]
-    values = [{row["s0"] for row in bag} for bag in called.values()]
-    wrong = []
-    for claim in policy["protect"]:
-        ((model, level),) = claim.items()
-        k, of_values, share = asked(model, level)
-        for person in range(len(people)):
-            everything, with_value, found = worlds(could, person, values)
-            if any(count > Fraction(everything, k) for count in found):
-                wrong.append(f"{model}: a pseudonym is somebody's with more than 1/{k}")
-            if of_values and any(count >= everything or count > share * everything for count in with_value.values()):
-                wrong.append(f"{model}: a value is too sure")
-    return wrong
-
-
-def worlds(could: list[list[bool]], person: int, values: list[set[str]]) -> tuple[int, dict[str, int], list[int]]:
-    """All worlds, those in which the person has each value, and those in which each pseudonym is the person's."""
-
-    @cache
-    def ways(i: int, taken: int, fixed: int) -> int:
-        if i == len(could):
-            return 1
-        return sum(
-            ways(i + 1, taken | 1 << j, fixed)
-            for j in range(len(could[i]))
-            if could[i][j] and not taken >> j & 1 and (fixed < 0 or (fixed == i) == (j == person))
-        )
-
-    found = [ways(0, 0, i) for i in range(len(could))]
-    having = {value: sum(count for i, count in enumerate(found) if value in values[i]) for value in set().union(*values)}
-    return ways(0, 0, -1), having, found
 
 
 def linked_case(seed: int) -> tuple[dict[str, Any], list[Row]]:
@@ -85,7 +39,7 @@ def test_nothing_too_sure_behind_a_pseudonym(groups: str) -> None:
         publication = publish(policy, records, groups)
         if publication is not None:
             rows = publication.release.parts["data"].table.to_pylist()
-            assert violations(rows, records, policy) == [], f"seed {seed}"
+            assert linked_violations(rows, records, policy) == [], f"seed {seed}"
             published += 1
     assert published >= CASES // 4
 
@@ -137,5 +91,5 @@ def refused() -> int:
         except IndexError:
             continue
         if publication is not None:
-            assert violations(publication.release.parts["data"].table.to_pylist(), records, policy) == [], f"seed {seed}"
+            assert linked_violations(publication.release.parts["data"].table.to_pylist(), records, policy) == [], f"seed {seed}"
     return count

@@ -7,7 +7,7 @@ so nothing is assumed about classes. Nothing here is taken from the product but 
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
 from fractions import Fraction
 from functools import cache
@@ -91,6 +91,48 @@ def people_violations(
                     wrong.append(f"{model}: a value is certain")
         wrong += [f"{model}: too many people have a value"] * crowded(rows, behind, records, list(labels), share, unit)
     return wrong
+
+
+def linked_violations(rows: Sequence[Row], records: Sequence[Row], policy: dict[str, Any]) -> list[str]:
+    """What an outsider who knows all rows of everybody is too sure of."""
+    labels = labels_of(policy, records)
+    called, own = defaultdict(list), defaultdict(list)
+    for row in rows:
+        called[row["person"]].append(row)
+    for record in records:
+        own[record["id"]].append(record)
+    people = list(own)
+    could = [[bool(Worlds(bag, own[person], labels).count()) for person in people] for bag in called.values()]
+    values = [{row["s0"] for row in bag} for bag in called.values()]
+    wrong = []
+    for claim in policy["protect"]:
+        ((model, level),) = claim.items()
+        k, of_values, share = asked(model, level)
+        for person in range(len(people)):
+            everything, with_value, found = linked_worlds(could, person, values)
+            if any(count > Fraction(everything, k) for count in found):
+                wrong.append(f"{model}: a pseudonym is somebody's with more than 1/{k}")
+            if of_values and any(count >= everything or count > share * everything for count in with_value.values()):
+                wrong.append(f"{model}: a value is too sure")
+    return wrong
+
+
+def linked_worlds(could: list[list[bool]], person: int, values: list[set[str]]) -> tuple[int, dict[str, int], list[int]]:
+    """All worlds, those in which the person has each value, and those in which each pseudonym is the person's."""
+
+    @cache
+    def ways(i: int, taken: int, fixed: int) -> int:
+        if i == len(could):
+            return 1
+        return sum(
+            ways(i + 1, taken | 1 << j, fixed)
+            for j in range(len(could[i]))
+            if could[i][j] and not taken >> j & 1 and (fixed < 0 or (fixed == i) == (j == person))
+        )
+
+    found = [ways(0, 0, i) for i in range(len(could))]
+    having = {value: sum(count for i, count in enumerate(found) if value in values[i]) for value in set().union(*values)}
+    return ways(0, 0, -1), having, found
 
 
 def asked(model: str, level: dict[str, Any]) -> tuple[int, bool, Fraction]:

@@ -21,7 +21,6 @@ from sfumato.data.sets import Sets
 from sfumato.release.folder import digest
 from tests.secret import secret
 
-FORMS = ("recoded table", "anatomy", "sub-tables", "replaced table", "baskets", "basket blocks", "graph", "database")
 KEPT = "tests of trust"
 
 
@@ -111,7 +110,37 @@ def _database() -> tuple[sf.Policy, Any]:
     return sf.Policy.parse(tree), f"sqlite:///{place / 'shop.db'}"
 
 
-_MAKERS = dict(zip(FORMS, (_recoded, _anatomy, _sub_tables, _replaced, _baskets, _blocks, _graph, _database), strict=True))
+def _linked() -> tuple[sf.Policy, Any]:
+    rows = columns()
+    rows["patient"] = [str(place // 2) for place in range(len(rows["age"]))]
+    named = {"patient": "identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}}
+    named |= {"sex": "quasi-identifier", "ward": "other", "illness": {"role": "sensitive", "persistent": False}}
+    tree = {"version": 1, "columns": named, "person": {"columns": "patient", "rows": "linked"}}
+    return sf.Policy.parse(tree | {"protect": [{"k-anonymity": {"k": 3}}], "method": {"linked": {"groups": "mondrian"}}}), rows
+
+
+def _sampled() -> tuple[sf.Policy, Any]:
+    ages = {"*": {"young": [str(age) for age in range(20, 40)], "old": [str(age) for age in range(40, 60)]}}
+    tree = {
+        "version": 1,
+        "columns": {"age": {"role": "quasi-identifier", "hierarchy": ages}, "sex": "quasi-identifier", "illness": "sensitive"},
+        "protect": [{"differential-privacy": {"epsilon": 2.0, "delta": 0.01}}],
+        "method": {"sampled": {"levels": {"age": 1}}},
+    }
+    return sf.Policy.parse(tree), {name: values for name, values in columns(600).items() if name != "ward"}
+
+
+def _figures() -> tuple[sf.Policy, Any]:
+    tree = {"version": 1, "data": {"kind": "graph"}, "protect": [{"edge-privacy": {"epsilon": 2.0}}]}
+    return sf.Policy.parse(tree | {"method": {"private-figures": {"graph": True}}}), _graph()[1]
+
+
+_MAKERS = {
+    "recoded table": _recoded, "anatomy": _anatomy, "sub-tables": _sub_tables, "replaced table": _replaced, "baskets": _baskets,
+    "basket blocks": _blocks, "graph": _graph, "database": _database, "linked table": _linked, "sampled table": _sampled,
+    "graph figures": _figures,
+}  # fmt: skip
+FORMS = tuple(_MAKERS)
 
 
 @cache

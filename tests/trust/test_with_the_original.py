@@ -93,8 +93,8 @@ def test_another_original_is_not_taken_for_this_one(form: str, tmp_path: Path) -
     from sfumato.data.sets import Sets
 
     folder, original = release_of(form)
-    if form == "graph":
-        other = nx.powerlaw_cluster_graph(80, 5, 0.4, seed=9)
+    if form in ("graph", "graph figures"):
+        other = nx.powerlaw_cluster_graph(80, 12, 0.4, seed=9)
     elif form in ("baskets", "basket blocks"):
         other = Baskets(Sets.of([[i % 8] for i in range(60)], 8), original.names, original.labels)
     elif form == "database":

@@ -30,10 +30,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.models.base import Example, Model, Safer, rounded
+
+_MOST_BITS = 21
+"""Thresholds of up to 2^20 look-alikes are tried."""
+_AT_ONCE = 256
+"""Sizes of a cell that are looked at together."""
 
 
 class Sampling(NamedTuple):
@@ -74,13 +80,15 @@ class DifferentialPrivacy(Model):
 
     def threshold(self, fraction: float, search: float) -> int:
         """The fewest look-alikes that are enough; 0 when no number is."""
-        low, high = 1, 1 << 20
-        if exceptions(Sampling(fraction, high, search), self.epsilon) > self.delta:
-            return 0
+
+        def enough(k: int) -> bool:
+            return exceptions(Sampling(fraction, k, search), self.epsilon) <= self.delta
+
+        high = next((1 << power for power in range(_MOST_BITS) if enough(1 << power)), 0)
+        low = high // 2 + 1 if high else 0
         while low < high:
             middle = (low + high) // 2
-            fine = exceptions(Sampling(fraction, middle, search), self.epsilon) <= self.delta
-            low, high = (low, middle) if fine else (middle + 1, high)
+            low, high = (low, middle) if enough(middle) else (middle + 1, high)
         return low
 
 
@@ -98,18 +106,20 @@ def exceptions(seen: Sampling, epsilon: float) -> float:
     divergence = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
     worst, n = 0.0, k
     while n <= k / gamma + 1 or math.exp(-n * divergence) > worst:
-        worst = max(worst, _tail(n, beta, max(k, math.floor(gamma * n + 1e-12) + 1)))
-        n += 1
+        sizes = np.arange(n, n + _AT_ONCE)
+        worst = max(worst, float(_tails(sizes, beta, np.maximum(k, np.floor(gamma * sizes + 1e-12) + 1)).max()))
+        n += _AT_ONCE
         if n > k / gamma + 1 and worst == 0.0:
             return math.exp(-n * divergence)
     return worst
 
 
-def _tail(n: int, beta: float, first: int) -> float:
-    """P(Binomial(n, β) ≥ first)."""
+def _tails(sizes: IntArray, beta: float, first: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(Binomial(n, β) ≥ first) for each size n."""
     from scipy.stats import binom
 
-    return float(binom.sf(first - 1, n, beta))
+    tails: NDArray[np.float64] = binom.sf(first - 1, sizes, beta)
+    return tails
 
 
 def _rounded_up(value: float) -> float:

@@ -1,6 +1,8 @@
 """Figures: published figures of a graph are well formed, and near the original where that is at hand.
 
-Noise of scale s is beyond 40 s with chance e^−40, so a figure farther off was not made as the manifest says.
+Noise of scale s is beyond 40 s with chance e^−40, so a figure farther off was not made as the manifest says. Of a graph that was
+drawn, nobody has more ties than a published degree, and so many ties are there as random pairs of ends leave: two people with a and
+b of 2m ends are tied with the chance 1 − exp(−ab / 2m), and eight standard deviations below that sum is no chance.
 """
 
 from __future__ import annotations
@@ -8,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+
 from sfumato.audit.base import Check
-from sfumato.forms.graph_figures import DEGREES, FIGURES, NoisyFigures
+from sfumato.data.arrays import FloatArray
+from sfumato.forms.graph_figures import DEGREES, EDGES, FIGURES, NoisyFigures
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -25,6 +30,8 @@ class FiguresNear(Check):
 
     def examine(self, exhibit: Exhibit) -> Finding:
         wrong = [*_malformed(exhibit)]
+        if not wrong and exhibit.of(NoisyFigures).drawn:
+            wrong += _not_drawn(exhibit)
         if exhibit.private and not wrong:
             wrong += _far(exhibit)
         return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
@@ -43,8 +50,36 @@ def _malformed(exhibit: Exhibit) -> Iterator[str]:
         yield "the figures are not those that the manifest pays for"
 
 
+def _not_drawn(exhibit: Exhibit) -> Iterator[str]:
+    """What a graph that was drawn from the published degrees cannot be."""
+    people, degrees, edges = exhibit.of(NoisyFigures).nodes, exhibit.parts[DEGREES].table, exhibit.parts[EDGES].table
+    ends = np.sort(np.array([edges["source"].to_pylist(), edges["target"].to_pylist()], dtype=np.int64).reshape(2, -1), axis=0)
+    if ends.size and (ends.min() < 0 or ends.max() >= people or (ends[0] == ends[1]).any()):
+        yield "the drawn graph has people whom the manifest does not count, or somebody tied to themselves"
+        return
+    if np.unique(ends, axis=1).shape[1] < ends.shape[1]:
+        yield "the drawn graph has a tie twice"
+    values, counts = (np.array(degrees[name].to_pylist(), dtype=np.int64) for name in ("degree", "people"))
+    if (np.sort(np.bincount(ends.reshape(-1), minlength=people)) > np.sort(np.repeat(values, counts))).any():
+        yield "somebody in the drawn graph has more ties than the published degrees"
+    expected = _expected(values.astype(np.float64), counts.astype(np.float64))
+    if ends.shape[1] < expected - 8 * expected**0.5:
+        yield "the drawn graph has fewer ties than its degrees leave to chance"
+
+
+def _expected(values: FloatArray, counts: FloatArray) -> float:
+    """Pairs of people who are tied, on average, when ends are paired at random."""
+    ends = float(values @ counts)
+    if ends < 2:
+        return 0.0
+    tied = -np.expm1(-np.outer(values, values) / ends)
+    return float((counts @ tied @ counts - counts @ np.diag(tied)) / 2)
+
+
 def _far(exhibit: Exhibit) -> Iterator[str]:
     form, figures = exhibit.of(NoisyFigures), exhibit.parts[FIGURES].table
+    if form.nodes != exhibit.original.nodes:
+        yield "the original has another number of people"
     told = {
         str(name): float(value) for name, value in zip(figures["figure"].to_pylist(), figures["value"].to_pylist(), strict=True)
     }

@@ -59,6 +59,10 @@ class BlockReading(BasketReading):
         if not exhibit.private and (dealt or hides):
             why = "that dealt rows are nobody's own" if dealt else "what hidden labels say by the shares of all labels"
             return _open(*asked, f"{why} is not judged without the original records")
+        if not exhibit.private and claim.hide and _hides(exhibit, claim):
+            finding = Reading.judge(self, exhibit, claim)  # labels that are hidden everywhere are named nowhere
+            why = "which labels hidden blocks may hold is not judged without the original records"
+            return _graded(finding, "exact") if finding.holds else _open(*asked, why)
         if not traced and (dealt or hides):
             return _graded(Reading.judge(self, exhibit, claim), "bound (at most)")
         return self._beside_items(exhibit, claim, _graded(Reading.judge(self, exhibit, claim), "exact"), traced=traced)
@@ -167,10 +171,12 @@ class _Beliefs:
     def __init__(self, exhibit: Exhibit, name: str, values: tuple[str, ...], claim: Claim) -> None:
         self.by_share = _by_share(claim)
         self.values = len(values)
+        self.possible = len(exhibit.original.label_codes(name)[1]) if exhibit.private else self.values
         self.l = claim.model.demand().diversity
         form = exhibit.of(BasketBlocks)
-        self.insiders, self.sparing = form.insiders, form.hides == "sparing"
-        self.chances = exhibit.traced(BlockTrace).chances.get(name, {})
+        self.insiders, trace = form.insiders, exhibit.traced(BlockTrace)
+        self.chances = trace.chances.get(name, {})
+        self.sparing = trace.sparing.get(name, frozenset()) if form.hides == "sparing" else frozenset()
         self.law: NDArray[np.float64] | None = None
         if exhibit.private and exhibit.behind is not None:
             self.law, self.place = _law_of(exhibit.original.label_codes(name), values)
@@ -179,7 +185,7 @@ class _Beliefs:
     def of(self, value: IntArray, weight: IntArray, hidden: int, size: int) -> Entries:
         """Weights and labels of one block with hidden labels; beyond the labels shown, numbers stand for labels not named."""
         if not self.by_share:  # a hidden block may hold any label; copies of one are of a label that is not shown
-            return ([1.0] * self.values, list(range(self.values))) if not len(value) else self._beside(value, weight, [1.0])
+            return ([1.0] * self.possible, list(range(self.possible))) if not len(value) else self._beside(value, weight, [1.0])
         if self.law is None:
             return self._beside(value, weight, [1.0] * hidden)
         if len(value):
@@ -195,7 +201,7 @@ class _Beliefs:
 
     def _for(self, size: int) -> LabelLaw:
         assert self.law is not None
-        return LabelLaw(self.law, size, int(np.floor((size - self.insiders) / self.l + 1e-9)), self.l, self.sparing)
+        return LabelLaw(self.law, size, int(np.floor((size - self.insiders) / self.l + 1e-9)), self.l, size in self.sparing)
 
     def _whole(self, size: int) -> float:
         """The largest belief in a label where all are hidden, beside the insiders whose labels help most."""

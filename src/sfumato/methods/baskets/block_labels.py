@@ -26,10 +26,11 @@ from sfumato.randomness import Randomness
 
 @dataclass(frozen=True, slots=True)
 class HiddenLabels:
-    """Per column the places whose label is hidden, and the chances used by size of block."""
+    """Per column the places whose label is hidden, the chances used by size of block, and the sizes with the rule *sparing*."""
 
     places: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     chances: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    sparing: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def hide_labels(
     randomness: Randomness,
 ) -> HiddenLabels:
     """Which places hide their labels, column by column."""
-    places, chances = {}, {}
+    places, chances, sparing = {}, {}, {}
     for name in columns:
         wanted = Wanted.of(policy, name)
         if wanted.share <= 1 and wanted.distinct <= 1:
@@ -67,10 +68,16 @@ def hide_labels(
         _require_possible(name, codes, len(values), wanted, insiders)
         shown = codes[behind]
         if wanted.share > 1:
-            places[name], chances[name] = _by_share(shown, blocks, wanted.share, rule, insiders, randomness.child(name))
+            rules = {
+                size: Hiding.of(np.bincount(shown) / len(shown), size, wanted.share, rule, insiders)
+                for size in np.unique(blocks.sizes).tolist()
+            }
+            places[name] = _by_share(shown, blocks, rules, randomness.child(name))
+            chances[name] = {size: hiding.chance for size, hiding in rules.items()}
+            sparing[name] = frozenset(size for size, hiding in rules.items() if hiding.rule == "sparing")
         else:
             places[name], chances[name] = _by_number(shown, blocks, wanted.distinct + insiders), {}
-    return HiddenLabels(places, chances)
+    return HiddenLabels(places, chances, sparing)
 
 
 def _require_possible(name: str, codes: IntArray, values: int, wanted: Wanted, insiders: int) -> None:
@@ -82,19 +89,14 @@ def _require_possible(name: str, codes: IntArray, values: int, wanted: Wanted, i
         raise Infeasible(what, where="protect", hint="lower l: who knows the shares of labels already guesses above 1/l")
 
 
-def _by_share(
-    shown: IntArray, blocks: Partition, l: float, rule: Rule, insiders: int, randomness: Randomness
-) -> tuple[NDArray[np.bool_], dict[int, float]]:
-    shares = np.bincount(shown) / len(shown)
+def _by_share(shown: IntArray, blocks: Partition, rules: Mapping[int, Hiding], randomness: Randomness) -> NDArray[np.bool_]:
     words = randomness.uniform(len(blocks.sizes))
-    hidden, chances = np.zeros(len(shown), dtype=bool), {}
-    for size in np.unique(blocks.sizes).tolist():
-        hiding = Hiding.of(shares, size, l, rule, insiders)
-        chances[size] = hiding.chance
+    hidden = np.zeros(len(shown), dtype=bool)
+    for size, hiding in rules.items():
         which = np.flatnonzero(blocks.sizes == size)
         at = blocks.starts[which][:, None] + np.arange(size)[None, :]
         hidden[at] = _hidden_in(shown[at], hiding, words[which])  # I1
-    return hidden, chances
+    return hidden
 
 
 def _hidden_in(labels: IntArray, hiding: Hiding, words: NDArray[np.float64]) -> NDArray[np.bool_]:

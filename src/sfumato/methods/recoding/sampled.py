@@ -158,6 +158,9 @@ def _drawn(task: Task, form: DrawnTable, ladders: dict[str, list[pa.Array]]) -> 
     keys = [key[inside] for key in _keys(task, ladders, form.levels)]
     alike = group(keys, rows=len(inside))
     kept = inside[alike.counts[alike.of] >= form.threshold]
+    if not len(kept):
+        hint = "more records, coarser levels, fewer columns, or a larger epsilon or delta"
+        raise Infeasible(f"no {form.threshold} drawn records look alike: nothing would be published", hint=hint)
     rows = kept[task.randomness.child("row order").permutation(len(kept))]
     columns = {}
     for name in task.policy.published:
