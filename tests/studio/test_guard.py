@@ -162,3 +162,21 @@ def test_a_name_is_one_visible_file_name() -> None:
     bad = ["", ".", "..", ".x", "a/b", "/a", "a\\b", "a\nb", "a\x1b[0m", "x" * 201, "a/"]
     assert [is_plain(name) for name in good] == [True] * len(good)
     assert [is_plain(name) for name in bad] == [False] * len(bad)
+
+
+def test_an_unforeseen_error_names_its_kind_alone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the page nor the log repeats words that may hold somebody's values."""
+
+    def overview(self: Project) -> None:
+        raise ValueError("Alice has the flu")
+
+    fill(tmp_path)
+    monkeypatch.setattr(Project, "overview", overview)
+    with serving(tmp_path) as (_, port):
+        answer = client(port).get("/project")
+    assert answer.status_code == 500
+    assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+    logged = capfd.readouterr()
+    assert "Alice" not in answer.text + logged.err + logged.out and "ValueError" in logged.err

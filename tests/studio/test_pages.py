@@ -246,3 +246,98 @@ def test_any_text_goes_in_and_comes_out(value: str) -> None:
     assert tree["columns"]["town"] == {"role": "other", "domain": [value, {"x": value}]}
     assert parse_yaml(edited(text, ("columns", "town"), "quasi-identifier"), name="p").tree == parse_yaml(POLICY, name="p").tree
     assert parse_yaml(edited(text, ("columns", "town", "domain"), REMOVE), name="p").tree["columns"]["town"] == {"role": "other"}
+
+
+def test_a_click_on_a_role_reads_the_data_no_second_time(project: tuple[Path, httpx.Client, Studio]) -> None:
+    _, asking, _ = project
+    first = settled(asking, f"{PAGE}/data.json")
+    asking.post(f"{PAGE}/data", data={"column": "town", "role": "other", "seen": first["seen"]})
+    assert settled(asking, f"{PAGE}/data.json")["job"]["name"] == first["job"]["name"]
+    (project[0] / "people.csv").write_text("name,age,town,illness\nA,30,Ulm,flu\n")
+    assert settled(asking, f"{PAGE}/data.json")["job"]["result"]["rows"] == 1
+
+
+def test_how_a_file_is_read_is_tried_before_it_is_set(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    (folder / "people.csv").write_bytes("name;age;pay\nJörg;30;1,5\nAnna;NA;2,5\n".encode("windows-1252"))
+    first = settled(asking, f"{PAGE}/data.json")
+    assert first["job"]["error"] is not None  # not UTF-8
+    settings = {"separator": ";", "encoding": "windows-1252", "quote": '"', "missing": "", "decimal_comma": "", "date_format": ""}
+    before = (folder / "people.yaml").read_text()
+    asking.post(f"{PAGE}/data", data=settings | {"act": "try", "seen": first["seen"]})
+    while (tried := asking.get(f"{PAGE}/data.json").json()["tried"])["state"] == "running":
+        time.sleep(0.05)
+    assert tried["result"]["first"] == [["Jörg", "30", "1,5"], ["Anna", "NA", "2,5"]]
+    assert {odd["what"] for odd in tried["result"]["odd"]} >= {
+        "missing values seem to be written as NA",
+        "numbers have a decimal comma",
+    }
+    assert (folder / "people.yaml").read_text() == before
+    asking.post(f"{PAGE}/data", data=settings | {"act": "read", "seen": first["seen"]})
+    shown = settled(asking, f"{PAGE}/data.json")
+    assert shown["job"]["error"] is None
+    asking.post(f"{PAGE}/data", data={"act": "odd", "key": "missing", "value": "NA", "seen": shown["seen"]})
+    shown = settled(asking, f"{PAGE}/data.json")
+    assert shown["reading"] == {"separator": ";", "encoding": "windows-1252", "missing": "NA"}
+    assert {column["name"]: column["missing"] for column in shown["job"]["result"]["columns"]}["age"] == 1
+    assert "# the visits of last year" in (folder / "people.yaml").read_text()
+
+
+def test_a_policy_whose_source_is_one_word_takes_settings() -> None:
+    text = edited("version: 1\ndata: people.csv  # of last year\n", ("data", "separator"), ";")
+    assert parse_yaml(text, name="p").tree["data"] == {"source": "people.csv", "separator": ";"}
+
+
+def test_sheets_of_a_workbook(project: tuple[Path, httpx.Client, Studio]) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    folder, asking, _ = project
+    book = openpyxl.Workbook()
+    book.active.append(["note"])
+    book.active.append(["nothing"])
+    people = book.create_sheet("people")
+    for row in (["name", "age"], ["A", 30], ["B", 40]):
+        people.append(row)
+    book.save(folder / "book.xlsx")
+    seen = asking.get(f"{PAGE}/data.json").json()["seen"]
+    assert asking.post(f"{PAGE}/data", data={"source": "book.xlsx", "seen": seen}).status_code == 303
+    shown = settled(asking, f"{PAGE}/data.json")
+    assert shown["excel"] and shown["job"]["result"]["names"] == ["note"]
+    asking.post(f"{PAGE}/data", data={"sheet": "people", "act": "read", "seen": shown["seen"]})
+    assert settled(asking, f"{PAGE}/data.json")["job"]["result"]["names"] == ["name", "age"]
+
+
+def waits(progress: object) -> str:
+    progress(0.5, "inside")
+    time.sleep(0.4)
+    return "done"
+
+
+def test_only_a_few_jobs_run_at_once_and_all_have_their_turn(tmp_path: Path) -> None:
+    from sfumato.studio.desk import PLACES
+    from sfumato.studio.project import Project
+
+    desk = Desk(Project.open(tmp_path))
+    jobs = [desk.start(waits, f"number {number}", "") for number in range(5)]
+    most = 0
+    while any(job.state == "running" for job in jobs):
+        most = max(most, sum(job.state == "running" and job.process is not None for job in jobs))
+        time.sleep(0.01)
+    assert [job.result for job in jobs] == ["done"] * 5
+    assert 0 < most <= PLACES["work"]
+    waiting = [desk.start(endless, f"endless {number}", "") for number in range(3)]
+    desk.cancel(waiting[2].name)  # it never had a process
+    assert waiting[2].state == "cancelled" and waiting[2].process is None
+    desk.close()
+    assert not (tmp_path / ".studio").exists()
+
+
+def test_a_newer_question_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+    from sfumato.studio.project import Project
+
+    desk = Desk(Project.open(tmp_path))
+    old, other = desk.ask(endless, "check", "1", "p.yaml"), desk.ask(waits, "tree", "1", "p.yaml")
+    new = desk.ask(waits, "check", "2", "p.yaml")
+    while new.state == "running" or old.state == "running" or other.state == "running":
+        time.sleep(0.02)
+    assert (old.state, new.state, other.state) == ("cancelled", "done", "done")
+    desk.close()

@@ -18,7 +18,7 @@ _LINE = Markup(
     "<title>{title}</title></path>"
 )
 _PICTURE = Markup(
-    '<div class="scroll"><svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" style="max-width:none" role="img" '
+    '<div class="scroll"><svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" class="map" role="img" '
     'aria-label="tables and their foreign keys">{inside}</svg></div>'
 )
 

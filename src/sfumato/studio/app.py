@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,8 @@ from starlette.staticfiles import StaticFiles
 
 from sfumato import __version__
 from sfumato.errors import SfumatoError
+from sfumato.methods.base import Method
+from sfumato.models.base import Model
 from sfumato.registry import catalogue
 from sfumato.studio.desk import Desk
 from sfumato.studio.guard import Guard
@@ -41,6 +44,11 @@ class Studio:
 
     serve: Guard
     desk: Desk
+
+    def warm(self) -> None:
+        """Import in the background what the first page would otherwise wait for."""
+        self.desk.warm()
+        threading.Thread(target=lambda: [catalogue("models", Model), catalogue("methods", Method)], daemon=True).start()
 
 
 def studio(project: Project, *, token: str, port: int) -> Studio:

@@ -61,11 +61,11 @@ def edited(text: str, path: Path, value: Any) -> str:
 
 
 def _child(node: Any, part: str | int, empty: Any) -> Any:
-    """The entry below, made when it is not there; a scalar (``age: other``) opens into a mapping with its role."""
+    """The entry below, made when it is not there; a scalar (``age: other``, ``data: people.csv``) opens into a mapping."""
     if isinstance(node, CommentedMap) and (part not in node or node[part] is None):
         _set(node, part, _plain(empty))
     if isinstance(node, CommentedMap) and isinstance(node[part], str) and isinstance(empty, dict):
-        _set(node, part, _plain({"role": node[part]}))
+        _set(node, part, _plain({"source" if part == "data" else "role": node[part]}))
     return node[part]
 
 

@@ -10,11 +10,13 @@ Threats and answers
 Invariants
     I1  No request reaches a page before Host, token and, for whatever is no reading, Origin were found right.
     I2  Every answer carries the headers, refusals included.
+    I3  Of an error that nobody foresaw only its kind is told, to the page and to the log: its words may hold values of people.
 """
 
 from __future__ import annotations
 
 import hmac
+import sys
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -62,7 +64,10 @@ class Guard:
             await send(message)
 
         answer = self._refusal(scope)  # I1
-        await (answer or self.app)(scope, receive, sending)
+        try:
+            await (answer or self.app)(scope, receive, sending)
+        except Exception as error:  # I3; the application has answered that something went wrong
+            print(f"unforeseen in {scope['method']}: {type(error).__name__}", file=sys.stderr)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """What is answered instead of a page; nothing when the request may pass."""

@@ -29,6 +29,7 @@ def serve(folder: str | Path, *, port: int = 0, browser: bool = True, said: Call
     config = uvicorn.Config(
         opened.serve, log_level="error", access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=3
     )
+    opened.warm()
     said(address)
     if browser:
         webbrowser.open(address)

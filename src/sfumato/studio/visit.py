@@ -6,6 +6,7 @@ change. A form says which text of the policy it was filled in for; when the file
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from sfumato.policy.read import LARGEST, Document, parse_yaml
 from sfumato.studio import drafting
 from sfumato.studio.desk import Desk, Job, Work
 from sfumato.studio.project import Project
+
+_AGAIN = 5.0
+"""Seconds after which a question that failed is asked again."""
 
 
 class Changed(PolicyError):
@@ -55,22 +59,36 @@ class Visit:
         except PolicyError:
             return None
 
+    @property
+    def tree(self) -> Mapping[str, Any]:
+        """The keys of the policy; none while it is no YAML."""
+        return {} if self.document is None else self.document.tree
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """How the policy says that its source is read."""
+        data = self.tree.get("data")
+        return dict(data) if isinstance(data, Mapping) else {"source": data or ""}
+
     def stamp(self, *more: str) -> str:
         """Changes with the policy and with the file that it reads."""
-        tree = self.document.tree if self.document is not None else {}
-        data = tree.get("data")
-        source = self.project.folder / str(data.get("source", "")) if isinstance(data, dict) else self.project.folder
-        seen = f"{source.stat().st_mtime_ns}-{source.stat().st_size}" if source.is_file() else ""
-        return drafting.digest("\n".join([self.digest, seen, *more]))
+        return self.data_stamp(self.digest, *more)
 
-    def work(self, work: Work, title: str, stamp: str, **given: Any) -> Job:
+    def data_stamp(self, *more: str) -> str:
+        """Changes with how the source is read and with the file itself, whatever else the policy says."""
+        return drafting.digest("\n".join([repr(sorted(self.data.items())), self.seen(str(self.data.get("source", ""))), *more]))
+
+    def seen(self, name: str) -> str:
+        """Which version of a file lies in the project."""
+        place = self.project.folder / name
+        return f"{place.stat().st_mtime_ns}-{place.stat().st_size}" if name and place.is_file() else ""
+
+    def work(self, work: Work, asked: str, stamp: str, **given: Any) -> Job:
         """The job that answers this question: the one that did or does already, or a new one."""
-        known = self.desk.latest(self.subject, f"{title} {stamp}")
-        return (
-            known
-            if known is not None and known.state != "cancelled"
-            else self.desk.start(work, f"{title} {stamp}", self.subject, **given)
-        )
+        known = self.desk.latest(self.subject, f"{asked} {stamp}")
+        if known is not None and (known.state in ("running", "done") or _just_now(known)):
+            return known
+        return self.desk.ask(work, asked, stamp, self.subject, **given)
 
     def save(self, text: str, seen: str) -> None:
         """Write the policy, unless somebody else has in the meantime."""
@@ -103,6 +121,11 @@ class Page(ABC):
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Do what a form asks for; returns the address to go to, or nothing to come back to the page."""
         raise PolicyError("nothing can be changed here", where=self.name, hint="go back to the page")
+
+
+def _just_now(job: Job) -> bool:
+    """Whether it failed a moment ago; what failed earlier (a database that was down) is tried again."""
+    return job.state == "failed" and time.monotonic() - job.ended < _AGAIN
 
 
 def question(job: Job) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Data: how the source is read, what its columns look like, and the role of each."""
+"""Data: where the data comes from and how it is read, what is odd about it, what its columns look like, and the role of each."""
 
 from __future__ import annotations
 
@@ -8,38 +8,58 @@ from typing import Any, ClassVar
 from sfumato.errors import PolicyError
 from sfumato.studio.drafting import REMOVE
 from sfumato.studio.visit import Page, Visit, question
-from sfumato.studio.work.profiles import profile
+from sfumato.studio.work.profiles import profile, reading
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "other", "replaced")
-READING = ("separator", "encoding", "decimal", "thousands", "missing", "decimal_comma", "line_breaks", "escape")
+OF_DATABASES = ("other", "replaced")
+TRIED = "reading"
+_WORDS = ("separator", "encoding", "quote", "sheet", "line_breaks", "escape")
+_LISTS = ("missing", "decimal_comma", "thousands")
+_PAIRS = ("date_format",)
+SETTINGS = (*_WORDS, *_LISTS, *_PAIRS)
+_TAB = "\\t"
 
 
 class DataPage(Page):
-    """Column profiles and roles by one click."""
+    """Column profiles, settings of reading with a preview, and roles by one click."""
 
     name: ClassVar[str] = "data"
     title: ClassVar[str] = "Data"
     order: ClassVar[int] = 10
 
     def model(self, visit: Visit) -> dict[str, Any]:
-        document = visit.document
-        tree = {} if document is None else document.tree
-        data = tree.get("data") if isinstance(tree.get("data"), dict) else {"source": tree.get("data", "")}
-        reading = {key: value for key, value in (data or {}).items() if key not in ("kind", "source", "target")}
-        job = visit.work(profile, "profile", visit.stamp("data" if document is None else str(data)), policy=str(visit.file))
-        roles = {name: _role(entry) for name, entry in (tree.get("columns") or {}).items()}
-        shown = {"roles": roles, "choices": list(ROLES), "reading": reading, "source": _shown((data or {}).get("source", ""))}
-        return shown | {"seen": visit.digest, "job": question(job)}
+        data, listed = visit.data, visit.tree.get("columns")
+        kind, source = str(data.get("kind", "table")), str(data.get("source", ""))
+        job = visit.work(profile, "profile", visit.data_stamp(), policy=str(visit.file))
+        tried = visit.desk.latest(visit.subject, TRIED)
+        return {
+            "kind": kind,
+            "source": shown(source),
+            "files": [file.name for file in visit.project.data_files()],
+            "roles": {name: _role(entry) for name, entry in listed.items()} if isinstance(listed, Mapping) else {},
+            "choices": list(OF_DATABASES if kind == "database" else ROLES),
+            "reading": {key: _written(data[key]) for key in SETTINGS if key in data},
+            "excel": source.lower().endswith((".xlsx", ".xlsm")),
+            "seen": visit.digest,
+            "job": question(job),
+            "tried": None if tried is None else question(tried),
+        }
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
-        """Set a role, or how the source is read."""
+        """Set a role, the source, or how it is read; or try how it would be read."""
         if "role" in form:
             return self._set_role(visit, form)
-        value: Any = form.get("value", "").strip()
-        if form.get("setting") not in READING:
-            raise PolicyError("not a setting of reading", where="data", hint=f"one of {', '.join(READING)}")
-        words = [word.strip() for word in value.split(",") if word.strip()] if form["setting"] == "missing" else value
-        visit.edit(form["seen"], (("data", form["setting"]), words or REMOVE))
+        if "source" in form:
+            visit.project.existing(form["source"])
+            visit.edit(form["seen"], (("data", "source"), form["source"]))
+        elif form.get("act") == "odd":
+            visit.edit(form["seen"], *(((("data", *path)), value) for path, value in _mended(form, visit.data)))
+        else:
+            settings = settings_of(form)
+            if form.get("act") == "try":
+                visit.desk.start(reading, TRIED, visit.subject, policy=str(visit.file), settings=settings)
+                return ""
+            visit.edit(form["seen"], *((("data", key), value or REMOVE) for key, value in settings.items()))
         return ""
 
     @staticmethod
@@ -47,19 +67,59 @@ class DataPage(Page):
         name, role = form.get("column", ""), form["role"]
         if role not in ROLES:
             raise PolicyError("not a role", where="columns", hint=f"one of {', '.join(ROLES)}")
-        document = visit.document
-        entry = {} if document is None else (document.tree.get("columns") or {}).get(name)
+        entry = (visit.tree.get("columns") or {}).get(name)
         path = ("columns", name, "role") if isinstance(entry, dict) else ("columns", name)
         visit.edit(form["seen"], (path, role))
         return ""
+
+
+def settings_of(form: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of reading that a form gives, as they stand under ``data:``; what was left empty is nothing.
+
+    >>> settings_of({"separator": ";", "missing": "NA, ?", "date_format": "born = %d.%m.%Y", "quote": '"', "act": "try"})
+    {'separator': ';', 'quote': '', 'missing': ['NA', '?'], 'date_format': {'born': '%d.%m.%Y'}}
+    """
+    found: dict[str, Any] = {}
+    for key in (key for key in SETTINGS if key in form):
+        value = form[key] if key == "separator" else form[key].strip()
+        parts = [part.strip() for part in value.split(",") if part.strip()]
+        if key in _LISTS:
+            found[key] = parts
+        elif key in _PAIRS:
+            found[key] = {name.strip(): written.strip() for name, _, written in (part.partition("=") for part in parts)}
+        else:
+            usual = {"quote": '"', "line_breaks": "refused", "escape": "none"}.get(key)
+            found[key] = "\t" if value == _TAB else "" if value == usual else value
+    return found
+
+
+def _mended(form: Mapping[str, str], data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    """What an oddity asks to be set, added to what stands there."""
+    key, value = form.get("key", ""), form.get("value", "").strip()
+    if key in _LISTS and value:
+        there = data.get(key)
+        listed = there if isinstance(there, list) else [] if there is None else [str(there)]
+        return [((key,), [*listed, *(part for part in value.split("\n") if part not in listed)])]
+    if key in _PAIRS and form.get("column"):
+        return [((key, form["column"]), value)]
+    if key == "escape":
+        return [((key,), value)]
+    raise PolicyError("not a setting of reading", where="data", hint=f"one of {', '.join(SETTINGS)}")
+
+
+def _written(value: Any) -> str:
+    """A setting as its field shows it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {written}" for name, written in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else _TAB if value == "\t" else str(value)
 
 
 def _role(entry: Any) -> str:
     return str(entry.get("role", "")) if isinstance(entry, dict) else str(entry)
 
 
-def _shown(source: Any) -> str:
-    """The source without a password."""
+def shown(source: Any) -> str:
+    """The source without a login."""
     text = str(source)
     before, at, after = text.rpartition("@")
     return f"{before.split(':')[0]}://…@{after}" if at and "://" in before else text

@@ -15,11 +15,10 @@ from sfumato.discover.writing import policy_text
 from sfumato.errors import PolicyError
 from sfumato.methods.base import Progress
 from sfumato.policy.generalizations import generalization_of
-from sfumato.policy.policy import Policy
 from sfumato.risks.roles import shape_of
 from sfumato.spine.foresight import foresee
 from sfumato.studio.drafting import edited
-from sfumato.studio.work.profiles import COUNTED, histogram
+from sfumato.studio.work.profiles import COUNTED, histogram, policy_of
 
 _MOST_NODES = 400
 """Nodes of a tree that a page shows; more are counted."""
@@ -45,7 +44,7 @@ def check(progress: Progress, policy: str, ledger: str = "") -> dict[str, Any]:
 
 def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:
     """One hierarchy as it fits the data: its levels, its nodes with how many records each covers, and its boundary."""
-    read = Policy.read(policy)
+    read = policy_of(policy, column)
     if column not in read.columns:
         raise PolicyError(f"no column '{column}'", where=read.document.where("columns"), hint="choose one from the list")
     progress(0.2, "reading")

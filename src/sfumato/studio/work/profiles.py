@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,22 +16,52 @@ from sfumato.data.database import Database
 from sfumato.data.graph import Graph
 from sfumato.data.numbers import number
 from sfumato.data.table import Table, TextColumn
+from sfumato.discover.oddities import oddities
 from sfumato.errors import DataError
-from sfumato.io.table import TableSource
 from sfumato.methods.base import Progress
 from sfumato.policy.policy import Policy
-from sfumato.risks.roles import ColumnLook, looks_of
+from sfumato.policy.read import read_yaml
+from sfumato.report.table_map import table_map
+from sfumato.risks.roles import ColumnLook, looks_of, shape_of
 
 _TOP, _BINS, _ROWS = 6, 12, 5
 _LONGEST = 80
 
 
-def profile(progress: Progress, policy: str = "", file: str = "") -> dict[str, Any]:
-    """What the source of a policy, or a data file, holds."""
+def profile(progress: Progress, policy: str) -> dict[str, Any]:
+    """What the source of a policy holds; nothing but its entry ``data:`` is looked at."""
     progress(0.1, "reading")
-    data = Policy.read(policy).data.read(None) if policy else TableSource().read(file)
+    data = policy_of(policy).data.read(None)
+    progress(0.4, "looking at columns")
+    told = described(data)
+    if isinstance(data, Table):
+        progress(0.8, "looking for what is odd")
+        told["odd"] = [oddity.to_json() for oddity in oddities(data)]
+    return told
+
+
+def reading(progress: Progress, policy: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """How the file would be read with other settings: its first rows, what its columns look like, what is odd; nothing is kept."""
+    progress(0.1, "reading")
+    read = read_yaml(Path(policy))
+    given = read.tree.get("data")
+    kept = {key: value for key, value in (given if isinstance(given, dict) else {"source": given}).items() if key not in settings}
+    data = kept | {key: value for key, value in settings.items() if value}
+    table = Policy.parse({"version": "1", "data": data}, base=read.base).data.read(None)
+    if not isinstance(table, Table):
+        raise DataError("only tables have settings of reading", where="data", hint="the other kinds are read as they are")
     progress(0.6, "looking at columns")
-    return described(data)
+    shapes = [shape_of(table.text(name).labels) for name in table.names]
+    odd = [oddity.to_json() for oddity in oddities(table)]
+    return {"rows": table.rows, "names": table.names, "shapes": shapes, "first": _first(table), "odd": odd, "settings": settings}
+
+
+def policy_of(file: str, *columns: str) -> Policy:
+    """What a policy says about its source and these columns; whatever else it says may be wrong."""
+    read = read_yaml(Path(file))
+    listed = read.tree.get("columns")
+    known = {name: listed[name] for name in columns if isinstance(listed, dict) and name in listed}
+    return Policy.from_document(replace(read, tree={"version": "1", "data": read.tree.get("data"), "columns": known}))
 
 
 @singledispatch
@@ -42,8 +74,12 @@ def described(data: Any) -> dict[str, Any]:
 def table_profile(table: Table) -> dict[str, Any]:
     """Every column with its commonest values, a little histogram, and what it seems to be."""
     columns = [_column(look, table.text(look.name)) for look in looks_of(table)]
-    first = [[_short(str(cell or "")) for cell in row.values()] for row in table.frame.slice(0, _ROWS).to_pylist()]
-    return {"kind": "table", "rows": table.rows, "columns": columns, "names": list(table.names), "first": first}
+    return {"kind": "table", "rows": table.rows, "columns": columns, "names": list(table.names), "first": _first(table)}
+
+
+def _first(table: Table) -> list[list[str]]:
+    """The first rows, to see whether the file is read as it is meant."""
+    return [[_short("" if cell is None else str(cell)) for cell in row.values()] for row in table.frame.slice(0, _ROWS).to_pylist()]
 
 
 def _column(look: ColumnLook, text: TextColumn) -> dict[str, Any]:
@@ -97,7 +133,7 @@ def _doubling(most: int) -> list[tuple[int, int]]:
 @described.register
 def database_profile(database: Database) -> dict[str, Any]:
     """Tables with their rows and columns, and which refers to which."""
-    tables = [
+    tables: list[dict[str, Any]] = [
         {
             "name": table.name,
             "rows": database.tables[table.name].rows if table.name in database.tables else 0,
@@ -106,7 +142,13 @@ def database_profile(database: Database) -> dict[str, Any]:
         }
         for table in database.schema.tables
     ]
-    return {"kind": "database", "rows": sum(table["rows"] for table in tables), "tables": tables}
+    counted = {str(table["name"]): int(table["rows"]) for table in tables}
+    return {
+        "kind": "database",
+        "rows": sum(counted.values()),
+        "tables": tables,
+        "map": str(table_map(database.schema, counted, {})),
+    }
 
 
 def _short(text: str) -> str:
