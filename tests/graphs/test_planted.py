@@ -85,7 +85,7 @@ def test_the_power_is_that_of_the_best_test(size, chance, background):
     outcomes = list(product((0, 1), repeat=4))
     hit, noise = (np.array([math.prod(p if bit else 1 - p for bit in bits) for bits in outcomes]) for p in (chance, background))
     best = linprog(-hit, A_ub=noise[None, :], b_ub=[size], bounds=(0, 1))
-    assert _power(4, chance, background, -math.log(size)) == pytest.approx(-best.fun, rel=1e-6)
+    assert _power([4], [chance], [background], -math.log(size)) == pytest.approx(-best.fun, rel=1e-6)
 
 
 @given(st.integers(2, 25), st.floats(0.01, 0.45), st.integers(30, 10**6))

@@ -49,6 +49,25 @@ def plant_and_publish(
     graph: Graph, flip: EdgeChannel, randomness: Randomness, *, accounts: int, victims: int, rho1: int = 3, rho2: int = 1
 ) -> Planted:
     """Plant, rename, flip: what an adversary faces, with the truth beside it."""
+    return planted_worlds(graph, flip, randomness, accounts=accounts, victims=victims, rho1=rho1, rho2=rho2)[0]
+
+
+def planted_worlds(
+    graph: Graph,
+    flip: EdgeChannel,
+    randomness: Randomness,
+    *,
+    accounts: int,
+    victims: int,
+    rho1: int = 3,
+    rho2: int = 1,
+    releases: int = 1,
+) -> list[Planted]:
+    """What an adversary faces who has several publications.
+
+    Of several publications the adversary is told who is who in all of them, and looks at the ties that stand in any of them and at
+    those that stand in all: each is a graph, flipped by a law of its own.
+    """
     choice = randomness.child("adversary").generator()
     ties = backbone_ties(accounts, choice)
     links = victim_links(accounts, victims, rho1, rho2, choice)
@@ -58,9 +77,21 @@ def plant_and_publish(
     target = np.concatenate([inside[1] + graph.nodes, people[outside[0]]])
     whole = graph.joined(accounts, source, target)  # I1
     names = randomness.child("names").permutation(whole.nodes)  # I2
-    published = reflipped(whole.relabelled(names), flip, randomness)
-    degrees = whole.degrees[graph.nodes :]
-    return Planted(published, flip, ties, degrees, links, names[graph.nodes :], names[people])
+    renamed, degrees = whole.relabelled(names), whole.degrees[graph.nodes :]
+    drawn = [reflipped(renamed, flip, randomness if not r else randomness.child(f"again {r}")) for r in range(releases)]
+    beside = ties, degrees, links, names[graph.nodes :], names[people]
+    return [Planted(seen, law, *beside) for seen, law in _seen(drawn, flip)]
+
+
+def _seen(drawn: list[Graph], flip: EdgeChannel) -> list[tuple[Graph, EdgeChannel]]:
+    """The one graph, or what several publications of it show in any and in all of them, with the law of each."""
+    if len(drawn) == 1:
+        return [(drawn[0], flip)]
+    often, nodes = len(drawn), drawn[0].nodes
+    codes, counts = np.unique(np.concatenate([graph.codes for graph in drawn]), return_counts=True)
+    either = EdgeChannel(flip.delete**often, 1 - (1 - flip.add) ** often)
+    every = EdgeChannel(1 - (1 - flip.delete) ** often, flip.add**often)
+    return [(Graph.from_codes(codes, nodes), either), (Graph.from_codes(codes[counts == often], nodes), every)]
 
 
 def backbone_ties(accounts: int, choice: np.random.Generator) -> NDArray[np.bool_]:

@@ -6,14 +6,19 @@ A new form of release needs one reading in ``audit/readings``; a new thing to ch
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar
 
 from sfumato.data.linkage import Linkage
+from sfumato.errors import ReleaseError
 from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.onlooker import Onlooker
+from sfumato.release.past import History
 
 
 class Reading(ABC):
@@ -25,6 +30,9 @@ class Reading(ABC):
     grade: ClassVar[str] = "exact"
     steady: ClassVar[bool] = True
     """Whether it comes to the same finding with and without the original, the trace and the history."""
+
+    joins_itself: ClassVar[bool] = False
+    """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be joined."""
 
     @abstractmethod
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
@@ -46,6 +54,27 @@ class Reading(ABC):
             grade=self.grade,
             reason=reason,
         )
+
+    def judge_all(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        """The claim's finding over all releases of the exhibit's history; of readings that join by themselves."""
+        raise ReleaseError(f"several releases of a {self.form.name} cannot be judged together")
+
+    def steps(self, exhibit: Exhibit, claim: Claim) -> list[tuple[int, Finding]]:
+        """(release, finding over all releases until then), as far as they can be judged again."""
+        history = exhibit.history or History()
+        return [(history.releases[-1].number, self.judge_all(exhibit, claim))] if history else []
+
+    def so_far(self, history: History, policy: Policy) -> Iterator[str]:
+        """What earlier releases mean for the next one, in sentences; of readings that join by themselves."""
+        return iter(())
+
+
+def reading_of(form: Form) -> Reading:
+    """The reading for a form of release; a form that nobody reads cannot be judged."""
+    able = [reading for reading in catalogue("audit.readings", Reading).values() if isinstance(form, reading.form)]
+    if able:
+        return max(able, key=lambda reading: len(reading.form.__mro__))()  # the one for this very form before that of its kin
+    raise ReleaseError(f"nobody can read a {form}", hint="a form needs a reading in audit/readings")
 
 
 class Check(Onlooker):

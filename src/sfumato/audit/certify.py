@@ -16,17 +16,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.audit.base import Check, Reading
+from sfumato.audit.base import Check, Reading, reading_of
 from sfumato.audit.floor import broken_for_people, disagreements
 from sfumato.audit.people import PEOPLE, names_behind
 from sfumato.audit.series import is_series, judge_series
 from sfumato.audit.stated import agreement
-from sfumato.errors import ReleaseError, SfumatoError
+from sfumato.errors import SfumatoError
 from sfumato.policy.claims import Claim
 from sfumato.registry import catalogue
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.form import Form
 
 MOST_CLAIMS = 500
 
@@ -66,14 +65,6 @@ def compared(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
         return Finding("certificate", False, reason=refusal(error))
 
 
-def reading_of(form: Form) -> Reading:
-    """The reading for a form of release; a form that nobody reads cannot be judged."""
-    able = [reading for reading in catalogue("audit.readings", Reading).values() if isinstance(form, reading.form)]
-    if able:
-        return max(able, key=lambda reading: len(reading.form.__mro__))()  # the one for this very form before that of its kin
-    raise ReleaseError(f"nobody can read a {form}", hint="a form needs a reading in audit/readings")
-
-
 def judge_claims(exhibit: Exhibit) -> list[Finding | None]:
     """One finding per claim about this release by itself; a part that cannot be read is a violation, not a crash.
 
@@ -81,7 +72,8 @@ def judge_claims(exhibit: Exhibit) -> list[Finding | None]:
     """
     reading, several = reading_of(exhibit.form), is_series(exhibit)
     lone = replace(exhibit, history=None) if several else exhibit
-    return [None if several and claim.model.joint else _judged(reading, lone, claim) for claim in exhibit.policy.claims]
+    apart = [several and (claim.model.joint or reading.joins_itself) for claim in exhibit.policy.claims]
+    return [None if one else _judged(reading, lone, claim) for one, claim in zip(apart, exhibit.policy.claims, strict=True)]
 
 
 def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.audit.accounting import require_accounted
+from sfumato.audit.base import reading_of
 from sfumato.audit.series import by_classes
+from sfumato.errors import LedgerError
 from sfumato.history.bundles import Bundles
 from sfumato.history.promises import standing, widened
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
 from sfumato.release.past import History
 
 
@@ -21,6 +24,10 @@ def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[
     yield f"ledger: {len(history)} earlier release(s) in {ledger}; every claim is judged over all of them and this one"
     for past in history.releases:
         require_accounted(past)
+    reading = reading_of(history.releases[-1].exhibit.form)
+    if reading.joins_itself:
+        yield from reading.so_far(history, policy)
+        return
     bundles = Bundles(history)
     for claim in policy.claims:
         yield from _so_far(bundles, widened(claim, policy, [policy, *bundles.policies]), policy)
@@ -31,6 +38,16 @@ def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[
     yield f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}"
     if policy.series.cohorts == "known":
         yield "outsiders may know who is in which release: people who are new form groups of their own"
+
+
+def require_company(history: History | None, form: type[Form]) -> None:
+    """Refuse a release that cannot be judged together with what the ledger has."""
+    strange = [past for past in (history or History()).releases if past.exhibit.form.company != form.company]
+    if strange:
+        raise LedgerError(
+            f"release {strange[0].number} of this ledger is a {strange[0].exhibit.form}; a {form.name} cannot be judged with it",
+            hint="what is of another kind has a ledger of its own",
+        )
 
 
 def _so_far(bundles: Bundles, claim: Claim, policy: Policy) -> Iterator[str]:

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfumato.audit.accounting import require_accounted
+from sfumato.audit.base import reading_of
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.linkage import Linkage
 from sfumato.errors import DataError
@@ -59,6 +60,11 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
     assert history is not None
     if alone is not None and not alone.holds:
         return alone
+    reading = reading_of(exhibit.form)
+    if reading.joins_itself:
+        for past in history.releases:
+            require_accounted(past)
+        return reading.judge_all(exhibit, claim)
     if exhibit.policy.knows:
         raise DataError("what outsiders know beside several releases ('knows:') is not judged")
     bundles = exhibit.once(bundles_of)

@@ -26,7 +26,7 @@ Departures
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +130,20 @@ class EdgeChannel:
         kept_from, kept = binomial_law(degree, 1 - self.delete)
         gained_from, gained = binomial_law(nodes - 1 - degree, self.add)
         return kept_from + gained_from, np.convolve(kept, gained)
+
+
+def epsilon_of(flips: Iterable[EdgeChannel]) -> float:
+    """The largest log odds about one tie that several independent flips of it give together; infinite when one never happens.
+
+    >>> round(epsilon_of([EdgeChannel.symmetric(0.1), EdgeChannel.symmetric(0.2)]), 4)
+    3.5835
+    """
+    seen = list(flips)
+    if any(one.delete == 0 or one.add == 0 for one in seen):
+        return math.inf
+    tied = math.fsum(math.log((1 - one.delete) / one.add) for one in seen)
+    untied = math.fsum(math.log((1 - one.add) / one.delete) for one in seen)
+    return max(tied, untied)
 
 
 def binomial_law(trials: int, chance: float, tail: float = 1e-15) -> tuple[int, FloatArray]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
+from sfumato.data.table import Table
 from sfumato.errors import ReleaseError
 from sfumato.io.files import read_exact
+from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit, of_parts
 from sfumato.release.form import Form, differing_columns, differing_parts
-from sfumato.release.release import Trace
+from sfumato.release.past import Memory, Sheet, each_once
+from sfumato.release.release import Part, Trace
 
 MOST_ALONE = 20_000_000
 """People without a tie cost a manifest nothing and a reader memory; so many are believed."""
@@ -38,6 +42,8 @@ class Edges(Form):
 
     name: ClassVar[str] = "graph"
     kind: ClassVar[str] = "graph"
+    company: ClassVar[str] = "graphs"
+    remembered: ClassVar[bool] = True
 
     nodes: int = Field(ge=0, description="how many people there are")
     mu: float | None = Field(default=None, ge=0, le=1, description="the chance that a pair is flipped, when both ways are alike")
@@ -88,6 +94,24 @@ class Edges(Form):
 
     def records(self, exhibit: Exhibit) -> int:
         return self.nodes
+
+    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Graph) -> Memory:
+        """Who everybody is: the name in the source, and the number in the release."""
+        names = np.asarray(trace.names if isinstance(trace, GraphTrace) and trace.names is not None else np.arange(self.nodes))
+        known = original.labels or tuple(map(str, range(original.nodes)))
+        keys = (*known, *(f"alone {number}" for number in range(self.nodes - len(known))))
+        nobody = np.zeros(self.nodes, dtype=np.bool_)
+        return Memory(keys, names.astype(np.int64), Table(pa.table({})), nobody)
+
+    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+        """Nobody is known by columns here: what several publications say together is a matter of their noise."""
+        return ()
+
+    def shown(self, exhibit: Exhibit) -> tuple[str, ...]:
+        return ()
+
+    def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
+        return each_once(memory.rows, self.nodes)
 
 
 def fewest_added(exhibit: Exhibit) -> tuple[int | None, str]:

@@ -2,7 +2,8 @@
 
 Invariants
     I1  A claim whose outsider knows all quasi-identifiers of its policy is about an outsider who knows those of every release.
-    I2  A promise is replaced only by one of the same model about the same hidden columns; everything else still stands.
+    I2  A promise is replaced only by one of the same model about the same hidden columns; everything else still stands. A promise
+        about noise, which every further publication wears down, is replaced only by one that is as strict.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sfumato.data.linkage import Linkage
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.past import History
@@ -27,14 +29,20 @@ def standing(policy: Policy, history: History) -> list[Claim]:
     said = {_about(claim) for claim in policy.claims}
     found: list[Claim] = []
     for past in reversed(history.releases):
-        mine = [claim for claim in past.exhibit.policy.claims if claim.hide and _about(claim) not in said]
+        mine = [claim for claim in past.exhibit.policy.claims if _stands(claim) and _about(claim) not in said]
         found += [widened(claim, past.exhibit.policy, policies) for claim in mine]
         said |= {_about(claim) for claim in mine}
     return found
 
 
-def _about(claim: Claim) -> tuple[str, frozenset[str]]:
-    return claim.model.name, frozenset(claim.hide)
+def _stands(claim: Claim) -> bool:
+    """Whether later releases could take back what was promised."""
+    return bool(claim.hide) or claim.model.judges is not Linkage
+
+
+def _about(claim: Claim) -> tuple[str, object]:
+    about: object = frozenset(claim.hide) if claim.model.judges is Linkage else repr(sorted(claim.model.required().items()))
+    return claim.model.name, about
 
 
 def widened(claim: Claim, own: Policy, policies: Sequence[Policy]) -> Claim:

@@ -72,6 +72,18 @@ class Method(BaseModel):
     def refusal(self, policy: Policy) -> str:
         """Why this method cannot serve the policy, told before any data is read; empty when it can."""
 
+    def unremembered(self, policy: Policy) -> str:
+        """Why a ledger cannot keep what it would publish under this policy, or it cannot go on with one; empty when it can."""
+        if not self.form.remembered:
+            return f"a ledger cannot keep a {self.form.name}, so the next release could not be judged with it; publish without one"
+        if not self.remembers:
+            return "it does not look at earlier releases, and every claim is about all of them together"
+        return ""
+
+    def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
+        """What earlier releases mean for what it would do, in sentences; `Infeasible` when they leave nothing to publish."""
+        return []
+
     @abstractmethod
     def run(self, task: Task) -> Release:
         """The release, or `Infeasible` with the reason."""

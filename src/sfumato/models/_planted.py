@@ -14,6 +14,13 @@ Why `any_bound` holds
     between M flipped ties and M flipped non-ties, whose power at size α is f(α). f is concave, so the average over places is
     at most f(1/P). Nothing is assumed about the other people's ties except that they do not depend on which nodes were planted.
 
+Several publications of the same graph
+    Every one flips anew and renames anew, and the outsider has them all (`beside`). A path is seen when each of its ties survives
+    somewhere: (1 − q₁q₂…)^(k − 1), also for whoever knows who is who in all of them. `any_bound` keeps its proof: the law
+    with planting and Q differ in M pairs of each release, so f is the power of the best test between all of them tied and none,
+    and names are drawn anew, so each release has its own P places and the smallest number of people counts. How often ties were
+    seen in a release is sufficient, and releases are independent: the exact law is a product of binomials.
+
 What neither covers
     Ties from planted accounts to others. An account with a degree unlike anybody's can be recognized by its degree alone;
     `sfumato attack structural` plays that adversary.
@@ -39,7 +46,9 @@ Departures
 from __future__ import annotations
 
 import math
-from itertools import combinations, permutations
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations, permutations, product
 
 import numpy as np
 
@@ -47,17 +56,34 @@ from sfumato.data.arrays import FloatArray
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 
-
-def path_bound(flip: EdgeChannel, planted: int) -> float:
-    """The chance that a path through all planted accounts survives."""
-    return (1 - flip.delete) ** max(planted - 1, 0)
+_STATES = 2_000_000
+"""Counts of all releases that are listed; beyond that the most alike channels are taken for the less noisy of them."""
 
 
-def any_bound(flip: EdgeChannel, planted: int, nodes: int) -> float:
+def path_bound(flip: EdgeChannel, planted: int, beside: Sequence[EdgeChannel] = ()) -> float:
+    """The chance that a path through all planted accounts survives, each tie in one of the releases at least."""
+    lost = math.prod(one.delete for one in (flip, *beside))
+    return float((1 - lost) ** max(planted - 1, 0))
+
+
+def any_bound(flip: EdgeChannel, planted: int, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
     """Most that any attack on the ties among `planted` of `nodes` accounts can succeed, whatever those ties are."""
     pairs = planted * (planted - 1) // 2
+    kinds = _few(Counter((flip, *beside)), pairs)
+    ways = product(*([(1 - one.delete, one.add), (1 - one.add, one.delete)][: 1 if one.is_symmetric else 2] for one in kinds))
+    trials = [pairs * often for often in kinds.values()]
     places = log_places(planted, nodes)
-    return max(_power(pairs, 1 - flip.delete, flip.add, places), _power(pairs, 1 - flip.add, flip.delete, places))
+    return max(_power(trials, [chance for chance, _ in way], [noise for _, noise in way], places) for way in ways)
+
+
+def _few(kinds: Counter[EdgeChannel], pairs: int) -> Counter[EdgeChannel]:
+    """Channels whose counts can be listed: two alike ones say no more than their less noisy one twice, which both are noise on."""
+    kinds = Counter(kinds)
+    while len(kinds) > 1 and math.prod(pairs * often + 1 for often in kinds.values()) > _STATES:
+        near = min(combinations(kinds, 2), key=lambda two: abs(two[0].delete - two[1].delete) + abs(two[0].add - two[1].add))
+        often = sum(kinds.pop(one) for one in near)
+        kinds[EdgeChannel(min(one.delete for one in near), min(one.add for one in near))] += often
+    return kinds
 
 
 def log_places(planted: int, nodes: int) -> float:
@@ -65,19 +91,31 @@ def log_places(planted: int, nodes: int) -> float:
     return math.lgamma(nodes + 1) - math.lgamma(nodes - planted + 1)
 
 
-def _power(pairs: int, chance: float, background: float, log_size: float) -> float:
-    """Power at size e^−log_size of the best test of Bernoulli(chance)^pairs against Bernoulli(background)^pairs.
+def _power(trials: Sequence[int], chances: Sequence[float], backgrounds: Sequence[float], log_size: float) -> float:
+    """Power at size e^−log_size of the best test between independent counts with these chances and with those of the background.
 
-    The best test accepts the largest counts first, and the last count with a fraction.
+    The best test accepts the counts with the largest likelihood ratio first, and the last ones with a fraction.
     """
-    hit, noise = _log_binomial(pairs, chance)[::-1], _log_binomial(pairs, background)[::-1]
+    hit, noise = _listed(trials, chances), _listed(trials, backgrounds)
+    with np.errstate(invalid="ignore"):
+        ratio = np.where(np.isneginf(hit), -np.inf, hit - noise)
+    order = np.argsort(-ratio, kind="stable")
+    hit, noise = hit[order], noise[order]
     size = np.logaddexp.accumulate(noise) + log_size
     full = int(np.searchsorted(size, 0.0, side="right"))
     power = float(np.exp(hit[:full]).sum())
-    if full <= pairs:
+    if full < len(hit):
         spent = math.exp(size[full - 1]) if full else 0.0
         power += (1 - spent) * math.exp(hit[full] - noise[full] - log_size)
     return min(power, 1.0)
+
+
+def _listed(trials: Sequence[int], chances: Sequence[float]) -> FloatArray:
+    """ln of the chance of every combination of counts."""
+    found = np.zeros(1)
+    for number, chance in zip(trials, chances, strict=True):
+        found = (found[:, None] + _log_binomial(number, chance)[None, :]).reshape(-1)
+    return found
 
 
 def _log_binomial(trials: int, chance: float) -> FloatArray:
@@ -88,26 +126,28 @@ def _log_binomial(trials: int, chance: float) -> FloatArray:
     return np.asarray(choices + xlogy(value, chance) + xlog1py(trials - value, -chance))
 
 
-def needed_flip(planted: int, success: float, nodes: int, *, against: str = "any") -> float:
+def needed_flip(planted: int, success: float, nodes: int, *, against: str = "any", beside: Sequence[EdgeChannel] = ()) -> float:
     """The smallest symmetric μ, rounded up to four digits after the point, that keeps the bounds at or below `success`.
 
     `against` is "paths" (only `path_bound`), "ties" (only `any_bound`) or "any" (both). The answer depends on the number of
-    people alone, so publishing it tells nothing else about the graph; 0.5 when none exists.
+    people and on how they were published before (`beside`), so publishing it tells nothing else about the graph; 0.5 when
+    none exists.
     """
-    by_path = 1 - success ** (1 / (planted - 1)) if planted > 1 else 0.5
-    found = _rounded_up(by_path) if against != "ties" else 0.0
-    while against != "paths" and found < 0.5 and any_bound(EdgeChannel.symmetric(found), planted, nodes) > success:
-        found = _rounded_up(_bisected(found, planted, success, nodes))
+    lost = math.prod(one.delete for one in beside)
+    by_path = (1 - success ** (1 / (planted - 1))) / max(lost, 1e-300) if planted > 1 else 0.5
+    found = _rounded_up(min(by_path, 0.5)) if against != "ties" else 0.0
+    while against != "paths" and found < 0.5 and any_bound(EdgeChannel.symmetric(found), planted, nodes, beside) > success:
+        found = _rounded_up(_bisected(found, planted, success, nodes, beside))
     return min(found, 0.5)
 
 
-def _bisected(low: float, planted: int, success: float, nodes: int) -> float:
+def _bisected(low: float, planted: int, success: float, nodes: int, beside: Sequence[EdgeChannel]) -> float:
     high = 0.5 - 1e-9
-    if any_bound(EdgeChannel.symmetric(high), planted, nodes) > success:
+    if any_bound(EdgeChannel.symmetric(high), planted, nodes, beside) > success:
         return 0.5
     while high - low > 1e-5:
         middle = (low + high) / 2
-        if any_bound(EdgeChannel.symmetric(middle), planted, nodes) > success:
+        if any_bound(EdgeChannel.symmetric(middle), planted, nodes, beside) > success:
             low = middle
         else:
             high = middle

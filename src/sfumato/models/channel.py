@@ -7,7 +7,7 @@ what the manifest of a graph declares, and is a bound by nature.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -32,16 +32,16 @@ class ChannelModel(Model):
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
     @abstractmethod
-    def holds(self, flip: EdgeChannel, nodes: int) -> bool:
-        """Whether the flip keeps the promise among so many people."""
+    def holds(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> bool:
+        """Whether the flip keeps the promise among so many people, beside those of earlier publications."""
 
     @abstractmethod
-    def level(self, flip: EdgeChannel, nodes: int) -> dict[str, Any]:
-        """What the flip achieves, under the names of the parameters."""
+    def level(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> dict[str, Any]:
+        """What the flips achieve together, under the names of the parameters."""
 
     @abstractmethod
-    def needed_mu(self, nodes: int) -> float:
-        """The smallest symmetric flip that keeps the promise; 0.5 when none does."""
+    def needed_mu(self, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
+        """The smallest symmetric flip that keeps the promise beside earlier publications; 0.5 when none does."""
 
     @abstractmethod
     def covered(self) -> Mapping[str, str]:

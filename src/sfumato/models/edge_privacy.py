@@ -3,6 +3,7 @@
 Guarantee
     Edge-level local differential privacy by randomized response: it protects one tie, not one person, who has many; a person with
     d ties is protected at d·ε, and a number of ties is no secret at any useful ε. Said here so that nobody takes it for more.
+    Several publications flip independently: the largest odds of what is seen together are the products of each one's, exactly.
 Paper
     Warner (1965); [multitype §4.2] for the flip.
 
@@ -13,12 +14,12 @@ Paper
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.data.edge_channel import EdgeChannel
+from sfumato.data.edge_channel import EdgeChannel, epsilon_of
 from sfumato.models.base import Example, Safer, rounded
 from sfumato.models.channel import ChannelModel, PublishedChannel
 
@@ -43,15 +44,16 @@ class EdgePrivacy(ChannelModel):
     def tie_epsilon(self) -> float | None:
         return self.epsilon
 
-    def holds(self, flip: EdgeChannel, nodes: int) -> bool:
-        return flip.epsilon <= self.epsilon * (1 + 1e-12)
+    def holds(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> bool:
+        return epsilon_of((flip, *beside)) <= self.epsilon * (1 + 1e-12)
 
-    def level(self, flip: EdgeChannel, nodes: int) -> dict[str, Any]:
-        return {"epsilon": rounded(flip.epsilon)}
+    def level(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> dict[str, Any]:
+        return {"epsilon": rounded(epsilon_of((flip, *beside)))}
 
-    def needed_mu(self, nodes: int) -> float:
-        """1/(1 + e^ε), rounded up to four digits after the point."""
-        return min(0.5, math.ceil(1e4 / (1 + math.exp(self.epsilon)) - 1e-9) / 1e4)
+    def needed_mu(self, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
+        """1/(1 + e^ε) for what earlier publications leave of ε, rounded up to four digits after the point."""
+        left = self.epsilon - (epsilon_of(beside) if beside else 0.0)
+        return min(0.5, math.ceil(1e4 / (1 + math.exp(left)) - 1e-9) / 1e4) if left > 0 else 0.5
 
     def covered(self) -> Mapping[str, str]:
         return {"edge": "what can be learned of one tie alone, for whoever knows all others"}

@@ -19,7 +19,7 @@ Paper
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -59,13 +59,13 @@ class StructuralAttack(ChannelModel):
     def required(self) -> dict[str, Any]:
         return self.model_dump()
 
-    def bounds(self, flip: EdgeChannel, nodes: int) -> dict[str, float]:
+    def bounds(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> dict[str, float]:
         """The bounds that apply, by the attacks they cover."""
         found = {}
         if "paths" in self.covered():
-            found["paths"] = path_bound(flip, self.planted)
+            found["paths"] = path_bound(flip, self.planted, beside)
         if "ties" in self.covered():
-            found["ties"] = any_bound(flip, self.planted, nodes) if nodes >= self.planted else 1.0
+            found["ties"] = any_bound(flip, self.planted, nodes, beside) if nodes >= self.planted else 1.0
         return found
 
     def covered(self) -> Mapping[str, str]:
@@ -76,18 +76,18 @@ class StructuralAttack(ChannelModel):
         """Attacks along paths are stopped by lost edges alone."""
         return "ties" in self.covered()
 
-    def holds(self, flip: EdgeChannel, nodes: int) -> bool:
-        return max(self.bounds(flip, nodes).values()) <= self.success_at_most
+    def holds(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> bool:
+        return max(self.bounds(flip, nodes, beside).values()) <= self.success_at_most
 
-    def level(self, flip: EdgeChannel, nodes: int) -> dict[str, Any]:
+    def level(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> dict[str, Any]:
         """What is achieved, under the name of the parameter, with each bound beside it."""
-        bounds = self.bounds(flip, nodes)
+        bounds = self.bounds(flip, nodes, beside)
         each = {f"by_{name}": rounded(value) for name, value in bounds.items()}
         return {"planted": self.planted, "success_at_most": rounded(max(bounds.values())), **each}
 
-    def needed_mu(self, nodes: int) -> float:
+    def needed_mu(self, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         """The smallest symmetric flip that holds; 0.5 when none does."""
         if self.planted > nodes:
             what = f"{self.planted} planted accounts are more than the {nodes} people of the graph"
             raise Infeasible(what, where=self.name, hint="plant fewer, or leave the claim out for a graph this small")
-        return needed_flip(self.planted, self.success_at_most, nodes, against=self.against)
+        return needed_flip(self.planted, self.success_at_most, nodes, against=self.against, beside=beside)

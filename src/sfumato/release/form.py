@@ -51,6 +51,8 @@ class Form(BaseModel):
     """Whether how many records the original had is not told: then a certificate counts what is published."""
     links_rows: ClassVar[bool] = False
     """Whether it ties the rows of a person together by a pseudonym."""
+    company: ClassVar[str] = "tables"
+    """Forms of one company can be judged together; a ledger keeps releases of one company."""
     remembered: ClassVar[bool] = False
     """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.outlook import bound_by_history
+from sfumato.audit.outlook import bound_by_history, require_company
 from sfumato.audit.source import SourceReport, Warning, source_audit
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.ledger import Ledger
@@ -78,7 +78,7 @@ def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, si
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     book = ledger_of(policy, ledger, new=None)
     planned = plan(policy, records=policy.data.size(), remembering=book is not None)
-    bound = () if book is None else (*_begun(book), *bound_by_history(book.history(), policy, book.path.name))
+    bound, after = _past(planned, book)
     report, costs, read = _with_data(planned, since)
     return Foresight(
         planned,
@@ -87,9 +87,22 @@ def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, si
         bound,
         report.findings,
         report.warnings,
-        (*report.notes, *costs),
+        (*report.notes, *costs, *after),
         read,
     )
+
+
+def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the ledger means for this release: by itself, and for what the method would do; refuses what cannot go on."""
+    if book is None:
+        return (), ()
+    history = book.history()
+    require_company(history, planned.form)
+    bound = (*_begun(book), *bound_by_history(history, planned.policy, book.path.name))
+    try:
+        return bound, tuple(planned.method.after(planned.policy, history)) if history else ()
+    except Infeasible as error:
+        raise PolicyError(error.what, where=error.where, hint=error.hint) from None
 
 
 def _begun(book: Ledger) -> Iterator[str]:

@@ -70,10 +70,8 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     disturbed = "" if method.keeps_rules else disturbed_rule(policy)
     if disturbed:
         return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
-    if remembering and not method.form.remembered:
-        return f"a ledger cannot keep a {method.form.name}, so the next release could not be judged with it; publish without one"
-    if remembering and not method.remembers:
-        return "it does not look at earlier releases, and every claim is about all of them together"
+    if remembering and (reason := method.unremembered(policy)):
+        return reason
     if remembering and policy.knows:
         return "what outsiders know ('knows:') cannot be judged over several releases; publish without a ledger"
     if remembering and policy.person is not None:

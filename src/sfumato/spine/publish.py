@@ -22,6 +22,7 @@ from sfumato import __version__
 from sfumato.attacks.base import known_attacks
 from sfumato.audit.base import Check
 from sfumato.audit.certify import certify
+from sfumato.audit.outlook import require_company
 from sfumato.audit.source import source_audit
 from sfumato.audit.sources.table import rules_in_original
 from sfumato.data.cards import card_html, table_html
@@ -169,13 +170,14 @@ def publish(
     """
     policy, data = taken(policy, data)
     book = ledger_of(policy, ledger, new=new_ledger)
-    plan(policy, remembering=book is not None)  # refuse the impossible before data moves
+    first = plan(policy, remembering=book is not None)  # refuse the impossible before data moves
+    earlier, place = (None, None) if book is None else book.place()
+    require_company(earlier, first.form)
     source = source_audit(policy)
     progress(0.0, "reading")
     dataset = source.read(policy, data)
     chosen = plan(policy, records=getattr(dataset, "rows", None), remembering=book is not None)
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
-    earlier, place = (None, None) if book is None else book.place()
     release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs or chosen.method.usual_jobs(), progress, earlier))
     if guessable(seed):
         release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))

@@ -1,26 +1,33 @@
 """A graph: an outsider sees who is joined to whom, under new names, and knows how pairs were flipped.
 
 For k-degree anonymity everybody's candidates are the people with the same published number of ties. A structural attack is no
-matter of candidates: it is judged by the bounds on what planted accounts can achieve under the declared flip.
+matter of candidates: it is judged by the bounds on what planted accounts can achieve under the declared flip. Several publications
+are judged by the exact law of all flips together (`models._planted`, `edge_privacy`); people and ties may differ between
+them: what is bounded is what flips say, whatever they flipped.
 
 Paper: [multitype §4.5], [obfuscation §3]
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.audit.base import Reading
+from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.linkage import Linkage
 from sfumato.errors import ReleaseError
 from sfumato.forms.graph import Edges, published_graph
 from sfumato.models.channel import ChannelModel
 from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
+from sfumato.release.past import History
 
 
 class GraphReading(Reading):
@@ -28,6 +35,7 @@ class GraphReading(Reading):
 
     name: ClassVar[str] = "graph"
     form: ClassVar[type[Form]] = Edges
+    joins_itself: ClassVar[bool] = True
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         degrees = exhibit.once(published_graph).degrees
@@ -36,10 +44,42 @@ class GraphReading(Reading):
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
         if not isinstance(claim.model, ChannelModel):
             return super().judge(exhibit, claim)
-        flip, nodes = exhibit.of(Edges).flip, exhibit.of(Edges).nodes
-        if flip is None:
-            raise ReleaseError("the manifest does not say how edges were flipped")
+        flip, nodes = _flip(exhibit), exhibit.of(Edges).nodes
         holds = claim.model.holds(flip, nodes)
         reason = "" if holds else f"the declared flip would have to be at least {claim.model.needed_mu(nodes):g}"
         level = claim.model.level(flip, nodes)
-        return Finding(claim.model.name, holds, claim.model.required(), level, grade="bound (at most this)", reason=reason)
+        return Finding(claim.model.name, holds, claim.model.required(), level, grade=_AT_MOST, reason=reason)
+
+    def judge_all(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        history = exhibit.history
+        assert history is not None
+        if not isinstance(claim.model, ChannelModel):
+            raise ReleaseError("numbers of ties are not judged over several releases")
+        *before, last = [_flip(past.exhibit) for past in history.releases]
+        nodes = min(past.exhibit.of(Edges).nodes for past in history.releases)
+        holds, level = claim.model.holds(last, nodes, before), claim.model.level(last, nodes, before)
+        told = f"what {len(history)} publications say together" + ("" if holds else " is more than was promised")
+        return Finding(claim.model.name, holds, claim.model.required(), level, grade=_AT_MOST, reason=told)
+
+    def steps(self, exhibit: Exhibit, claim: Claim) -> list[tuple[int, Finding]]:
+        releases = (exhibit.history or History()).releases
+        until = [replace(exhibit, history=History(releases[: place + 1])) for place in range(len(releases))]
+        return [(past.number, self.judge_all(seen, claim)) for past, seen in zip(releases, until, strict=True)]
+
+    def so_far(self, history: History, policy: Policy) -> Iterator[str]:
+        *before, last = [_flip(past.exhibit) for past in history.releases]
+        nodes = min(past.exhibit.of(Edges).nodes for past in history.releases)
+        for claim in policy.claims:
+            if isinstance(claim.model, ChannelModel):
+                level = ", ".join(f"{key} {value:g}" for key, value in claim.model.level(last, nodes, before).items())
+                yield f"after release {len(history)} {claim.model.name} stands at {level}; every further release wears it down"
+
+
+_AT_MOST = "bound (at most this)"
+
+
+def _flip(exhibit: Exhibit) -> EdgeChannel:
+    flip = exhibit.of(Edges).flip
+    if flip is None:
+        raise ReleaseError("the manifest does not say how edges were flipped")
+    return flip

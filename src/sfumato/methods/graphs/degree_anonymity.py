@@ -66,6 +66,9 @@ class DegreeAnonymity(Method):
             return "added edges promise nothing but k-degree-anonymity"
         return ""
 
+    def unremembered(self, policy: Policy) -> str:
+        return "people with as many ties as others in one release need not be so in the next; publish without a ledger"
+
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         return _counts_people(claim)
 

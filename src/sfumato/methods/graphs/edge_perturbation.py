@@ -5,13 +5,15 @@ Guarantee
     smallest flip under which the bounds of `models.structural_attack` hold, or the policy's own μ when that is enough. With
     `keep_edges` an edge is lost with probability q and as many appear elsewhere: only attacks along paths are bounded, and ε is
     large, because an edge in the release is almost surely an edge in the original.
+    With a ledger the bounds are about all publications together: μ is raised until they hold, or nothing is published. New names
+    are drawn every time.
 
 Paper
     [multitype §4.2, §4.4.5]
 
 Invariants
-    I1  Nothing in the manifest depends on the edges: μ is a function of the number of people alone. Under `keep_edges` the
-        chance of a new edge is rounded to two digits, which tells the number of edges no better than the release itself.
+    I1  Nothing in the manifest depends on the edges: μ is a function of the number of people and of earlier flips. Under
+        `keep_edges` the chance of a new edge is rounded to two digits, which tells the number of edges no better than the release.
     I2  The output is not larger than `at_most`; what would be larger is refused before anything is drawn.
 
 Cost
@@ -30,6 +32,7 @@ from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.graph import Edges, GraphTrace, flipped
+from sfumato.history.promises import promises
 from sfumato.methods.base import Method, Task
 from sfumato.methods.graphs.curve import operating_curve, recommended, table
 from sfumato.methods.graphs.curve_picture import picture
@@ -38,6 +41,7 @@ from sfumato.models.channel import ChannelModel
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
+from sfumato.release.past import History
 from sfumato.release.release import Part, Release
 
 UNCOVERED = "accounts that stand out by their number of ties to other people are not covered by any bound of structural-attack"
@@ -50,6 +54,7 @@ class EdgePerturbation(Method):
     form: ClassVar[type[Form]] = Edges
     paper: ClassVar[str] = "multitype §4"
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
+    remembers: ClassVar[bool] = True
 
     mu: float | None = Field(default=None, gt=0, lt=0.5, description="chance that a pair flips; absent: derived from 'protect'")
     keep_edges: bool = Field(default=False, description="lose edges with mu and gain as many, a weaker promise and a small output")
@@ -86,10 +91,25 @@ class EdgePerturbation(Method):
         curve = operating_curve(policy.data.read())
         return picture(curve, recommended(curve, self.at_most)[0])
 
-    def flip(self, policy: Policy, graph: Graph) -> EdgeChannel:
-        """The flip that will be used, or `Infeasible`."""
-        attacks = _attacks(policy)
-        needed = max((attack.needed_mu(graph.nodes) for attack in attacks), default=0.0)
+    def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
+        try:
+            graph = policy.data.read()
+        except SfumatoError:
+            return ["the source cannot be read from here, so what earlier flips leave is not said"]
+        return [
+            f"beside {len(history)} earlier flip(s) every pair will be flipped with {self.flip(policy, graph, history).delete:g}"
+        ]
+
+    def flip(self, policy: Policy, graph: Graph, history: History | None = None) -> EdgeChannel:
+        """The flip that will be used beside those of earlier publications, or `Infeasible`."""
+        earlier = history or History()
+        attacks = [claim.model for claim in promises(policy, earlier) if isinstance(claim.model, ChannelModel)]
+        before = [flip for past in earlier.releases if (flip := past.exhibit.of(Edges).flip) is not None]
+        nodes = min([graph.nodes, *(past.exhibit.of(Edges).nodes for past in earlier.releases)])
+        needed = max((attack.needed_mu(nodes, before) for attack in attacks), default=0.0)
+        if needed >= 0.5 and before:
+            hint = "promise less; a first release with more noise than it needs leaves room for a second one"
+            raise Infeasible(f"{len(before)} earlier release(s) leave no flip below one half that keeps the promise", hint=hint)
         if needed >= 0.5:
             hint = "raise success_at_most, or bound only one kind of attack with 'against: ties' or 'against: paths'"
             raise Infeasible("no flip below one half withstands so few planted accounts that well", hint=hint)
@@ -100,7 +120,7 @@ class EdgePerturbation(Method):
 
     def run(self, task: Task) -> Release:
         graph: Graph = task.data
-        flip = self.flip(task.policy, graph)
+        flip = self.flip(task.policy, graph, task.history)
         _check_size(graph, flip, self.at_most)
         task.progress(0.1, "flipping")
         names = task.randomness.child("names").permutation(graph.nodes)

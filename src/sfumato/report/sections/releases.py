@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from sfumato.audit.base import reading_of
 from sfumato.audit.sequence_claims import timeline
 from sfumato.audit.series import ClassVerdict, bundles_of, by_classes, cohorts_known, levels_after
 from sfumato.history.bundles import Bundles
@@ -49,6 +50,8 @@ class Releases(Section):
             _row(past.number, past.when or "now", ", ".join(past.published), len(past.memory.keys)) for past in history.releases
         ]
         parts = [table(("release", "published", "columns", "records"), rows)]
+        if reading_of(exhibit.form).joins_itself:
+            return Markup("").join([*parts, *_together(exhibit)])
         bundles = exhibit.once(bundles_of)
         for claim in exhibit.policy.claims:
             parts += _in_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit))
@@ -56,6 +59,18 @@ class Releases(Section):
                 for column in claim.hide:
                     parts += _levels(history, column)
         return Markup("").join(parts)
+
+
+def _together(exhibit: Exhibit) -> list[Markup]:
+    """The level of every claim after each release, where the reading of the form joins releases by itself."""
+    parts: list[Markup] = []
+    for claim in exhibit.policy.claims:
+        level, steps = next(iter(claim.model.levels), ""), reading_of(exhibit.form).steps(exhibit, claim)
+        rows = [(number, _words(one.achieved), "yes" if one.holds else "no") for number, one in steps]
+        chart = [(f"after release {n}", float(one.achieved.get(level, 0.0)), _words(one.achieved)) for n, one in steps]
+        title = f"{claim.model.name} after each release"
+        parts += [Markup("<h3>{}</h3>").format(title), table(("after release", "level", "holds"), rows), bars(chart, title=title)]
+    return parts
 
 
 def _searched(exhibit: Exhibit) -> bool:
