@@ -23,6 +23,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from math import floor
 from typing import Any, ClassVar
 
 import numpy as np
@@ -228,6 +229,12 @@ def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
             f"boundaries, and the policy allows {limit:.3%}",
             hint=f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, widen the boundaries, or lower the levels",
         )
+
+
+def spare_of(policy: Policy, problem: RecodingProblem) -> int:
+    """How many records may be suppressed by choice: what the policy's limit leaves."""
+    limit = policy.utility.suppress_at_most
+    return 0 if limit is None else max(floor(limit * problem.records + 1e-9) - problem.suppressed, 0)
 
 
 def _offer(policy: Policy, problem: RecodingProblem) -> str:

@@ -26,14 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import floor
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from sfumato.forms.recoded import Optimality, RecodedTrace
 from sfumato.methods.base import Task
-from sfumato.methods.recoding.base import RecodingMethod, columns_spoken_of, recoded
+from sfumato.methods.recoding.base import RecodingMethod, columns_spoken_of, recoded, spare_of
 from sfumato.methods.recoding.bound.program import states
 from sfumato.methods.recoding.bound.proof import PROVEN, ProvenArrangement, optimize
 from sfumato.methods.recoding.bound.space import RecodingSpace
@@ -94,12 +93,6 @@ class Optimal(RecodingMethod):
             spend=states(problem),
             progress=lambda done: task.progress(done, "proving"),
         )
-
-
-def spare_of(policy: Policy, problem: RecodingProblem) -> int:
-    """How many records may be suppressed by choice: what the policy's limit leaves."""
-    limit = policy.utility.suppress_at_most
-    return 0 if limit is None else max(floor(limit * problem.records + 1e-9) - problem.suppressed, 0)
 
 
 def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Component]) -> bool:

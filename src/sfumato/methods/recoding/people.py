@@ -180,7 +180,7 @@ def settled(problem: RecodingProblem, grouping: Grouping) -> Grouping:
     """The grouping with everything that is asked of people counted on what would be published (I1)."""
     if not any(isinstance(one.model, OfPeople) for one in problem.requirements):
         return grouping
-    fit = _Fit(problem)
+    fit = Fit(problem)
     while (broken := fit.broken(grouping)).any():
         smaller = joined_once(problem, grouping, columns_of(problem, "width"), broken) if problem.uniform else grouping
         if smaller.groups == grouping.groups:
@@ -189,7 +189,7 @@ def settled(problem: RecodingProblem, grouping: Grouping) -> Grouping:
     return grouping
 
 
-def _as_a_whole(problem: RecodingProblem, fit: _Fit) -> Grouping:
+def _as_a_whole(problem: RecodingProblem, fit: Fit) -> Grouping:
     """The coarsest release, when it is safe (I2)."""
     coarsest = problem.coarsest()
     if fit.broken(coarsest).any():
@@ -201,7 +201,7 @@ def _as_a_whole(problem: RecodingProblem, fit: _Fit) -> Grouping:
     return coarsest
 
 
-class _Fit:
+class Fit:
     """Who fits where: the rows of people with several, beside what groups are published as."""
 
     def __init__(self, problem: RecodingProblem) -> None:
