@@ -233,6 +233,13 @@ def _soothing(rng: random.Random, tree: Tree) -> str:
     return "an attack is talked down"
 
 
+def _carefree(rng: random.Random, tree: Tree) -> str:
+    if not any(sentence.startswith("outsiders know at most") for sentence in tree["assumptions"]):
+        return ""
+    tree["assumptions"] = []
+    return "no assumption is left"
+
+
 # ---- everything else -------------------------------------------------------------------------------------------------------
 
 
@@ -347,7 +354,7 @@ def _made_otherwise(rng: random.Random, tree: Tree) -> str:
 
 _AROUND = [
     *(Spoiling(f"certificate: {change.__name__.strip('_')}", _certificate(change), certain=True)
-      for change in (_boast, _stranger, _denied, _silent, _records, _method, _figure, _better, _harmless, _soothing)),
+      for change in (_boast, _stranger, _denied, _silent, _records, _method, _figure, _better, _harmless, _soothing, _carefree)),
     *(Spoiling(f"policy: {change.__name__.strip('_')}", _policy(change), certain=True)
       for change in (_promised, _dropped, _raised, _made_otherwise)),
     *(Spoiling(name, plant, certain=True) for name, plant in (

@@ -99,6 +99,24 @@ def test_every_other_word_of_a_claim(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_an_assumption_that_was_struck_out(form: str, tmp_path: Path) -> None:
+    """Every sentence that follows from policy and form; what a method notes about its own work cannot be found again."""
+    from sfumato.release.folder import read_folder
+    from sfumato.spine.assumptions import assumed
+
+    folder, _ = copy_of(form, tmp_path)
+    for sentence in assumed(read_folder(folder)):
+        tree = json.loads((folder / "certificate.json").read_text())
+        assert sentence in tree["assumptions"]
+        kept = [other for other in tree["assumptions"] if other != sentence]
+        (folder / "certificate.json").write_text(json.dumps(tree | {"assumptions": kept}))
+        redo(folder)
+        assert "certificate" in violations(folder)
+        (folder / "certificate.json").write_text(json.dumps(tree))
+        redo(folder)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_unknown_findings_records_method_and_figures(form: str, tmp_path: Path) -> None:
     stranger = {"model": "unlinkability", "holds": True, "required": {}, "achieved": {"level": 9}, "grade": "exact"}
     foreign = "kept-edges" if form != "graph" else "truthfulness"

@@ -43,6 +43,7 @@ from sfumato.release.head import Place
 from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
 from sfumato.release.signature import SigningKey
+from sfumato.spine.assumptions import assumed
 from sfumato.spine.disclose import disclosed
 from sfumato.spine.given import PolicyLike, taken
 from sfumato.spine.plan import Plan, plan
@@ -261,35 +262,12 @@ def _certificate(exhibit: Exhibit, chosen: Plan, release: Release) -> Certificat
         disclosed(exhibit, exhibit.once(certify)),
         exhibit.records,
         utility=figures(exhibit.as_published()),
-        assumptions=(*filter(None, [exhibit.form.mark]), *assumptions(exhibit.policy), *release.notes),
+        assumptions=(*assumed(exhibit), *release.notes),
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
         attacks=known_attacks(exhibit),
     )
-
-
-def assumptions(policy: Policy) -> tuple[str, ...]:
-    """What must be true outside the data for the findings to mean what they say, and what the data holder took upon themselves."""
-    accepted = tuple(f"the data holder accepts a warning: {identifier}" for identifier in policy.accept)
-    if not policy.quasi_identifiers:
-        return accepted
-    return (
-        "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: "
-        "they have no opinion beforehand which values go with whom, and do not ask why the method made this release and no other",
-        *whose_rows(policy),
-        *accepted,
-    )
-
-
-def whose_rows(policy: Policy) -> tuple[str, ...]:
-    """What is assumed of rows and people."""
-    if policy.person is None:
-        return ("one row is one person, and no person is in the table twice",)
-    if policy.person.linked:
-        return (f"the policy says whose rows they are; candidates are {policy.person.word}, and a pseudonym ties their rows",)
-    tie = "columns that are published as they are do not tie the rows of a person together"
-    return (f"the policy says whose rows they are, and candidates are {policy.person.word}; {tie}",)
 
 
 def _continued(earlier: History | None, policy: Policy, release: Release, exhibit: Exhibit) -> History | None:

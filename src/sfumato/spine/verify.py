@@ -18,6 +18,7 @@ from sfumato.release.certificate import Finding, verdict_of
 from sfumato.release.exhibit import Exhibit, certified
 from sfumato.release.folder import laid_beside, read_folder
 from sfumato.release.statement import UNSIGNED, examine_signature
+from sfumato.spine.assumptions import assumed
 from sfumato.spine.disclose import disclosed
 
 if TYPE_CHECKING:
@@ -119,16 +120,16 @@ def audit_of(exhibit: Exhibit) -> Audit:
 
 def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
     """Whether the certificate states what was found and what it does not protect against."""
-    told, hushed = _findings_stated(exhibit, found), _hushed(exhibit)
+    told, hushed = _findings_stated(exhibit, found), [*filter(None, [_hushed(exhibit), _struck_out(exhibit)])]
     if not hushed:
         return told
-    count = int(told.achieved.get("contradictions", 1 - told.holds)) + 1
+    count = int(told.achieved.get("contradictions", 1 - told.holds)) + len(hushed)
     return Finding(
         "certificate",
         False,
         {"contradictions": 0},
         {"contradictions": count},
-        reason="; ".join(filter(None, [told.reason, hushed])),
+        reason="; ".join(filter(None, [told.reason, *hushed])),
     )
 
 
@@ -149,6 +150,15 @@ def _hushed(exhibit: Exhibit) -> str:
         if sorted(map(astuple, stated)) == sorted(map(astuple, known))
         else "the certificate does not name the attacks that apply"
     )
+
+
+def _struck_out(exhibit: Exhibit) -> str:
+    """Assumptions that the certificate leaves out; one of another version may word them differently."""
+    said = certified(exhibit)
+    if said.version != __version__:
+        return ""
+    missing = set(assumed(exhibit)) - set(said.assumptions)
+    return f"the certificate leaves out {len(missing)} assumption(s)" if missing else ""
 
 
 def _findings_stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
