@@ -29,7 +29,7 @@ def test_every_group_is_sound(method, model, data):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @given(drawn=problems())
-@settings(calm, max_examples=200)
+@settings(calm, max_examples=100)
 def test_search_is_sound_and_never_worse_than_its_starts(objective, drawn):
     problem, tests = drawn
     starts = [mondrian(problem, objective=objective), lattice_sweep(problem, objective=objective)]
