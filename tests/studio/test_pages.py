@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -192,7 +193,67 @@ def test_a_point_of_the_frontier_becomes_a_policy(project: tuple[Path, httpx.Cli
     answer = asking.post(f"{PAGE}/explore", data={"choose": str(number)})
     name = answer.headers["location"].split("/")[2]
     assert [claim.model.k for claim in sf.Policy.read(folder / name).claims] == [5]
-    assert "<svg" in found["pictures"][0]
+    assert "<svg" in found["pictures"]["loss"]
+
+
+def test_candidates_are_compared_column_by_column_and_a_coarse_column_is_explained(
+    project: tuple[Path, httpx.Client, Studio],
+) -> None:
+    folder, asking, _ = project
+    path = f"{PAGE}/explore"
+    asking.post(path, data={"levels": "k=2,8", "budget": "60"})
+    points = settled(asking, f"{path}.json")["job"]["result"]["points"]
+    chosen = [str(point["number"]) for point in points if point["method"] == "mondrian"]
+    assert len(chosen) == 2
+    assert asking.post(path, data={"act": "compare"}).status_code == 422  # nothing is marked
+    asking.post(path, data={"act": "compare", "compare": chosen})
+    found = ended(asking, f"{path}.json", "compared")["result"]
+    rows = [tuple(line.split(",")[1:3]) for line in (folder / "people.csv").read_text().splitlines()[1:]]
+    assert found["before"]["classes"] == len(set(rows)) and found["before"]["k"] == 1
+    assert [found["after"][f"number {number}"]["k"] >= k for number, k in zip(chosen, (2, 8), strict=True)] == [True, True]
+    asking.post(path, data={"act": "why", "column": "age", "of": chosen[1], "budget": "60"})
+    why = ended(asking, f"{path}.json", "why")["result"]
+    assert {limit["kind"] for limit in why["limits"]} == {"rare values", "claim"}
+    assert min(cell["records"] for cell in why["classes"]) >= 8
+    shown = asking.get(path).text
+    assert "Side by side" in shown and why["sentence"].split(":")[0] in shown.replace("&#39;", "'")
+    assert asking.post(path, data={"act": "why", "column": "illness", "budget": "9"}).status_code == 303
+    assert "no quasi-identifier" in ended(asking, f"{path}.json", "why")["error"]["what"]
+
+
+def ended(asking: httpx.Client, path: str, key: str) -> dict[str, object]:
+    """What a page shows under a key, once its job has ended."""
+    while (job := asking.get(path).json()[key])["state"] == "running":
+        time.sleep(0.05)
+    return job
+
+
+def test_baskets_error_against_k_and_graphs_what_a_flip_protects(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    items = ["tea", "rice", "soap", "salt", "milk"]
+    (tmp_path / "buys.dat").write_text("\n".join(" ".join(rng.sample(items, rng.randint(1, 3))) for _ in range(60)) + "\n")
+    (tmp_path / "buys.yaml").write_text("version: 1\ndata: {kind: baskets, source: buys.dat}\nprotect:\n  - k-anonymity: {k: 4}\n")
+    pairs = {tuple(sorted(rng.sample(range(40), 2))) for _ in range(90)}
+    (tmp_path / "ties.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in sorted(pairs)))
+    (tmp_path / "ties.yaml").write_text("version: 1\ndata: {kind: graph, source: ties.csv}  # who knows whom\nprotect: []\n")
+    with serving(tmp_path) as (_, port):
+        asking = client(port)
+        asking.post("/p/buys.yaml/explore", data={"levels": "k=2,6", "budget": "60"})
+        found = settled(asking, "/p/buys.yaml/explore.json")["job"]
+        assert found["error"] is None, found["error"]
+        errors = {
+            point["levels"]["k"]: point["query_error"] for point in found["result"]["points"] if point["status"] == "published"
+        }
+        assert set(errors) == {2, 6} and all(error is not None for error in errors.values())
+        assert "query_error" in found["result"]["pictures"] and "loss" not in found["result"]["pictures"]
+        assert asking.get("/p/buys.yaml/explore").status_code == 200
+        curve = settled(asking, "/p/ties.yaml/explore.json")
+        flips = [point["mu"] for point in curve["job"]["result"]["points"]]
+        hubs = [point["hubs_found"] for point in curve["job"]["result"]["points"]]
+        assert flips == sorted(flips) and hubs[0] > hubs[-1]
+        assert "<svg" in asking.get("/p/ties.yaml/explore").text
+        assert asking.post("/p/ties.yaml/explore", data={"act": "flip", "mu": "0.01", "seen": curve["seen"]}).status_code == 303
+        assert sf.Policy.read(tmp_path / "ties.yaml").method.parameters == {"mu": "0.01"}
 
 
 def test_a_cancelled_job_leaves_nothing(tmp_path: Path) -> None:

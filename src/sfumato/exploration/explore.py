@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from sfumato import __version__
 from sfumato.audit.source import source_audit
+from sfumato.data.baskets import Baskets
 from sfumato.data.table import Table
 from sfumato.errors import DataError, PolicyError
 from sfumato.exploration.points import Point, judged, tried
@@ -34,6 +35,8 @@ from sfumato.policy.policy import Policy
 from sfumato.spine.given import PolicyLike, taken
 
 JOURNAL = "points.jsonl"
+_KINDS = ("table", "baskets")
+Explored = Table | Baskets
 BUDGET = 120.0
 """Seconds after which no further point is begun."""
 
@@ -73,10 +76,9 @@ def explore(
         The points with their cost, which of them are dominated, and the one to choose.
     """
     policy, data = taken(policy, data)
-    if policy.data.name != "table":
-        raise PolicyError(
-            "exploration looks at tables", where=policy.document.where("data"), hint="publish it with several policies"
-        )
+    if policy.data.name not in _KINDS:
+        hint = "publish it with several policies; 'sfumato check' tells what a graph costs"
+        raise PolicyError("exploration looks at tables and baskets", where=policy.document.where("data"), hint=hint)
     wanted = variants(policy, sweep or Sweep())
     table = source_audit(policy).read(policy, data)
     source_audit(policy).require_sound(policy, table, rules_stay=False)
@@ -94,7 +96,8 @@ def explore(
     except KeyboardInterrupt:
         stopped = True
     safer = {name: way for claim in policy.claims for name, way in claim.model.levels.items()}
-    return Exploration(policy, judged(list(points.values()), safer), safer, table.rows, stopped)
+    records = table.rows if isinstance(table, Table) else len(table.sets)
+    return Exploration(policy, judged(list(points.values()), safer), safer, records, stopped)
 
 
 def _key(variant: Variant) -> str:
@@ -109,7 +112,7 @@ def _key(variant: Variant) -> str:
     )
 
 
-def _run(policy: Policy, wanted: Sequence[Variant], table: Table, budget: float, jobs: int) -> Iterator[Point]:
+def _run(policy: Policy, wanted: Sequence[Variant], table: Explored, budget: float, jobs: int) -> Iterator[Point]:
     """Finished points; none is begun once the budget is spent."""
     end = time.monotonic() + budget
     if jobs <= 1:
@@ -121,11 +124,11 @@ def _run(policy: Policy, wanted: Sequence[Variant], table: Table, budget: float,
     yield from _side_by_side(policy, wanted, table, end, jobs)
 
 
-def _side_by_side(policy: Policy, wanted: Sequence[Variant], table: Table, end: float, jobs: int) -> Iterator[Point]:
+def _side_by_side(policy: Policy, wanted: Sequence[Variant], table: Explored, end: float, jobs: int) -> Iterator[Point]:
     from multiprocessing import get_context
 
     waiting = list(wanted)
-    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=(policy, table.frame)) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=(policy, _sent(table))) as pool:
         running: set[Future[Point]] = set()
         try:
             while waiting or running:
@@ -143,8 +146,13 @@ _HERE: dict[str, Any] = {}
 """What a process that works for somebody else was given when it began."""
 
 
-def _begin(policy: Policy, frame: pa.Table) -> None:
-    _HERE.update(policy=policy, table=Table(frame))
+def _sent(data: Explored) -> pa.Table | Baskets:
+    """What another process is given; it encodes the columns of a table for itself."""
+    return data.frame if isinstance(data, Table) else data
+
+
+def _begin(policy: Policy, data: pa.Table | Baskets) -> None:
+    _HERE.update(policy=policy, table=data if isinstance(data, Baskets) else Table(data))
 
 
 def _tried(variant: Variant) -> Point:
@@ -154,7 +162,7 @@ def _tried(variant: Variant) -> Point:
 class PointJournal:
     """Finished points in a file, each under what it depends on (I1)."""
 
-    def __init__(self, folder: Path, policy: Policy, table: Table) -> None:
+    def __init__(self, folder: Path, policy: Policy, table: Explored) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / JOURNAL
         self.mark = _mark(policy, table)
@@ -181,9 +189,14 @@ class PointJournal:
             file.write(json.dumps({"mark": self.mark, "point": point.to_json()}) + "\n")
 
 
-def _mark(policy: Policy, table: Table) -> str:
+def _mark(policy: Policy, table: Explored) -> str:
     """A digest of everything but the variant: policy, hierarchy files, data, version."""
     digest = hashlib.sha256(f"{__version__}\0{_written(policy)}".encode())
+    if isinstance(table, Baskets):
+        digest.update(repr((len(table.sets), table.names)).encode() + table.sets.sizes.tobytes() + table.sets.items.tobytes())
+        for name, labels in table.labels.items():
+            digest.update(repr((name, labels.tolist())).encode())
+        return digest.hexdigest()
     for name in table.names:
         text = table.text(name)
         digest.update(repr((name, len(text.labels))).encode() + "\0".join(text.labels).encode() + text.codes.tobytes())

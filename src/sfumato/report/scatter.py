@@ -88,10 +88,10 @@ def _line(places: Sequence[tuple[float, float]]) -> Markup:
 
 
 def _dot(mark: Mark, x: float, y: float, colour: str) -> Markup:
-    shape = Markup('<circle cx="{}" cy="{}" r="5.5" fill="{}" stroke="{}" stroke-width="1.6"><title>{}</title></circle>').format(
-        x, y, colour if mark.best else "#ffffff", colour, mark.tip
+    shape = Markup(
+        '<circle cx="{}" cy="{}" r="5.5" fill="{}" stroke="{}" stroke-width="1.6" data-point="{}"><title>{}</title></circle>'
     )
-    return shape
+    return shape.format(x, y, colour if mark.best else "#ffffff", colour, mark.number, mark.tip)
 
 
 def _key(colour: dict[str, str], height: int) -> Markup:

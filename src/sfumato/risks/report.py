@@ -196,8 +196,9 @@ def risk(
     whole = classes if len(coded) == len(chosen) else None
     return RiskReport(
         table.rows, chosen, qi is None, secret, looks, int(classes.counts.min()), len(classes), int((classes.counts == 1).sum()),
-        _bins(classes.counts), tuple(spread_of(table, classes, name) for name in secret), prosecutor(classes.counts, thresholds),
-        journalist(classes.counts, estimated, thresholds), marketer(classes.counts, estimated),
+        size_bins(classes.counts), tuple(spread_of(table, classes, name) for name in secret),
+        prosecutor(classes.counts, thresholds), journalist(classes.counts, estimated, thresholds),
+        marketer(classes.counts, estimated),
         _individual(alone, classes), None if sampled is None else population_uniques(classes.counts, sampled),
         combinations({look.name: table.text(look.name).codes for look in looks if _combined(look, table.rows)}, largest),
         special_uniques(coded, largest=largest, fraction=sampled or DIS_FRACTION, classes=whole) if largest else None,
@@ -292,7 +293,7 @@ def _individual(alone: FloatArray, classes: Classes) -> IndividualRisks:
     return IndividualRisks(float(each.max()), float(each.sum()), float(each.mean()), outlying)
 
 
-def _bins(sizes: IntArray) -> tuple[SizeBin, ...]:
+def size_bins(sizes: IntArray) -> tuple[SizeBin, ...]:
     """1, 2, 3, 4, then ever wider."""
     edges = [1, 2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000, 1 << 62]
     found = []

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import multiprocessing
 import os
 import secrets
@@ -67,6 +68,8 @@ class Job:
     """Seconds of the processor."""
     result: Any = None
     error: Mapping[str, str] | None = None
+    note: str = ""
+    """What a page wants to remember beside it."""
     process: Any = field(default=None, repr=False)
     scratch: Path | None = field(default=None, repr=False)
     beginning: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -268,4 +271,13 @@ def _leave(*_: object) -> None:
 
 
 def _say(pipe: Connection, what: dict[str, Any]) -> None:
-    pipe.send_bytes(json.dumps(what, default=str).encode())
+    pipe.send_bytes(json.dumps(_sayable(what), default=str).encode())
+
+
+def _sayable(value: Any) -> Any:
+    """What JSON can say: a number without bounds is nothing."""
+    if isinstance(value, dict):
+        return {key: _sayable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sayable(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -12,16 +12,27 @@ function whenReady(root) {
     model.addEventListener("change", told);
     told();
   }
-  const compare = root.querySelector("#compare");
-  if (compare) {
-    const boxes = [...root.querySelectorAll("[data-compare]")];
-    boxes.forEach((box) => box.addEventListener("change", () => {
-      compare.value = boxes.filter((each) => each.checked).map((each) => each.dataset.compare).join(",");
-    }));
-  }
+  points(root);
   const drop = root.querySelector("#drop");
   if (drop) receive(drop, root.querySelector("#pick"), root.querySelector("#dropped"));
   if (root.querySelector("#builder")) draw(root);
+}
+
+// Points of the pictures are buttons: choosing one marks its row for comparison, and the other way round.
+function points(root) {
+  const box = (number) => root.querySelector(`[data-compare="${CSS.escape(number)}"]`);
+  const dots = [...root.querySelectorAll("svg [data-point]")].filter((dot) => box(dot.dataset.point));
+  const show = () => dots.forEach((dot) => dot.setAttribute("aria-pressed", String(box(dot.dataset.point).checked)));
+  dots.forEach((dot) => {
+    dot.setAttribute("tabindex", "0"); dot.setAttribute("role", "button");
+    dot.setAttribute("aria-label", `compare ${dot.querySelector("title").textContent}`);
+    const toggle = () => { box(dot.dataset.point).click(); };
+    dot.addEventListener("click", toggle);
+    dot.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); toggle(); } });
+    dot.closest("svg").removeAttribute("role");
+  });
+  root.querySelectorAll("[data-compare]").forEach((each) => each.addEventListener("change", show));
+  show();
 }
 
 function receive(drop, pick, said) {

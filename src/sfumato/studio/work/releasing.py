@@ -1,4 +1,4 @@
-"""Releasing: publish, explore, verify somebody's folder, show before and after; each one call into the house."""
+"""Releasing: publish, verify somebody's folder, show before and after; each one call into the house."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sfumato.errors import DataError, SfumatoError
-from sfumato.exploration.explore import explore
-from sfumato.exploration.page import picture
-from sfumato.exploration.variants import Sweep
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress
 from sfumato.policy.policy import Policy
@@ -41,13 +38,6 @@ def release(progress: Progress, policy: str, out: str, ledger: str = "", new_led
 
 def _findings(made: Publication) -> list[dict[str, Any]]:
     return [finding.to_json() for finding in made.findings]
-
-
-def sweep(progress: Progress, policy: str, folder: str, levels: dict[str, list[float]], budget: float) -> dict[str, Any]:
-    """What levels and methods cost; finished points are kept in `folder`, so that going on costs nothing twice."""
-    found = explore(policy, sweep=Sweep(levels=levels), budget=budget, folder=folder, progress=progress)
-    texts = {str(number): found.text(number, Path(policy).parent) for number in range(1, len(found.points) + 1)}
-    return found.to_json() | {"pictures": [str(picture(found, figure)) for figure in ("loss", "query_error")], "texts": texts}
 
 
 def audit(progress: Progress, folder: str = "", archive: str = "", original: str = "", ledger: str = "") -> dict[str, Any]:
