@@ -133,7 +133,7 @@ class BlockKind(BasketKind):
                 if model == "k-anonymity":
                     bad = left < level["k"]
                 elif model == "l-diversity" and level.get("kind") == "frequency":
-                    bad = most * level["l"] > left
+                    bad = min(most, left) * level["l"] > left
                 else:
                     bad = model != "km-anonymity" and not hidden and len(shown) < level.get("p", level.get("l"))
                 wrong += [model] * bad

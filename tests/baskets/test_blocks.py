@@ -266,3 +266,19 @@ def test_a_size_of_blocks_that_is_hidden_whole_is_judged_by_that_rule() -> None:
     baskets = Baskets.of(sets, {"label": ["a", "b", "c", "a"]})
     made = sf.publish(policy({"l-diversity": {"l": 2, "kind": "frequency"}}, labels="sparing"), data=baskets, seed=secret(3))
     assert made.certificate.holds and made.findings[0].grade == "exact"
+
+
+def test_a_stricter_claim_on_the_same_labels_sets_the_rule_by_which_all_are_judged() -> None:
+    """Two different labels ask for l = 2, so blocks are hidden by that rule; the share of 1.5 is judged with it, not by its own."""
+    rng = np.random.default_rng(8)
+    asked = policy({"l-diversity": {"l": 1.5, "kind": "frequency"}}, {"p-sensitivity": {"p": 2}}, correlated="accepted")
+    for seed in range(12):
+        sets = Baskets.of([[f"item{i}" for i in range(4) if rng.random() < 0.5] for _ in range(5)],
+                          {"label": list("aabbc")}, names=[f"item{i}" for i in range(4)])  # fmt: skip
+        assert sf.publish(asked, data=sets, seed=secret(seed)).certificate.holds
+
+
+def test_baskets_with_nothing_in_them_are_published() -> None:
+    baskets = Baskets.of([[], []], {"label": ["a", "b"]}, names=["item0", "item1"])
+    made = sf.publish(policy({"k-anonymity": {"k": 2}}, items="vote"), data=baskets, seed=secret(1))
+    assert made.certificate.holds

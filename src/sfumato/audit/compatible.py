@@ -84,7 +84,7 @@ def on_one_universe(original: Baskets, published: PublishedBaskets) -> tuple[Set
     moved = np.array([place[name] for name in published.names], dtype=np.int64)
 
     def recoded(sets: Sets) -> Sets:
-        return sets.renamed(moved, len(names)) if len(moved) else sets
+        return sets.renamed(moved, len(names)) if len(moved) else Sets(sets.starts, sets.items, len(names))
 
     worlds = PublishedBaskets(recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels)
     return Sets(original.sets.starts, original.sets.items, len(names)), worlds

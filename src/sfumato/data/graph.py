@@ -58,7 +58,8 @@ class Graph:
         cls, source: ArrayLike, target: ArrayLike, nodes: int | None = None, labels: Sequence[str] | None = None
     ) -> Graph:
         """The simple graph of any list of pairs: direction, loops and repetitions are dropped and counted."""
-        u, v = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
+        with np.errstate(invalid="ignore"):  # a number that is none becomes negative, and is refused below
+            u, v = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
         largest = int(max(u.max(initial=-1), v.max(initial=-1)))
         count = nodes if nodes is not None else largest + 1
         if largest >= count or min(u.min(initial=0), v.min(initial=0)) < 0:

@@ -29,6 +29,8 @@ class BlockTrace(Trace):
 
     chances: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """By column and size of a block."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """By column the l by which labels were hidden: the strictest of all claims on it."""
     sparing: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """By column the sizes of blocks in which only the copies of one label may be hidden; blocks of other sizes are hidden whole."""
 

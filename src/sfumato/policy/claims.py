@@ -84,8 +84,10 @@ def _explicit(entry: dict[str, Any], i: int, document: Document, given: tuple[st
     ((name, parameters),) = by.items()
     model = _model(name, parameters, document, "protect", i, "by", name)
     where = document.where("protect", i)
-    hidden = _names(entry.get("hide"), hide)
-    return Claim(model, _names(entry.get("given"), given), hidden, where, composite="hide" in entry and len(hidden) > 1)
+    hidden = _names(entry.get("hide"), hide, document, i, "hide")
+    return Claim(
+        model, _names(entry.get("given"), given, document, i, "given"), hidden, where, composite="hide" in entry and len(hidden) > 1
+    )
 
 
 def _short(text: str, document: Document, where: str, i: int) -> Claim:
@@ -119,10 +121,14 @@ def _hint(words: Iterable[str]) -> str:
     return f"write 'age, icd9 -> race : 3-diversity' (or {others})"
 
 
-def _names(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:
+def _names(value: Any, default: tuple[str, ...], document: Document, i: int, key: str) -> tuple[str, ...]:
     if value is None:
         return default
-    return (value,) if isinstance(value, str) else tuple(value)
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        hint = f"write '{key}: [age, zip]'"
+        raise PolicyError(f"'{key}' names columns", where=document.where("protect", i, key), hint=hint)
+    return tuple(names)
 
 
 def _model(name: str, parameters: Any, document: Document, *path: str | int) -> Model:

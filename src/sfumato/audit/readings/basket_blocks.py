@@ -172,10 +172,10 @@ class _Beliefs:
         self.by_share = _by_share(claim)
         self.values = len(values)
         self.possible = len(exhibit.original.label_codes(name)[1]) if exhibit.private else self.values
-        self.l = claim.model.demand().diversity
         form = exhibit.of(BasketBlocks)
         self.insiders, trace = form.insiders, exhibit.traced(BlockTrace)
         self.chances = trace.chances.get(name, {})
+        self.l = trace.limits.get(name, claim.model.demand().diversity)
         self.sparing = trace.sparing.get(name, frozenset()) if form.hides == "sparing" else frozenset()
         self.law: NDArray[np.float64] | None = None
         if exhibit.private and exhibit.behind is not None:

@@ -26,10 +26,11 @@ from sfumato.randomness import Randomness
 
 @dataclass(frozen=True, slots=True)
 class HiddenLabels:
-    """Per column the places whose label is hidden, the chances used by size of block, and the sizes with the rule *sparing*."""
+    """Per column: places whose label is hidden, chances by size of block, the l of the rule, and sizes with the rule *sparing*."""
 
     places: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     chances: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
     sparing: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
@@ -59,7 +60,7 @@ def hide_labels(
     randomness: Randomness,
 ) -> HiddenLabels:
     """Which places hide their labels, column by column."""
-    places, chances, sparing = {}, {}, {}
+    places, chances, limits, sparing = {}, {}, {}, {}
     for name in columns:
         wanted = Wanted.of(policy, name)
         if wanted.share <= 1 and wanted.distinct <= 1:
@@ -74,10 +75,11 @@ def hide_labels(
             }
             places[name] = _by_share(shown, blocks, rules, randomness.child(name))
             chances[name] = {size: hiding.chance for size, hiding in rules.items()}
+            limits[name] = wanted.share
             sparing[name] = frozenset(size for size, hiding in rules.items() if hiding.rule == "sparing")
         else:
             places[name], chances[name] = _by_number(shown, blocks, wanted.distinct + insiders), {}
-    return HiddenLabels(places, chances, sparing)
+    return HiddenLabels(places, chances, limits, sparing)
 
 
 def _require_possible(name: str, codes: IntArray, values: int, wanted: Wanted, insiders: int) -> None:

@@ -162,7 +162,7 @@ class BasketBlocking(Method):
         table = table.add_column(0, BLOCK, pa.array(number[order] + 1, pa.int64()))
         promised = {"insiders": self.insiders, "shows": shows, "hides": rule, "correlated": self.correlated}
         form = BasketBlocks.model_validate({"degree": int(blocks.sizes.min()), "separator": separator} | promised)
-        trace = BlockTrace({"data": behind[order]}, chances=hidden.chances, sparing=hidden.sparing)
+        trace = BlockTrace({"data": behind[order]}, chances=hidden.chances, limits=hidden.limits, sparing=hidden.sparing)
         return Release(form, {"data": Part(table)}, trace=trace, notes=_notes(self.insiders, shows, hidden))
 
 

@@ -118,9 +118,11 @@ class Blocks(Divided):
 
     def _modified(self, start: dict[ColumnValue, IntArray], random: Randomness, crew: Crew) -> dict[ColumnValue, IntArray]:
         current = {column: codes.copy() for column, codes in start.items()}
-        if not self._walk(current, random, crew):
+        if self._walk(current, random, crew):
+            return current
+        if any(isinstance(clause.body, SameMultiset) for clause in self.part.clauses):  # I5
             raise self._infeasible("the original does not obey the rules, so it cannot be modified block by block")
-        return current
+        return self._at_once(random)
 
     def _generated(self, random: Randomness, crew: Crew) -> dict[ColumnValue, IntArray]:
         """IG; when a block has no solution, LM* from the original, as the paper recommends."""
@@ -169,7 +171,9 @@ class Blocks(Divided):
         one = task(everything, nothing, random.child("at once"), may_stay=False)
         found = self.answer(one) if self.count <= _AT_ONCE else None
         if found is None:
-            raise self._infeasible("no table that obeys the rules was found, and the original is none to start from")
+            raise self._infeasible(
+                "no table that obeys the rules was found, and the original is none to be modified block by block"
+            )
         self.name = "whole table at once"
         self.made = Counter([found.how])
         return found.codes
