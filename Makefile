@@ -13,7 +13,7 @@ test: $(READY) browser
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check --quiet src tests benchmarks
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --durations=15
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=15
 
 slow: $(READY)
 	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 tests/house/test_soundness.py

@@ -30,6 +30,7 @@ EXTRAS = {
     "uvicorn": "studio",
     "openpyxl": "excel",
     "pyreadstat": "statistics",
+    "pyspark": "spark",
 }
 """Package → the extra of `pyproject.toml` that brings it."""
 

@@ -18,6 +18,7 @@ LINES = [
     {"decomposition"},
     {"models", "io"},
     {"policy"},
+    {"engines"},
     {"release"},
     {"forms"},
     {"history", "metrics"},
@@ -48,6 +49,7 @@ HOMES = {
     "starlette": {"studio"},
     "uvicorn": {"studio/server.py"},
     "ruamel": {"studio/drafting.py"},
+    "pyspark": {"engines/spark.py", "engines/spark_source.py"},
 }
 
 

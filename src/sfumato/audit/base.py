@@ -30,6 +30,8 @@ class Reading(ABC):
     grade: ClassVar[str] = "exact"
     steady: ClassVar[bool] = True
     """Whether it comes to the same finding with and without the original, the trace and the history."""
+    on_classes: ClassVar[bool] = False
+    """Whether it reads parts that are different rows with counts; a claim is not judged where it does not."""
 
     joins_itself: ClassVar[bool] = False
     """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be joined."""

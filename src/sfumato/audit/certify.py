@@ -8,6 +8,7 @@ Invariants
         Files may be forged, so every kind of error is caught, here and nowhere else.
     I2  Every claim costs a look at all rows, so their number is bounded, and the audit stays linear in the size of the folder.
     I3  Where there is a history no claim is judged on this release alone; only the floor, which reads one folder, counts that.
+    I4  Where only different rows with their counts are at hand, whatever was not made for that is *not judged*.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from sfumato.audit.floor import broken_for_people, disagreements
 from sfumato.audit.people import PEOPLE, names_behind
 from sfumato.audit.series import is_series, judge_series
 from sfumato.audit.stated import agreement
-from sfumato.errors import SfumatoError
+from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.policy.claims import Claim
 from sfumato.registry import catalogue
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
+from sfumato.release.plain_files import OverFiles, one_by_one
 
 MOST_CLAIMS = 500
+_UNCOUNTED = "nobody looks at this where only different rows with their counts are at hand"
 
 
 def certify(exhibit: Exhibit, *, recount: bool = True) -> tuple[Finding, ...]:
@@ -39,16 +42,19 @@ def certify(exhibit: Exhibit, *, recount: bool = True) -> tuple[Finding, ...]:
     if exhibit.folder is None or not recount:
         return (*claims, *checked)
     counted = [mine if one is None else one for mine, one in zip(claims, alone, strict=True)]
-    return (*claims, *checked, recounted(exhibit.folder, [*counted, *checked], exhibit.once(names_behind)))
+    whose = None if exhibit.counted else exhibit.once(names_behind)
+    return (*claims, *checked, recounted(exhibit.folder, [*counted, *checked], whose, exhibit.over_files))
 
 
-def recounted(folder: Path, found: Sequence[Finding], whose: Sequence[str] | None = None) -> Finding:
+def recounted(
+    folder: Path, found: Sequence[Finding], whose: Sequence[str] | None = None, over_files: OverFiles = one_by_one
+) -> Finding:
     """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures.
 
     `whose` names a person for every published row, where a person may stand in several and the data holder knows.
     """
     try:
-        wrong = disagreements(folder, [finding.to_json() for finding in found])
+        wrong = disagreements(folder, [finding.to_json() for finding in found], over_files)
         said = any(finding.model == PEOPLE and finding.holds and finding.judged for finding in found)
         if whose is not None and said and (broken := broken_for_people(folder, whose)):
             wrong.append(f"{PEOPLE}: said to hold, and {broken} class(es) break it")
@@ -78,6 +84,8 @@ def judge_claims(exhibit: Exhibit) -> list[Finding | None]:
 
 def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:
     try:
+        if exhibit.counted and (not reading.on_classes or claim.model.joint):  # I4
+            raise ReleaseError(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
         return reading.judge(exhibit, claim)
     except Exception as error:  # I1
         return _unjudged(claim, error)
@@ -87,6 +95,8 @@ def together(exhibit: Exhibit, alone: Sequence[Finding | None]) -> Iterator[Find
     """The findings of the claims over everything published so far (I3)."""
     for claim, finding in zip(exhibit.policy.claims, alone, strict=True):
         try:
+            if exhibit.counted:  # I4
+                raise ReleaseError("nobody judges several releases where only different rows with their counts are at hand")
             yield judge_series(exhibit, claim, finding)
         except Exception as error:  # I1
             yield _unjudged(claim, error)
@@ -101,7 +111,10 @@ def examine_all(exhibit: Exhibit) -> list[Finding]:
     findings = []
     for check in (cls() for cls in catalogue("audit.checks", Check).values()):
         try:
-            findings += [check.examine(exhibit)] if check.applies(exhibit) else []
+            if check.applies(exhibit):
+                findings.append(check.examine(exhibit))
+            elif exhibit.counted and check.concerned(exhibit):  # I4
+                findings.append(Finding(check.name, True, grade=NOT_JUDGED, reason=_UNCOUNTED))
         except Exception as error:  # I1
             findings.append(Finding(check.name, False, reason=refusal(error)))
     return findings

@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray, CodeArray, IntArray
-from sfumato.data.classes import Classes, group
+from sfumato.data.classes import Classes, group, weighed
 from sfumato.data.generalization import Generalization
 from sfumato.data.table import Table, TextColumn
+from sfumato.errors import DataError
 
 PAIRS = 400_000_000
 _CHUNK = 8_000_000
 _LARGE = 50_000
+_MOST = (1 << 31) - 1
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -33,6 +35,16 @@ class Side:
 
     recoded: tuple[CodeArray, ...]
     exact: IntArray
+    counts: IntArray | None = None
+    """How many records each row stands for; one without."""
+
+    def of(self, rows: IntArray) -> Side:
+        """Some of the rows."""
+        counts = None if self.counts is None else self.counts[rows]
+        return Side(tuple(codes[rows] for codes in self.recoded), self.exact[rows], counts)
+
+    def many(self) -> IntArray:
+        return np.ones(len(self.exact), dtype=np.int64) if self.counts is None else self.counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,8 @@ def sides(published: Table, original: Table, recoded: Sequence[str], same: Seque
         merged = group([np.concatenate([left, right]), both]).of
         left, right = merged[: published.rows], merged[published.rows :]
     return (
-        Side(tuple(published.text(name).codes for name in recoded), left),
-        Side(tuple(original.text(name).codes for name in recoded), right),
+        Side(tuple(published.text(name).codes for name in recoded), left, published.counts),
+        Side(tuple(original.text(name).codes for name in recoded), right, original.counts),
     )
 
 
@@ -99,17 +111,19 @@ def allowed(label: TextColumn, value: TextColumn, domain: Generalization, *, bou
 
 
 def mismatched(left: Side, right: Side, may: Sequence[Allowed], behind: IntArray) -> Unmatched:
-    """With the trace: rows that do not cover the record behind them, or share it with another row."""
+    """With the trace: rows that do not cover the record behind them, or ask more of a class of records than it has."""
     wrong = left.exact != right.exact[behind]
     for mine, theirs, may_be in zip(left.recoded, right.recoded, may, strict=True):
         wrong |= ~may_be.pairs(mine, theirs[behind])
-    repeated = len(behind) - len(np.unique(behind))
-    return Unmatched(int(wrong.sum()) + repeated)
+    asked = weighed(behind, left.counts, len(right.exact))
+    repeated = int(np.maximum(asked - right.many(), 0).sum())
+    return Unmatched(int(left.many()[wrong].sum()) + repeated)
 
 
 def unmatched(left: Side, right: Side, may: Sequence[Allowed]) -> Unmatched:
     """Without the trace: published rows left over by the best matching."""
-    rows, records = group([left.exact, *left.recoded]), group([right.exact, *right.recoded])
+    rows = group([left.exact, *left.recoded], weights=left.counts)
+    records = group([right.exact, *right.recoded], weights=right.counts)
     component = _components(left.exact[rows.first], right.exact[records.first])
     if int((component.left_size * component.right_size).sum()) > PAIRS:
         return Unmatched(_column_by_column(left, right, may), exact=False)
@@ -191,7 +205,10 @@ def _leftover(pairs: tuple[IntArray, IntArray], supply: IntArray, demand: IntArr
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
+    if int(supply.sum()) > _MOST:
+        raise DataError("more records than can be matched without the private trace")
     a, b = pairs
+    demand = np.minimum(demand, int(supply.sum()))
     source, sink = len(supply) + len(demand), len(supply) + len(demand) + 1
     tail = np.concatenate([np.full(len(supply), source), a, len(supply) + np.arange(len(demand))])
     head = np.concatenate([np.arange(len(supply)), len(supply) + b, np.full(len(demand), sink)])
@@ -205,7 +222,7 @@ def _column_by_column(left: Side, right: Side, may: Sequence[Allowed]) -> int:
     worst = 0
     for mine, theirs, may_be in zip(left.recoded, right.recoded, may, strict=True):
         one, other = Side((mine,), left.exact), Side((theirs,), right.exact)
-        rows, records = group([left.exact, mine]), group([right.exact, theirs])
+        rows, records = group([left.exact, mine], weights=left.counts), group([right.exact, theirs], weights=right.counts)
         pairs = _pairs(one, other, rows, records, _components(left.exact[rows.first], right.exact[records.first]), [may_be])
         worst = max(worst, _leftover(pairs, rows.counts, records.counts))
     return worst

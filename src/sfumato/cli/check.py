@@ -18,10 +18,18 @@ if TYPE_CHECKING:
 @click.option("--since", type=click.Path(), help="Of a database: warn about what changed in the schema since this release folder.")
 @click.option("--strict", is_flag=True, help="Exit with 2 when warnings remain that the policy does not accept.")
 @click.option("--picture", type=click.Path(), help="Also write what can be had as a picture (SVG), where a method has one.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where it would run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(
-    ctx: click.Context, policy: str, ledger: str | None, since: str | None, strict: bool, picture: str | None, as_json: bool
+    ctx: click.Context,
+    policy: str,
+    ledger: str | None,
+    since: str | None,
+    strict: bool,
+    picture: str | None,
+    as_json: bool,
+    engine: str,
 ) -> None:
     """Read POLICY and plan it: say what would run and why, or what is wrong with file:line.
 
@@ -31,7 +39,7 @@ def command(
     from sfumato.cli._show import print_json
     from sfumato.spine.foresight import foresee
 
-    foresight = foresee(policy, ledger=ledger, since=since)
+    foresight = foresee(policy, ledger=ledger, since=since, elsewhere=engine == "spark")
     if picture is not None:
         _draw(foresight.plan, picture)
     if as_json:

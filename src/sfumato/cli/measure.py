@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._engine import ENGINE
 
 
 @click.command("measure", context_settings=SETTINGS)
@@ -14,14 +15,13 @@ from sfumato.cli import SETTINGS
 @click.option("--dimension", type=click.IntRange(1), default=2, show_default=True, help="Columns each query asks about.")
 @click.option("--selectivity", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share that qualifies.")
 @click.option("--percentage", type=click.FloatRange(0, 1), help="Share of each column's values a query accepts (sub-tables).")
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(
-    folder: str, original: str, queries: int, dimension: int, selectivity: float, percentage: float | None, as_json: bool
-) -> None:
+def command(folder: str, original: str, as_json: bool, engine: str, master: str | None, **asked: float | None) -> None:
     """Measure the utility of the release in DIR against the original, by all metrics that apply."""
+    from sfumato.cli._engine import engine_of
     from sfumato.cli._show import print_figures, print_json
     from sfumato.spine.measure import measure
 
-    asked = {"queries": queries, "dimension": dimension, "selectivity": selectivity, "percentage": percentage}
-    figures = measure(folder, original=original, parameters=asked)
+    figures = measure(folder, original=original, parameters=asked, engine=engine_of(engine, master))
     (print_json if as_json else print_figures)(figures)

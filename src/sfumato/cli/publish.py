@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._engine import ENGINE
 from sfumato.cli._seed import SEED, SEED_RULE
 
 if TYPE_CHECKING:
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
 @click.option("--no-report", is_flag=True, help="Do not write the reports.")
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool, format_: Any, **options: Any) -> None:
     """Make a release under POLICY, certify it, and write the release folder; of a database also load and audit the target."""
+    from sfumato.cli._engine import engine_of
     from sfumato.cli._show import print_findings, progress_bar
     from sfumato.errors import PolicyError
     from sfumato.policy.policy import Policy
@@ -49,8 +52,9 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         _load(read, out, replace, as_json, {"out": out})
         return
     _require_room(read, out, options["data"], options["ledger"])
+    engine = engine_of(options.pop("engine"), options.pop("master"), staging=Path(out).absolute().parent)
     with progress_bar(quiet=as_json) as progress:
-        publication = publish(read, options.pop("data"), progress=progress, format=format_, **options)
+        publication = publish(read, options.pop("data"), progress=progress, format=format_, engine=engine, **options)
     target = publication.write(out, report=not no_report, sign=key)
     if as_json:
         _say_mark(publication.release.form.mark)

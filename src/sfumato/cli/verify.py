@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._engine import ENGINE
 
 if TYPE_CHECKING:
     from sfumato.spine.verify import Audit
@@ -19,20 +20,22 @@ if TYPE_CHECKING:
 @click.option("--ledger", type=click.Path(), help="The ledger: also judges the release together with all before it.")
 @click.option("--target", help="URL of the test database that was loaded: also judges what stands there.")
 @click.option("--signer", help="The data holder's Ed25519 public key, or a file with it: also judges who made the folder.")
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
-def command(ctx: click.Context, /, folder: str, as_json: bool, **options: str | None) -> None:
+def command(ctx: click.Context, /, folder: str, as_json: bool, engine: str, master: str | None, **options: str | None) -> None:
     """Audit the release in DIR from its published files alone; exit code 0 when nothing is violated, 1 when something is.
 
     What was promised and cannot be judged from what was given does not hold: it is marked with a question mark, counted in the
     first line, and null in the JSON document. A figure that was only measured is marked with a dot.
     """
     from sfumato.attacks.base import outlined
+    from sfumato.cli._engine import engine_of
     from sfumato.cli._show import print_attacks, print_findings, print_json
     from sfumato.release.statement import UNCHECKED
     from sfumato.spine.verify import verify
 
-    verdict = verify(folder, **options)
+    verdict = verify(folder, engine=engine_of(engine, master), **options)
     attacks = outlined(Path(folder))
     if as_json:
         print_json(verdict.to_json() | {"attacks": [{"name": each.name, "applies": each.applies} for each in attacks]})

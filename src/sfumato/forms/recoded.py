@@ -97,7 +97,7 @@ class Recoded(Form):
         yield from differing_columns(exhibit, "data", exhibit.policy.published)
 
     def records(self, exhibit: Exhibit) -> int:
-        return exhibit.data.rows - self.counterfeits
+        return exhibit.data.records - self.counterfeits
 
     def uncountable(self, exhibit: Exhibit) -> str:
         return ""

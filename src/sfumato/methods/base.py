@@ -65,6 +65,9 @@ class Method(BaseModel):
     for_series: ClassVar[bool] = False
     """Whether it is made for one more release of what was published before; then the planner takes it when there is a ledger."""
 
+    on_classes: ClassVar[bool] = False
+    """Whether it works on classes with counts, so that rows may lie elsewhere; others must have the rows."""
+
     minimal: ClassVar[bool] = False
     """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""
 

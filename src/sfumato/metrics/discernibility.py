@@ -15,6 +15,7 @@ class Discernibility(Metric):
     """Sum of squared class sizes, plus the size of the table for every suppressed record."""
 
     name: ClassVar[str] = "discernibility"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "records … records²"
     needs_original: ClassVar[bool] = False
 
@@ -27,8 +28,9 @@ class AverageClassSize(Metric):
     """Published records per class of equal quasi-identifiers."""
 
     name: ClassVar[str] = "average_class_size"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "1 … records"
     needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: Exhibit) -> float:
-        return exhibit.data.rows / max(len(exhibit.classes), 1)
+        return exhibit.data.records / max(len(exhibit.classes), 1)

@@ -23,6 +23,7 @@ class EntropyLoss(Metric):
     """Bits that a reader lacks about an original cell, on average."""
 
     name: ClassVar[str] = "entropy_loss"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … log₂ of the records"
     paper: ClassVar[str] = "sequential §7"
 

@@ -22,6 +22,7 @@ class Loss(Metric):
     """Average share of its domain that a cell gives up; suppressed records count 1."""
 
     name: ClassVar[str] = "loss"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1"
     needs_original: ClassVar[bool] = False
     paper: ClassVar[str] = "sequential §7"
@@ -35,6 +36,7 @@ class LossByColumn(Metric):
     """The loss of each quasi-identifier by itself."""
 
     name: ClassVar[str] = "loss_by_column"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1 each"
     needs_original: ClassVar[bool] = False
 

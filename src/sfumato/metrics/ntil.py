@@ -16,6 +16,7 @@ class NormalizedTotalInformationLoss(Metric):
     """Average height of generalization over the height of the hierarchy; suppressed records count 1."""
 
     name: ClassVar[str] = "ntil"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1"
     needs_original: ClassVar[bool] = False
     paper: ClassVar[str] = "boundaries Def. 11"

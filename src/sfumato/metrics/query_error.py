@@ -32,6 +32,7 @@ class QueryError(Metric):
     """Median relative error of random COUNT queries."""
 
     name: ClassVar[str] = "query_error"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm)
     paper: ClassVar[str] = "versatile §6"
@@ -84,8 +85,9 @@ def _columns(exhibit: Exhibit) -> tuple[list[_Asked], IntArray, IntArray]:
     names, sensitive = list(exhibit.recoded), [name for name in exhibit.policy.sensitive if name not in exhibit.recoded]
     table, original = exhibit.data, exhibit.original
     ours = [name for name in ["bucket", *sensitive] if name in table.names]
-    units = group([table.text(name).codes for name in (*names, *ours)], rows=table.rows)
-    truths = group([original.text(name).codes for name in (*names, *sensitive)], rows=original.rows)
+    units = group([table.text(name).codes for name in (*names, *ours)], rows=table.rows, weights=table.counts)
+    known = [original.text(name).codes for name in (*names, *sensitive)]
+    truths = group(known, rows=original.rows, weights=original.counts)
     columns = [_recoded(exhibit, name, units, truths) for name in names]
     columns += [_sensitive(exhibit, name, units, truths) for name in sensitive]
     return columns, truths.counts, units.counts

@@ -33,6 +33,7 @@ from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Certificate, Records
 from sfumato.release.form import Form
 from sfumato.release.past import History
+from sfumato.release.plain_files import OverFiles, one_by_one
 from sfumato.release.release import Part, Trace
 
 T = TypeVar("T")
@@ -69,6 +70,10 @@ class Exhibit:
     """Every release so far, this one last, when a ledger (or the private trace) is at hand."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """How metrics are to be measured, where they leave a choice."""
+    over_files: OverFiles = field(default=one_by_one, repr=False, compare=False)
+    """How something plain is done with every file of a part: here one after the other, or where they lie."""
+    strangers: int | None = None
+    """Of a part whose rows lie elsewhere: how many of them show something in the columns beside its classes that no record has."""
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, make: Callable[[Exhibit], T]) -> T:
@@ -117,6 +122,12 @@ class Exhibit:
         return self.original is not None
 
     @property
+    def counted(self) -> bool:
+        """Whether parts or the original are at hand as different rows with counts."""
+        parts = any(part.counts is not None for part in self.parts.values())
+        return parts or getattr(self.original, "counts", None) is not None
+
+    @property
     def behind(self) -> Mapping[str, IntArray] | None:
         """Per part the original record behind each row, when the private trace is at hand."""
         return self.trace.rows or None
@@ -139,7 +150,7 @@ class Exhibit:
     def inputs(self) -> int:
         """Records of the original: counted by the data holder, for others as the certificate says."""
         if self.private:
-            return int(self.original.rows)
+            return int(self.original.records if isinstance(self.original, Table) else self.original.rows)
         return self.form.records(self) if self.records is None else self.records.input
 
     @property
@@ -169,7 +180,8 @@ class Exhibit:
     @cached_property
     def classes(self) -> Classes:
         """Published rows with the same quasi-identifiers."""
-        return group([self.data.text(name).codes for name in self.policy.quasi_identifiers], rows=self.data.rows)
+        known = [self.data.text(name).codes for name in self.policy.quasi_identifiers]
+        return group(known, rows=self.data.rows, weights=self.data.counts)
 
     def intervals(self, name: str) -> tuple[IntArray, IntArray]:
         """The interval of leaves behind each published label of a column; a label that is none stands for everything."""

@@ -8,6 +8,7 @@
       policy.yaml       the policy as used, without anything private
       hierarchies/…     the hierarchies the policy names, so that anybody can verify
       <part>.csv        the published parts
+      <part>/part-00000.parquet …  the same as a folder, of releases made where the data lies
       report.html       the public report
       statement.dsse.json  of a signed release: manifest, certificate and all files as one signed statement (`statement`)
       target.json       of a database that was loaded: what the audit found in the target, bound to this manifest
@@ -32,10 +33,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato import __version__
+from sfumato.engines.base import FileEngine
+from sfumato.engines.local import HERE
 from sfumato.errors import DataError, PlaceError, ReleaseError
 from sfumato.io.hierarchies import is_standing
 from sfumato.io.written_csv import write_csv
@@ -44,7 +48,18 @@ from sfumato.release.certificate import Certificate
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.past import History
-from sfumato.release.plain_files import digest, files_of, is_inner, read_tree, replace_file, require_writable, shown
+from sfumato.release.plain_files import (
+    OverFiles,
+    digest,
+    files_of,
+    in_folder,
+    is_inner,
+    one_by_one,
+    read_tree,
+    replace_file,
+    require_writable,
+    shown,
+)
 from sfumato.release.release import Part
 from sfumato.release.trace_file import read_trace, trace_path
 
@@ -138,20 +153,21 @@ def write_json(tree: Mapping[str, Any], path: Path) -> None:
     replace_file(path, (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def write_manifest(folder: Path, form: Form, rows: Mapping[str, int]) -> None:
+def write_manifest(folder: Path, form: Form, rows: Mapping[str, int], over_files: OverFiles = one_by_one) -> None:
     """List every other file of the folder with its digest (I2)."""
+    present = {name: file for name, file in files_of(folder).items() if name not in UNLISTED}
     files = {}
-    for name, file in files_of(folder).items():
-        if name not in UNLISTED:
-            files[name] = {"sha256": digest(file)} | ({"rows": rows[name]} if name in rows else {})
+    for name, found in zip(present, over_files(digest, list(present.values())), strict=True):
+        files[name] = {"sha256": found} | ({"rows": rows[name]} if name in rows else {})
     manifest = {"format": MANIFEST_VERSION, "form": form.name, "version": __version__, "files": files, "public": form.to_public()}
     write_json(manifest, folder / MANIFEST)
 
 
-def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
+def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = None) -> Exhibit:
     """A release folder as an outsider sees it; damage is listed, not raised, so that the audit can name it.
 
-    A draft has no certificate yet.
+    A draft has no certificate yet. Parts that are folders are counted by the engine; who names none does not understand counts, and
+    such a release is refused.
     """
     present = files_of(path)  # I3
     manifest = read_tree(path / MANIFEST)
@@ -161,14 +177,42 @@ def read_folder(path: Path, *, draft: bool = False) -> Exhibit:
         certificate = None if draft else Certificate.from_json(read_tree(path / CERTIFICATE))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
-    parts, damage = {}, [*_damage(present, files), *_overstated(path, certificate)]
+    parts, damage = {}, [*_damage(present, files, (engine or HERE).over_files), *_overstated(path, certificate)]
+    policy = _policy(path, present)
     for name, entry in files.items():
         file = path / name
         if "rows" in entry and "/" not in name and name in present and file.suffix in {".csv", ".parquet"}:
             parts[file.stem] = _part(file, damage, form)
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
                 damage.append(f"{shown(name)} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
-    return Exhibit(form, parts, _policy(path, present), certificate, tuple(damage), path)
+    inside = [name for name, entry in files.items() if "rows" in entry and in_folder(name) and name in present]
+    if inside and engine is None:
+        hint = "verify, measure and report do"
+        raise ReleaseError("rows of this release lie in folders of files, which this does not read", where=str(path), hint=hint)
+    for name in dict.fromkeys(file.partition("/")[0] for file in inside):
+        mine = [file for file in inside if file.startswith(f"{name}/")]
+        parts[name] = _counted_part([path / file for file in mine], policy, damage, engine or HERE)
+        if parts[name].text.records != sum(files[file]["rows"] for file in mine):
+            damage.append(f"{shown(name)} does not have as many rows as the manifest says")
+    return Exhibit(form, parts, policy, certificate, tuple(damage), path, over_files=(engine or HERE).over_files)
+
+
+def _counted_part(files: list[Path], policy: Policy, damage: list[str], engine: FileEngine) -> Part:
+    """A part that is a folder, as different rows with counts; columns of no role stand beside them."""
+    try:
+        names = engine.columns(files)
+        aside = tuple(name for name in names if name in policy.with_role("other"))
+        table, counts = engine.count(files, [name for name in names if name not in aside])
+        return Part(table, counts, aside)
+    except DataError as error:
+        damage.append(f"{shown(files[0].parent.name)} cannot be read: {error.what}")
+        return Part(pa.table({}), np.zeros(0, dtype=np.int64))
+
+
+def part_files(folder: Path, part: str) -> list[Path]:
+    """The files of a part that is a folder, as the manifest lists them."""
+    files = _listed(read_tree(folder / MANIFEST))
+    return [folder / name for name in files if in_folder(name) and name.startswith(f"{part}/")]
 
 
 def _listed(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -192,9 +236,11 @@ def _policy(path: Path, present: Mapping[str, Path]) -> Policy:
     return policy
 
 
-def open_release(path: str | Path, *, original: Any = None, history: History | None = None, **parameters: Any) -> Exhibit:
+def open_release(
+    path: str | Path, *, original: Any = None, history: History | None = None, engine: FileEngine | None = None, **parameters: Any
+) -> Exhibit:
     """A release folder; with the original the data holder's side of it, the private trace beside the folder included."""
-    return laid_beside(read_folder(Path(path)), original, history, **parameters)
+    return laid_beside(read_folder(Path(path), engine=engine), original, history, **parameters)
 
 
 def laid_beside(exhibit: Exhibit, original: Any, history: History | None, **parameters: Any) -> Exhibit:
@@ -214,9 +260,9 @@ def _part(file: Path, damage: list[str], form: Form) -> Part:
         return Part(pa.table({}))
 
 
-def damage_of(path: Path) -> tuple[str, ...]:
+def damage_of(path: Path, over_files: OverFiles = one_by_one) -> tuple[str, ...]:
     """What is missing, edited or unlisted in a folder."""
-    return tuple(_damage(files_of(path), _listed(read_tree(path / MANIFEST))))
+    return tuple(_damage(files_of(path), _listed(read_tree(path / MANIFEST)), over_files))
 
 
 def _overstated(path: Path, certificate: Certificate | None) -> Iterator[str]:
@@ -226,13 +272,15 @@ def _overstated(path: Path, certificate: Certificate | None) -> Iterator[str]:
         yield f"{CERTIFICATE} says that it holds, its figures do not: {wrong}"
 
 
-def _damage(present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _damage(present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]], over_files: OverFiles) -> Iterator[str]:
+    there = [name for name in files if is_inner(name) and name in present]
+    digests = dict(zip(there, over_files(digest, [present[name] for name in there]), strict=True))
     for name, entry in files.items():
         if not is_inner(name):
             yield f"{shown(name)} points outside the folder"
         elif name not in present:
             yield f"{shown(name)} is missing"
-        elif digest(present[name]) != entry.get("sha256"):
+        elif digests[name] != entry.get("sha256"):
             yield f"{shown(name)} was changed after it was certified"
     for name in present:
         if name not in UNLISTED and name not in files:

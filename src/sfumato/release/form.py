@@ -101,7 +101,7 @@ class Form(BaseModel):
 
     def records(self, exhibit: Exhibit) -> int:
         """How many records the release speaks about."""
-        return exhibit.data.rows
+        return exhibit.data.records
 
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:
         """What a ledger keeps of the records behind a release of this form."""
@@ -144,7 +144,7 @@ def differing_columns(exhibit: Exhibit, part: str, expected: Iterable[str]) -> I
     """Columns of a part that are missing, repeated, or that nobody expects there."""
     if part not in exhibit.parts:
         return
-    names = exhibit.parts[part].table.column_names
+    names = exhibit.parts[part].shown
     wanted, shown = set(expected), set(names)
     yield from (f"part '{part}' lacks the column '{name}'" for name in sorted(wanted - shown))
     if len(names) > len(shown):

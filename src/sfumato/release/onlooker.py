@@ -19,8 +19,15 @@ class Onlooker(ABC):
     forms: ClassVar[tuple[type[Form], ...]] = (Form,)
     """The forms it understands; all of them unless it says otherwise."""
 
+    on_classes: ClassVar[bool] = False
+    """Whether it understands parts that are different rows with counts; what does not is silent there, or says so."""
+
     def applies(self, exhibit: Exhibit) -> bool:
         """Whether it has something to say about this exhibit."""
+        return (self.on_classes or not exhibit.counted) and self.concerned(exhibit)
+
+    def concerned(self, exhibit: Exhibit) -> bool:
+        """Whether the exhibit is one of its forms with everything that it needs, however its rows are kept."""
         return isinstance(exhibit.form, self.forms) and self.ready(exhibit)
 
     def ready(self, exhibit: Exhibit) -> bool:

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
@@ -43,6 +44,21 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFDIR: "a folder",
 }
+
+
+OverFiles = Callable[[Callable[[Path], Any], Sequence[Path]], list[Any]]
+"""Does something plain with every file and gives the answers in their order; it may do so where the files lie."""
+_IN_FOLDER = re.compile(r"[\w -]+/part-\d{5}\.parquet", re.ASCII)
+
+
+def one_by_one(ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
+    """Here, one file after the other."""
+    return [ask(file) for file in files]
+
+
+def in_folder(name: str) -> bool:
+    """Whether a listed name is that of a file of a part which is a folder: ``data/part-00003.parquet``."""
+    return _IN_FOLDER.fullmatch(name) is not None
 
 
 def is_inner(name: Any) -> bool:

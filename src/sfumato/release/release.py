@@ -23,10 +23,17 @@ from sfumato.release.form import Form
 class Part:
     """One published table: a pyarrow table that can also become a polars or pandas frame; or its different rows with counts."""
 
-    def __init__(self, table: Any, counts: IntArray | None = None) -> None:
+    def __init__(self, table: Any, counts: IntArray | None = None, beside: tuple[str, ...] = ()) -> None:
         self.table: pa.Table = pa.table(table) if not isinstance(table, pa.Table) else table
         self.counts = counts
         """How many published rows each row stands for, where they lie elsewhere; one without."""
+        self.beside = beside
+        """Columns of these published rows that were not counted, because no claim speaks of them."""
+
+    @property
+    def shown(self) -> list[str]:
+        """The columns that are published."""
+        return [*self.table.column_names, *self.beside]
 
     @cached_property
     def text(self) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sfumato.engines.local import HERE
 from sfumato.errors import DataError, ReleaseError
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import MANIFEST, REPORT, STATEMENT, open_release, read_folder, write_json
@@ -14,7 +15,7 @@ from sfumato.report.page import render
 
 def write_public(folder: Path) -> Path:
     """``DIR/report.html``, entered in the manifest; that of a signed folder is part of what was signed and stays as it is."""
-    exhibit = read_folder(folder)
+    exhibit = read_folder(folder, engine=HERE)
     if (folder / STATEMENT).exists():
         hint = "its report was signed with it; --original and --out write the data holder's report elsewhere"
         raise ReleaseError("the folder is signed, and nothing in it is written again", where=str(folder), hint=hint)
@@ -33,7 +34,7 @@ def write_private(folder: Path, original: Any, out: Path | None) -> Path:
     target = out or private_path(folder)
     if folder.resolve() in target.resolve().parents:
         raise DataError("the private report must not lie in the release folder", where=str(target), hint="choose another --out")
-    return save_private(open_release(folder, original=original), target)
+    return save_private(open_release(folder, original=original, engine=HERE), target)
 
 
 def private_path(folder: Path) -> Path:

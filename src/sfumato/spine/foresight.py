@@ -18,6 +18,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
+from sfumato.spine.cluster import NOTE, require_fit
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import ledger_of
 
@@ -58,7 +59,9 @@ class Foresight:
         return {"method": method, "form": form, "sentences": list(self.sentences()), "findings": findings, "warnings": told}
 
 
-def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, since: str | None = None) -> Foresight:
+def foresee(
+    policy: Policy | str | Path, *, ledger: str | Path | None = None, since: str | None = None, elsewhere: bool = False
+) -> Foresight:
     """Read and plan; read the rows of a table or a database to judge rules and to look for columns that would undo the release.
 
     Parameters
@@ -69,6 +72,8 @@ def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, si
         The ledger whose releases bind this one.
     since
         Of a database: an earlier release folder; what changed in the schema since becomes a warning.
+    elsewhere
+        Rows stay on a cluster: what cannot run there is refused, and none is read.
 
     Returns
     -------
@@ -77,9 +82,11 @@ def foresee(policy: Policy | str | Path, *, ledger: str | Path | None = None, si
     """
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     book = ledger_of(policy, ledger, new=None)
-    planned = plan(policy, records=policy.data.size(), remembering=book is not None)
+    planned = plan(policy, records=None if elsewhere else policy.data.size(), remembering=book is not None)
     bound, after = _past(planned, book)
-    report, costs, read = _with_data(planned, since)
+    if elsewhere:
+        require_fit(policy, planned.method, book is not None)
+    report, costs, read = (SourceReport(), (NOTE,), False) if elsewhere else _with_data(planned, since)
     return Foresight(
         planned,
         (*planned.reasons, *planned.method.describe(policy)),

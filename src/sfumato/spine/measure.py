@@ -7,14 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.engines.local import HERE
 from sfumato.errors import DataError
 from sfumato.metrics.base import figures
-from sfumato.release.folder import open_release
+from sfumato.release.folder import open_release, read_folder
+from sfumato.spine.cluster import as_engine
 from sfumato.spine.publish import Publication
+from sfumato.spine.verify import beside
 
 
 def measure(
-    folder: str | Path | Publication, *, original: Any = None, parameters: Mapping[str, Any] | None = None
+    folder: str | Path | Publication, *, original: Any = None, parameters: Mapping[str, Any] | None = None, engine: Any = None
 ) -> dict[str, Any]:
     """The utility of a release folder, or of what `publish` returned.
 
@@ -26,6 +29,8 @@ def measure(
         The data it was made from (a publication knows it): a path, or a polars, pandas or pyarrow frame.
     parameters
         How metrics are to be measured, where they leave a choice (number of queries, their dimension, …).
+    engine
+        A Spark session, or a `SparkEngine`: release and original are counted on its cluster.
 
     Returns
     -------
@@ -36,4 +41,7 @@ def measure(
         return figures(replace(folder.exhibit, parameters=dict(parameters or {}))) if parameters else folder.utility
     if original is None:
         raise DataError("a release folder is compared with the original", where=str(folder), hint="give it: original=…")
-    return figures(open_release(folder, original=original, **(parameters or {})))
+    if engine is not None:
+        exhibit = read_folder(Path(folder), engine=as_engine(engine))
+        return figures(replace(beside(exhibit, original, None, engine), parameters=dict(parameters or {})))
+    return figures(open_release(folder, original=original, engine=HERE, **(parameters or {})))

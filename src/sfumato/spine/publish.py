@@ -126,6 +126,8 @@ class Publication:
 def _first_rows(release: Release) -> str:
     """What is published begins like this."""
     part = next(iter(release.parts.values()))
+    if part.counts is not None:
+        return ""  # they lie elsewhere
     rows = part.table.slice(0, _SHOWN).to_pylist()
     body = table_html(list(part.table.column_names), [list(row.values()) for row in rows])
     return card_html("", f"The first of {len(part):,} published rows", (), body)
@@ -141,6 +143,7 @@ def publish(
     ledger: str | Path | None = None,
     new_ledger: bool = False,
     format: Format = "csv",
+    engine: Any = None,
 ) -> Publication:
     """Make and certify a release; raises `Infeasible` or `AuditRefused` rather than giving less than was asked.
 
@@ -163,6 +166,8 @@ def publish(
         Begin this ledger; without it a ledger that is not there is an error.
     format
         Of the published parts.
+    engine
+        A Spark session, or a `SparkEngine`: rows stay on its cluster, and the parts are folders of Parquet files.
 
     Returns
     -------
@@ -171,6 +176,10 @@ def publish(
     """
     policy, data = taken(policy, data)
     book = ledger_of(policy, ledger, new=new_ledger)
+    if engine is not None:
+        from sfumato.spine.cluster import publish_on
+
+        return publish_on(engine, policy, data, seed=seed, jobs=jobs, progress=progress, remembering=book is not None)
     first = plan(policy, remembering=book is not None)  # refuse the impossible before data moves
     earlier, place = (None, None) if book is None else book.place()
     require_company(earlier, first.form)
@@ -208,11 +217,26 @@ def _certified(
     """Write the draft, look at it with the audit's own eyes, and refuse whatever does not hold."""
     draft = DraftFolder.of(release, policy, chosen.declaration, format)
     exhibit = replace(draft.read(), original=dataset, trace=release.trace)
+    return judged_draft(policy, chosen, release, draft, exhibit, earlier, book, place, seed)
+
+
+def judged_draft(
+    policy: Policy,
+    chosen: Plan,
+    release: Release,
+    draft: DraftFolder,
+    exhibit: Exhibit,
+    earlier: History | None = None,
+    book: Ledger | None = None,
+    place: Place | None = None,
+    seed: int | None = None,
+) -> Publication:
+    """A publication from a draft that lies on disk, or the refusal of what does not hold; `exhibit` is the data holder's side."""
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
     failed = [finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)]
     if failed:  # what was promised and could not be judged is refused like what is broken
-        raise _refused(failed, policy, chosen, dataset)
+        raise _refused(failed, policy, chosen, exhibit.original)
     certificate = _certificate(exhibit, chosen, release)
     certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
     exhibit = exhibit.certified(certificate)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sfumato.engines.local import HERE
 from sfumato.errors import ReleaseError
 from sfumato.release.folder import REPORT, read_folder
 from sfumato.report.write import write_private, write_public
@@ -20,7 +21,7 @@ _ABOUT = frozenset({"certificate", "form", "method"})
 
 def write_report(folder: Path, original: Any = None, out: Path | None = None) -> Path:
     """The public report into the folder, or with the original the data holder's private one beside it."""
-    release = read_folder(folder)
+    release = read_folder(folder, engine=HERE)
     damage = tuple(entry for entry in release.damage or () if not entry.startswith(REPORT))
     if not damage:
         _require_agreement(audit_of(release), folder)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
 from sfumato.attacks.base import known_attacks
 from sfumato.audit.certify import certify, compared
+from sfumato.engines.base import FileEngine
+from sfumato.engines.local import HERE
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Method
@@ -17,8 +19,10 @@ from sfumato.registry import entry
 from sfumato.release.certificate import Finding, verdict_of
 from sfumato.release.exhibit import Exhibit, certified
 from sfumato.release.folder import laid_beside, read_folder
+from sfumato.release.past import History
 from sfumato.release.statement import UNSIGNED, examine_signature
 from sfumato.spine.assumptions import assumed
+from sfumato.spine.cluster import as_engine, laid_beside_rows, laid_beside_source
 from sfumato.spine.disclose import disclosed
 
 if TYPE_CHECKING:
@@ -67,6 +71,7 @@ def verify(
     ledger: str | Path | None = None,
     target: str | None = None,
     signer: str | Path | VerifyingKey | None = None,
+    engine: Any = None,
 ) -> Audit:
     """Audit a release folder from its published files.
 
@@ -83,6 +88,8 @@ def verify(
     signer
         The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it; then the folder must be signed
         with it, and every file must be the one that was signed.
+    engine
+        A Spark session, or a `SparkEngine`: parts that are folders, and the original, are counted on its cluster.
 
     Returns
     -------
@@ -90,12 +97,19 @@ def verify(
         The findings, and whether everything holds.
     """
     key = None if signer is None else _key(signer)
-    exhibit = _opened(Path(folder))
+    exhibit = _opened(Path(folder), HERE if engine is None else as_engine(engine))
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
-    exhibit = laid_beside(exhibit, original, history)
+    exhibit = beside(exhibit, original, history, engine)
     sentence, signed = examine_signature(Path(folder), key)
     loaded = () if target is None else _in_target(exhibit, target)
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
+
+
+def beside(exhibit: Exhibit, original: Any, history: History | None, engine: Any) -> Exhibit:
+    """The exhibit with what the data holder has, read here or counted where it lies."""
+    if engine is not None and original is not None and exhibit.counted:
+        return replace(laid_beside_source(exhibit, engine, original), history=history)
+    return laid_beside_rows(laid_beside(exhibit, original, history))
 
 
 def _key(signer: str | Path | VerifyingKey) -> VerifyingKey:
@@ -170,10 +184,10 @@ def _findings_stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
     return told if told.holds else plain
 
 
-def _opened(folder: Path) -> Exhibit:
+def _opened(folder: Path, engine: FileEngine = HERE) -> Exhibit:
     """The folder as it lies there; a folder that cannot be read is a violation, whatever is wrong with it."""
     try:
-        return read_folder(folder)
+        return read_folder(folder, engine=engine)
     except ReleaseError:
         raise
     except SfumatoError as error:

@@ -8,13 +8,17 @@ Invariants
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.engines.base import FileEngine
+from sfumato.engines.local import HERE
 from sfumato.errors import ReleaseError
 from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
@@ -34,7 +38,7 @@ from sfumato.release.folder import (
 )
 from sfumato.release.form import Form
 from sfumato.release.head import Place
-from sfumato.release.plain_files import replace_file, require_writable
+from sfumato.release.plain_files import in_folder, replace_file, require_writable
 from sfumato.release.release import Release
 from sfumato.release.signature import SigningKey
 from sfumato.release.statement import sign_folder
@@ -49,6 +53,8 @@ class DraftFolder:
     form: Form
     rows: Mapping[str, int]
     format: Format = "csv"
+    engine: FileEngine = field(default=HERE, repr=False)
+    """Who looks at parts that are folders."""
 
     @property
     def folder(self) -> Path:
@@ -66,12 +72,21 @@ class DraftFolder:
 
     def read(self) -> Exhibit:
         """The draft as an outsider would see it (I1)."""
-        return read_folder(self.folder, draft=True)
+        return read_folder(self.folder, draft=True, engine=self.engine)
 
     def seal(self, certificate: Certificate) -> None:
         """Put the certificate into the draft."""
         write_json(certificate.to_json(), self.folder / CERTIFICATE)
-        write_manifest(self.folder, self.form, self.rows)
+        write_manifest(self.folder, self.form, self.rows, self.engine.over_files)
+
+
+def _laid(source: str, target: str) -> str:
+    """The file under its new name; the files of a part that is a folder are not copied where a second name will do."""
+    if in_folder("/".join(Path(source).parts[-2:])):
+        with suppress(OSError):
+            os.link(source, target)
+            return target
+    return str(shutil.copy2(source, target))
 
 
 def _rows(release: Release, format: Format) -> dict[str, int]:
@@ -130,14 +145,14 @@ def _write_and_enter(
 
 
 def _fill(draft: DraftFolder, exhibit: Exhibit, folder: Path, report: bool, key: SigningKey | None) -> None:
-    shutil.copytree(draft.folder, folder, dirs_exist_ok=True)
+    shutil.copytree(draft.folder, folder, dirs_exist_ok=True, copy_function=_laid)
     if report:
         from sfumato.report.page import render
 
         replace_file(folder / REPORT, render(exhibit.as_published()).encode())
-        write_manifest(folder, draft.form, draft.rows)
+        write_manifest(folder, draft.form, draft.rows, draft.engine.over_files)
     if key is not None:
         sign_folder(folder, key)  # I3
-    damage = damage_of(folder)
+    damage = damage_of(folder, draft.engine.over_files)
     if damage:  # I1
         raise ReleaseError(f"the folder is not what was certified: {damage[0]}", where=str(folder), hint="publish again")

@@ -30,6 +30,7 @@ class Boundaries(Check):
     """No value is generalized beyond its boundary."""
 
     name: ClassVar[str] = "boundaries"
+    on_classes: ClassVar[bool] = True
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm, SubTables)
 

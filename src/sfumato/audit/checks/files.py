@@ -13,6 +13,7 @@ class Files(Check):
     """The folder holds exactly what was certified."""
 
     name: ClassVar[str] = "files"
+    on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: Exhibit) -> bool:
         return exhibit.damage is not None

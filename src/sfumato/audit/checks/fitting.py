@@ -15,12 +15,14 @@ from sfumato.audit.base import Check
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT
+from sfumato.release.plain_files import in_folder
 
 
 class FormFits(Check):
     """The parts and columns are those of the form, and the policy is one that the form can serve."""
 
     name: ClassVar[str] = "form"
+    on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: Exhibit) -> bool:
         return exhibit.damage is not None
@@ -38,11 +40,12 @@ def _strays(exhibit: Exhibit) -> Iterator[str]:
     own = {CERTIFICATE, POLICY, REPORT}
     own |= {column.hierarchy for column in exhibit.policy.columns.values() if isinstance(column.hierarchy, str)}
     parts = [PurePosixPath(name) for name, entry in listed.items() if "rows" in entry and name not in own]
-    strange = sum(len(part.parts) > 1 or part.suffix not in (".csv", ".parquet") for part in parts)
+    strange = sum(part.suffix not in (".csv", ".parquet") if len(part.parts) == 1 else not in_folder(str(part)) for part in parts)
     strange += sum(name not in own and "rows" not in entry for name, entry in listed.items())
     if strange:
         yield f"{strange} listed file(s) are neither parts nor anything that the policy names"
-    if len({part.stem for part in parts}) < len(parts):
+    named = [part.stem for part in parts if len(part.parts) == 1] + sorted({part.parts[0] for part in parts if len(part.parts) > 1})
+    if len(set(named)) < len(named):
         yield "a part stands there twice, in two formats"
 
 

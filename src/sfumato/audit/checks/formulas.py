@@ -18,6 +18,7 @@ class Formulas(Check):
     """Published cells that begin like a formula (=, +, -, @); a spreadsheet would run them."""
 
     name: ClassVar[str] = "formulas"
+    on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: Exhibit) -> bool:
         return exhibit.form.shows_columns and (_escapes(exhibit) or bool(exhibit.once(formula_cells)))

@@ -20,6 +20,7 @@ class OtherColumns(Check):
     """k when the other columns are known too: measured on the published rows, not promised."""
 
     name: ClassVar[str] = "other columns"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:
@@ -27,7 +28,8 @@ class OtherColumns(Check):
 
     def examine(self, exhibit: Exhibit) -> Finding:
         known = tuple(name for name in (*exhibit.policy.quasi_identifiers, *_others(exhibit)) if name in exhibit.data.names)
-        sizes = group([exhibit.data.text(name).codes for name in known], rows=exhibit.data.rows).counts
+        table = exhibit.data
+        sizes = group([table.text(name).codes for name in known], rows=table.rows, weights=table.counts).counts
         achieved = {"k": int(sizes.min()), "alone": int((sizes == 1).sum())}
         reason = "k when the other columns are known too; not promised"
         return Finding(self.name, True, {}, achieved, known, grade=MEASURED, reason=reason)

@@ -13,13 +13,14 @@ class RolesKept(Check):
     """No identifier column, no column the policy does not publish."""
 
     name: ClassVar[str] = "roles"
+    on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: Exhibit) -> bool:
         return exhibit.form.shows_columns
 
     def examine(self, exhibit: Exhibit) -> Finding:
         policy = exhibit.policy
-        shown = {name for part in exhibit.parts.values() for name in part.table.column_names}
+        shown = {name for part in exhibit.parts.values() for name in part.shown}
         shown -= exhibit.form.made
         identifiers = sorted(name for name in shown if name in policy.columns and policy.columns[name].role == "identifier")
         strangers = sorted(shown - set(policy.published) - set(identifiers))

@@ -18,6 +18,7 @@ class SecretSeed(Check):
     """What the promises rest on was drawn by chance that nobody can repeat."""
 
     name: ClassVar[str] = "seed"
+    on_classes: ClassVar[bool] = True
     forbids: ClassVar[bool] = False
 
     def ready(self, exhibit: Exhibit) -> bool:

@@ -13,7 +13,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.errors import DataError
 from sfumato.forms.recoded import Recoded
 from sfumato.policy.generalizations import generalization_of
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -22,13 +22,20 @@ class Truthfulness(Check):
     """Every published row covers a record of its own."""
 
     name: ClassVar[str] = "truthfulness"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:
         return exhibit.private
 
     def examine(self, exhibit: Exhibit) -> Finding:
-        return found(self.name, cover(exhibit, bounded=False), "published rows cover no original record of their own")
+        result = cover(exhibit, bounded=False)
+        beside = [name for part in exhibit.parts.values() for name in part.beside]
+        if beside and exhibit.strangers is None:
+            reason = f"{len(beside)} column(s) beside the classes were not compared with the original"
+            return Finding(self.name, not result.rows, {"rows": 0}, {}, grade=NOT_JUDGED, reason=reason)
+        result = replace(result, rows=max(result.rows, exhibit.strangers or 0))
+        return found(self.name, result, "published rows cover no original record of their own")
 
 
 def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
@@ -55,9 +62,9 @@ def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
 def _without_counterfeits(left: Side, right: Side, may: list[Allowed], behind: IntArray, invented: int) -> Unmatched:
     """Rows with nobody behind them must be the counterfeits that the manifest admits to; all others are compared."""
     real = np.flatnonzero(behind >= 0)
-    shown = Side(tuple(codes[real] for codes in left.recoded), left.exact[real])
+    shown = left.of(real)
     result = mismatched(shown, right, may, behind[real])
-    return replace(result, rows=result.rows + abs(len(behind) - len(real) - invented))
+    return replace(result, rows=result.rows + abs(int(left.many().sum()) - int(shown.many().sum()) - invented))
 
 
 def found(name: str, result: Unmatched, what: str) -> Finding:

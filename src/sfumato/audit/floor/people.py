@@ -38,7 +38,7 @@ class Asking:
 
 def broken_for_people(folder: Path, whose: Sequence[str]) -> int:
     """Classes of the published rows that break a claim for somebody; `whose` names a person for every row, in order."""
-    header, rows = read_rows(open_folder(folder).listed["data"][0])
+    header, rows = read_rows(open_folder(folder).listed["data"][0][0])
     if len(rows) != len(whose):
         return len(rows)
     broken = 0

@@ -25,6 +25,7 @@ class RecodedReading(Reading):
 
     name: ClassVar[str] = "recoded table"
     steady: ClassVar[bool] = False
+    on_classes: ClassVar[bool] = True
     form: ClassVar[type[Form]] = Recoded
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
@@ -34,4 +35,4 @@ class RecodedReading(Reading):
         table = exhibit.data
         classes = group([table.text(name).codes for name in claim.given], rows=table.rows)
         hidden = {name: table.text(name) for name in claim.hide}
-        return Linkage.of_groups(classes.of, {name: (text.codes, text.labels) for name, text in hidden.items()})
+        return Linkage.of_groups(classes.of, {name: (text.codes, text.labels) for name, text in hidden.items()}, table.counts)

@@ -21,6 +21,7 @@ class KnownAttacks(Section):
     """The attacks that the certificate names; the private report plays them."""
 
     name: ClassVar[str] = "attacks"
+    on_classes: ClassVar[bool] = True
     title: ClassVar[str] = "What this does not protect against"
     order: ClassVar[int] = 85
 
@@ -42,6 +43,9 @@ def _played(name: str, exhibit: Exhibit) -> Iterator[tuple[object, ...]]:
     """The figures of one attack, when it can be played on this exhibit."""
     cls = catalogue("attacks", Attack).get(name)
     if cls is None or not issubclass(cls, ReleaseAttack) or not isinstance(exhibit.form, cls.forms):
+        return
+    if exhibit.counted:
+        yield name, "not played where rows lie elsewhere", "—", "—"
         return
     if not cls.quick or certified(exhibit).records.input > _MOST:
         yield name, f"not played here, it takes its time: sfumato attack {name}", "—", "—"

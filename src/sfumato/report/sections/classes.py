@@ -23,23 +23,24 @@ class ClassSizes(Section):
     """The distribution of class sizes and the prosecutor's risk."""
 
     name: ClassVar[str] = "classes"
+    on_classes: ClassVar[bool] = True
     title: ClassVar[str] = "How many people look alike"
     order: ClassVar[int] = 20
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return exhibit.data.rows > 0 and bool(exhibit.policy.quasi_identifiers)
+        return exhibit.data.records > 0 and bool(exhibit.policy.quasi_identifiers)
 
     def render(self, exhibit: Exhibit) -> Markup:
         sizes = exhibit.classes.counts
         people = columns(_binned(sizes), title="Records by size of their class")
         words = (
-            f"The {exhibit.data.rows:,} published records form {len(sizes):,} classes of records that look alike. "
+            f"The {exhibit.data.records:,} published records form {len(sizes):,} classes of records that look alike. "
             f"The smallest has {int(sizes.min()):,}, half of all people are in classes of {_median(sizes):,} or more."
         )
         risk = (
             f"Somebody who knows a person's quasi-identifiers and looks for the record is right with probability "
-            f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / exhibit.data.rows:.2%} on average."
+            f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / exhibit.data.records:.2%} on average."
         )
         heading = Markup("<h3>Risk of being found</h3>")
         return Markup("").join([paragraph(words), people, heading, paragraph(risk), _before(exhibit, sizes)])
@@ -50,15 +51,17 @@ def _before(exhibit: Exhibit, sizes: IntArray) -> Markup:
     if not exhibit.private:
         return Markup("")
     table = exhibit.original
-    original = group([table.text(name).codes for name in exhibit.policy.quasi_identifiers], rows=table.rows).counts
+    original = group(
+        [table.text(name).codes for name in exhibit.policy.quasi_identifiers], rows=table.rows, weights=table.counts
+    ).counts
     unique = int((original == 1).sum())
     rows = [
         ("highest, original", 1 / int(original.min()), f"{1 / int(original.min()):.1%}"),
         ("highest, release", 1 / int(sizes.min()), f"{1 / int(sizes.min()):.1%}"),
-        ("average, original", len(original) / table.rows, f"{len(original) / table.rows:.1%}"),
-        ("average, release", len(sizes) / exhibit.data.rows, f"{len(sizes) / exhibit.data.rows:.1%}"),
+        ("average, original", len(original) / table.records, f"{len(original) / table.records:.1%}"),
+        ("average, release", len(sizes) / exhibit.data.records, f"{len(sizes) / exhibit.data.records:.1%}"),
     ]
-    words = f"In the original, {unique:,} of {table.rows:,} people are unique in their quasi-identifiers."
+    words = f"In the original, {unique:,} of {table.records:,} people are unique in their quasi-identifiers."
     return paragraph(words) + bars(rows, title="Risk before and after", fill=TERRA)
 
 

@@ -21,6 +21,7 @@ class Distributions(Section):
     """Each quasi-identifier before and after, a generalized cell spread evenly over what it stands for."""
 
     name: ClassVar[str] = "distributions"
+    on_classes: ClassVar[bool] = True
     title: ClassVar[str] = "Original and release side by side"
     order: ClassVar[int] = 40
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
@@ -41,7 +42,7 @@ def _rows(exhibit: Exhibit, name: str) -> list[tuple[str, float, float]]:
     assert domain is not None
     original = exhibit.original.text(name)
     before = np.zeros(domain.size)
-    before[[domain.code_of[label] for label in original.labels]] = original.counts() / exhibit.original.rows
+    before[[domain.code_of[label] for label in original.labels]] = original.counts() / exhibit.original.records
     after = _spread(exhibit, name)
     shown = np.argsort(-before, kind="stable")[:_MOST] if domain.size > _MOST else np.arange(domain.size)
     return [(domain.leaves[leaf] or "(missing)", float(before[leaf]), float(after[leaf])) for leaf in np.sort(shown)]
@@ -56,5 +57,5 @@ def _spread(exhibit: Exhibit, name: str) -> FloatArray:
         lo, hi = domain.interval(label) or (0, domain.size)
         edges[lo] += count / (hi - lo)
         edges[hi] -= count / (hi - lo)
-    shares: FloatArray = np.cumsum(edges)[:-1] / max(exhibit.data.rows, 1)
+    shares: FloatArray = np.cumsum(edges)[:-1] / max(exhibit.data.records, 1)
     return shares

@@ -14,6 +14,7 @@ class Limits(Section):
     """Assumptions and limits in plain words."""
 
     name: ClassVar[str] = "limits"
+    on_classes: ClassVar[bool] = True
     title: ClassVar[str] = "Suppressed, assumed, not said"
     order: ClassVar[int] = 90
 

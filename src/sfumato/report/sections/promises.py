@@ -29,6 +29,7 @@ class Promises(Section):
     """Each claim with the level asked for, the level found, and how sure that is."""
 
     name: ClassVar[str] = "promises"
+    on_classes: ClassVar[bool] = True
     title: ClassVar[str] = "Promised and found"
     order: ClassVar[int] = 10
 

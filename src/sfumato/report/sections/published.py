@@ -20,12 +20,13 @@ class PublishedValues(Section):
     """The published values of each quasi-identifier, straight from the published table."""
 
     name: ClassVar[str] = "published"
+    on_classes: ClassVar[bool] = True
     title: ClassVar[str] = "What the release shows"
     order: ClassVar[int] = 35
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return not exhibit.private and exhibit.data.rows > 0
+        return not exhibit.private and exhibit.data.records > 0
 
     def render(self, exhibit: Exhibit) -> Markup:
         parts = [paragraph("The most frequent published values of every quasi-identifier, as they stand in the table.")]
@@ -39,4 +40,4 @@ def _rows(exhibit: Exhibit, name: str) -> list[tuple[str, float, str]]:
     text = exhibit.data.text(name)
     counts = text.counts()
     order = np.argsort(-counts, kind="stable")[:_MOST]
-    return [(text.labels[i] or "(missing)", float(counts[i]), f"{counts[i] / exhibit.data.rows:.1%}") for i in order]
+    return [(text.labels[i] or "(missing)", float(counts[i]), f"{counts[i] / exhibit.data.records:.1%}") for i in order]

@@ -22,6 +22,7 @@ class UtilitySection(Section):
     """The loss of each column and the figures of the certificate."""
 
     name: ClassVar[str] = "utility"
+    on_classes: ClassVar[bool] = True
     title: ClassVar[str] = "What was given up"
     order: ClassVar[int] = 30
 

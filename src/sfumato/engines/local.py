@@ -1,0 +1,97 @@
+"""The files of a part counted here, one after the other, so that anybody can verify a release that was made on a cluster.
+
+Memory grows with the different rows, not with the rows.
+
+>>> import tempfile
+>>> place = Path(tempfile.mkdtemp()) / "part-00000.parquet"
+>>> pq.write_table(pa.table({"age": ["30", None, "30"]}), place)
+>>> table, counts = HERE.count([place], ["age"])
+>>> table.column("age").to_pylist(), counts.tolist()
+(['', '30'], [1, 2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.generalization import MISSING
+from sfumato.engines.base import COUNT
+from sfumato.errors import DataError
+
+_BATCH = 1 << 18
+
+
+class Here:
+    """This process, one file after the other."""
+
+    name: ClassVar[str] = "local"
+
+    def columns(self, files: Sequence[Path]) -> list[str]:
+        try:
+            found = [tuple(pq.read_schema(file).names) for file in files]
+        except (OSError, pa.ArrowException):
+            raise DataError("a file is no Parquet file") from None
+        if len(set(found)) > 1:
+            raise DataError("the files of a part have different columns")
+        return list(found[0])
+
+    def count(self, files: Sequence[Path], names: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        try:
+            whole = pa.concat_tables(
+                [_empty(names), *(_counted(batch, names) for file in files for batch in _batches(file, names))]
+            )
+        except (OSError, pa.ArrowException):
+            raise DataError("a file is no Parquet file") from None
+        return split_counts(merged(whole, names))
+
+    def beyond(self, files: Sequence[Path], rows: pa.Table, names: Sequence[str]) -> int:
+        """Rows of some files that are more often there than among the records of a table."""
+        mine, often = self.count(files, names)
+        theirs = merged(_counted(rows.select(list(names)), names), names)
+        minus = theirs.set_column(len(names), COUNT, pc.negate(theirs.column(COUNT)))
+        left = merged(pa.concat_tables([mine.append_column(COUNT, pa.array(often)), minus.select([*names, COUNT])]), names)
+        return int(np.maximum(left.column(COUNT).to_numpy(), 0).sum())
+
+    def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
+        return [ask(file) for file in files]
+
+
+def _batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    with pq.ParquetFile(file) as opened:
+        for batch in opened.iter_batches(_BATCH, columns=list(names)):
+            yield pa.Table.from_batches([batch])
+
+
+def _counted(batch: pa.Table, names: Sequence[str]) -> pa.Table:
+    texts = {name: pc.fill_null(pc.cast(batch.column(name), pa.string()), MISSING) for name in names}
+    ones = pa.array(np.ones(batch.num_rows, dtype=np.int64))
+    return merged(pa.table({**texts, COUNT: ones}), names)
+
+
+def _empty(names: Sequence[str]) -> pa.Table:
+    return pa.table({**{name: pa.array([], pa.string()) for name in names}, COUNT: pa.array([], pa.int64())})
+
+
+def merged(counted: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Equal rows as one, their counts added."""
+    found = counted.group_by(list(names)).aggregate([(COUNT, "sum")])
+    return found.rename_columns([COUNT if name == f"{COUNT}_sum" else name for name in found.column_names]).select([*names, COUNT])
+
+
+def split_counts(counted: pa.Table) -> tuple[pa.Table, IntArray]:
+    """The rows and their counts, in an order that tells nothing of the files: that of the rows themselves."""
+    names = [name for name in counted.column_names if name != COUNT]
+    ordered = counted.sort_by([(name, "ascending") for name in names]) if names else counted
+    plain = pa.table({name: ordered.column(name) for name in names})
+    return plain, ordered.column(COUNT).to_numpy().astype(np.int64)
+
+
+HERE = Here()

@@ -1,0 +1,215 @@
+"""Cluster: the same flow where rows stay on an engine. Classes with counts come to the method, its grouping goes back to the rows,
+and what was written is counted where it lies and judged by the same audit.
+
+::
+
+    source ─ rows ─▶ classes ─▶ method ─▶ counted release ─▶ recode, write ─▶ draft folder ─▶ count ─▶ Exhibit ─▶ certify
+
+Invariants
+    I1  The trace is a grouping: which class stands behind which published tuple, how often. It is laid beside what was counted in
+        the files, so that whatever the cluster did differently is a row that nobody stands behind.
+    I2  What has not been made for classes is refused before data moves (`unfit`), or found *not judged*, and nothing is published.
+    I3  The source is the same at the end as at the beginning.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.classes import group
+from sfumato.engines.base import SECRET_BYTES, Recoding, Secret
+from sfumato.engines.local import HERE
+from sfumato.errors import PolicyError
+from sfumato.methods.base import Method, Progress, Task
+from sfumato.policy.policy import Policy
+from sfumato.policy.public import write_public_policy
+from sfumato.randomness import Randomness, guessable
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import part_files, write_manifest
+from sfumato.release.form import GIVEN_SEED
+from sfumato.release.release import Part, Release
+from sfumato.spine.plan import Plan, plan
+from sfumato.spine.publish import Publication, judged_draft
+from sfumato.spine.write import DraftFolder
+
+if TYPE_CHECKING:
+    from sfumato.engines.spark import SparkEngine
+    from sfumato.engines.spark_source import DistantRows
+
+NOTE = "rows stayed where they lie: groups were made from classes of records with their counts"
+
+
+def unfit(policy: Policy, method: Method, remembering: bool = False) -> str:
+    """Why this cannot run on a cluster; empty when it can (I2)."""
+    if policy.data.name != "table":
+        return f"only tables lie on a cluster, and the policy is about {policy.data.name}"
+    if not method.on_classes:
+        return f"{method.name} needs rows, not classes with counts"
+    if policy.keep:
+        return "rules under 'keep' are judged on rows"
+    if policy.person is not None:
+        return "people who stand in several rows ('person:') are counted on rows"
+    joint = [claim.model.name for claim in policy.claims if claim.model.joint]
+    if joint:
+        return f"{joint[0]} speaks of several releases, which are compared record by record"
+    if remembering:
+        return "a ledger remembers every record, and rows stay on the cluster; publish without one"
+    return ""
+
+
+def require_fit(policy: Policy, method: Method, remembering: bool = False) -> None:
+    """Refuse with the reason what cannot run on a cluster."""
+    if reason := unfit(policy, method, remembering):
+        raise PolicyError(f"this cannot run with --engine spark: {reason}", hint="use --engine local, or change the policy")
+
+
+def as_engine(engine: Any, staging: Path | None = None, progress: Progress | None = None) -> SparkEngine:
+    """An engine, from one or from a Spark session."""
+    from sfumato.engines.spark import SparkEngine
+
+    made = engine if isinstance(engine, SparkEngine) else SparkEngine(engine)
+    told = {} if progress is None else {"progress": progress}
+    return replace(made, staging=made.staging or staging, **told)
+
+
+def publish_on(
+    engine: Any, policy: Policy, data: Any, *, seed: int | None, jobs: int | None, progress: Progress, remembering: bool
+) -> Publication:
+    """Make and certify a release of rows that lie on a cluster."""
+    chosen = plan(policy, remembering=remembering)
+    require_fit(policy, chosen.method, remembering)
+    spark = as_engine(engine, progress=progress)
+    progress(0.0, "reading")
+    rows = spark.rows(policy, data)
+    for name in policy.columns:
+        rows.column(name)
+    classes = spark.classes(rows, class_columns(policy))
+    chosen = plan(policy, records=classes.table.records)
+    require_fit(policy, chosen.method)
+    task = Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress)
+    release = chosen.method.run(task)
+    release = replace(release, notes=(*release.notes, NOTE))
+    if guessable(seed):
+        release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
+    behind = np.asarray(release.trace.rows["data"])
+    part = release.parts["data"]
+    recoding = Recoding.of(classes, part, behind, [name for name in policy.quasi_identifiers if name in policy.published])
+    secret = Secret(task.randomness.child("rows of the cluster").bytes(SECRET_BYTES))
+    draft = drafted(spark, rows, recoding, release, policy, chosen, secret)
+    progress(1.0, "certifying")
+    exhibit = draft.read()
+    seen, trace = laid_beside_trace(exhibit.parts["data"], part, behind)
+    strangers = _strangers(spark, rows, draft, policy, seen)
+    rows.require_unchanged()  # I3
+    exhibit = replace(
+        exhibit,
+        parts={"data": seen},
+        original=classes.table,
+        trace=replace(release.trace, rows={"data": trace}),
+        strangers=strangers,
+    )
+    return judged_draft(policy, chosen, release, draft, exhibit, seed=seed)
+
+
+def laid_beside_source(exhibit: Exhibit, engine: Any, original: Any) -> Exhibit:
+    """The exhibit of a folder beside the classes of its source; what stands beside classes is compared on the cluster."""
+    spark = as_engine(engine)
+    rows = spark.rows(exhibit.policy, original)
+    classes = spark.classes(rows, [name for name in class_columns(exhibit.policy) if name in rows.names])
+    part = exhibit.parts.get("data")
+    strange = None
+    if part is not None and part.beside and exhibit.folder is not None:
+        strange = spark.strangers(part_files(exhibit.folder, "data"), rows, _as_is(exhibit.policy))
+    rows.require_unchanged()  # I3
+    return replace(exhibit, original=classes.table, strangers=strange)
+
+
+def laid_beside_rows(exhibit: Exhibit) -> Exhibit:
+    """The exhibit of a folder beside an original that is read here; what stands beside classes is compared, too."""
+    part = exhibit.parts.get("data")
+    if part is None or not part.beside or exhibit.folder is None or not exhibit.private:
+        return exhibit
+    return replace(
+        exhibit, strangers=HERE.beyond(part_files(exhibit.folder, "data"), exhibit.original.frame, _as_is(exhibit.policy))
+    )
+
+
+def _as_is(policy: Policy) -> list[str]:
+    return [name for name in policy.published if name not in policy.quasi_identifiers]
+
+
+def class_columns(policy: Policy) -> list[str]:
+    """The columns of a class: what outsiders know and what claims hide; columns of no role go along with the rows."""
+    hidden = {name for claim in policy.claims for name in claim.hide}
+    return [
+        name
+        for name, column in policy.columns.items()
+        if name in policy.quasi_identifiers or name in hidden or (name in policy.published and column.role != "other")
+    ]
+
+
+def drafted(
+    engine: SparkEngine, rows: DistantRows, recoding: Recoding, release: Release, policy: Policy, chosen: Plan, secret: Secret
+) -> DraftFolder:
+    """The draft of a release folder with its rows, written where executors and this process both see it."""
+    place = tempfile.TemporaryDirectory(prefix=".sfumato-", dir=engine.staging)
+    records = int(np.asarray(release.parts["data"].counts).sum())
+    frame = engine.recode(rows, recoding, policy.published, secret)
+    written = engine.write(frame, records, Path(place.name) / "data")
+    draft = DraftFolder(place, release.form, written, "parquet", engine)
+    write_public_policy(policy, chosen.declaration, draft.folder)
+    write_manifest(draft.folder, draft.form, draft.rows, engine.over_files)
+    return draft
+
+
+def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, IntArray]:
+    """What lies in the files, with the class behind each share of it; −1 for rows that the release does not have (I1)."""
+    names = [name for name in found.table.column_names if name in made.table.column_names]
+    if set(names) != set(made.table.column_names):
+        return found, np.full(found.text.rows, -1, dtype=np.int64)
+    both = pa.concat_tables([found.table.select(names), _texts(made, names)])
+    alike = group([_codes(both.column(name)) for name in names], rows=both.num_rows).of
+    mine, theirs = alike[: found.text.rows], alike[found.text.rows :]
+    have = np.asarray(found.counts)
+    given = np.asarray(made.counts)
+    order = np.argsort(theirs, kind="stable")
+    left = np.zeros(int(alike.max(initial=-1)) + 1, dtype=np.int64)
+    left[mine] = have
+    ends = np.cumsum(given[order])
+    before = ends - given[order]
+    before -= before[np.searchsorted(theirs[order], theirs[order])]
+    taken = np.clip(left[theirs[order]] - before, 0, given[order])
+    asked = np.bincount(theirs, weights=given, minlength=len(left)).astype(np.int64)
+    over = np.maximum(have - asked[mine], 0)
+    place = np.full(len(left), -1, dtype=np.int64)
+    place[mine] = np.arange(len(mine))
+    rows = np.concatenate([place[theirs[order]][taken > 0], np.flatnonzero(over)])
+    counts = np.concatenate([taken[taken > 0], over[over > 0]])
+    trace = np.concatenate([behind[order][taken > 0], np.full(int((over > 0).sum()), -1, dtype=np.int64)])
+    return Part(found.table.take(pa.array(rows)), counts, found.beside), trace
+
+
+def _texts(part: Part, names: Sequence[str]) -> pa.Table:
+    return pa.table(
+        {name: pa.array(part.text.text(name).labels, pa.string()).take(pa.array(part.text.text(name).codes)) for name in names}
+    )
+
+
+def _codes(column: pa.ChunkedArray) -> IntArray:
+    coded = column.combine_chunks().dictionary_encode()
+    return np.asarray((coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded).indices).astype(np.int64)
+
+
+def _strangers(engine: SparkEngine, rows: DistantRows, draft: DraftFolder, policy: Policy, part: Part) -> int | None:
+    """Rows that show something beside their classes that no record of the source has; none asked when all is in classes."""
+    if not part.beside:
+        return None
+    return engine.strangers([draft.folder / name for name in draft.rows], rows, _as_is(policy))

@@ -1,0 +1,71 @@
+"""The same policy gives on Spark what it gives here: claims, certificate and figures; one test body for both engines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from tests.engines.people import csv_folder, parquet_folder, people, policy, rows_of
+from tests.secret import SEED
+
+ENGINES = ["local", "spark"]
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue("spark") if request.param == "spark" else None
+
+
+def _counted(table: pa.Table) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def test_a_release_holds_and_is_true(engine: Any, tmp_path: Path) -> None:
+    """Published, written, verified without and with the original, measured; nobody is lost or doubled."""
+    table = people()
+    source = csv_folder(table, tmp_path / "people.csv") if engine is not None else table
+    publication = sf.publish(policy(), data=source, engine=engine, seed=SEED)
+    assert publication.certificate.holds
+    out = publication.write(tmp_path / "out")
+    assert {"manifest.json", "certificate.json", "policy.yaml", "report.html"} < {file.name for file in out.iterdir()}
+    assert sf.verify(out, engine=engine).holds
+    audit = sf.verify(out, original=source, engine=engine)
+    assert audit.holds
+    assert {finding.model for finding in audit.findings} >= {"k-anonymity", "p-sensitivity", "truthfulness", "floor", "certificate"}
+    figures = sf.measure(out, original=source, engine=engine)
+    assert figures == publication.utility
+    published = rows_of(out) if engine is not None else publication.release.parts["data"].table
+    assert published.num_rows == table.num_rows
+    for name in ("illness", "ward"):
+        assert _counted(published.select([name])) == _counted(table.select([name]))
+
+
+@pytest.mark.parametrize("method", ["mondrian", "clustering", "refined"])
+def test_both_engines_come_to_the_same(method: str, spark: Any, tmp_path: Path) -> None:
+    table, parameters = people(seed=2), {"seconds": 0.3} if method == "refined" else {}
+    asked = policy(method, **parameters)
+    here = sf.publish(asked, data=table, seed=SEED)
+    there = sf.publish(asked, data=parquet_folder(table, tmp_path / "people.parquet"), engine=spark, seed=SEED)
+    claims = len(asked.claims)
+    assert [f.to_json() for f in there.certificate.findings[:claims]] == [f.to_json() for f in here.certificate.findings[:claims]]
+    measured = {"other columns"}
+    assert {f.model for f in there.certificate.findings} == {f.model for f in here.certificate.findings} - measured
+    assert there.certificate.records == here.certificate.records
+    assert there.certificate.attacks == here.certificate.attacks
+    assert there.utility["loss"] == pytest.approx(here.utility["loss"], rel=0.01 if method != "refined" else 0.05)
+
+
+def test_anybody_can_verify_without_a_cluster(spark: Any, tmp_path: Path) -> None:
+    table = people(600, seed=3)
+    frame = spark.createDataFrame(table)
+    out = sf.publish(policy(), data=frame, engine=spark).write(tmp_path / "out", report=False)
+    assert sf.verify(out).holds
+    assert sf.verify(out, original=table).holds
+    moved = table.set_column(4, "ward", pa.array(["west"] * 600))
+    audit = sf.verify(out, original=moved)
+    assert [finding.model for finding in audit.findings if not finding.holds] == ["truthfulness", "certificate"]
