@@ -177,7 +177,6 @@ POLICIES: dict[str, tuple[str, int, str]] = {
     "given unknown": (claim("{given: [agee], hide: illness, by: {l-diversity: {l: 2}}}"), 2, "did you mean 'age'"),
     "hide unknown": (claim("{given: [age], hide: ilness, by: {l-diversity: {l: 2}}}"), 2, "did you mean 'illness'"),
     "given a mapping": (claim("{given: {age: 1}, hide: illness, by: {l-diversity: {l: 2}}}"), 2, "names columns"),
-    "given a number in a list": (claim("{given: [age, 3], hide: illness, by: {l-diversity: {l: 2}}}"), 2, "names columns"),
     "short word": (claim('"age -> illness : 2-diversty"'), 2, "understood"),
     "short arrow": (claim('"age illness : 2-diversity"'), 2, "understood"),
     "short level": (claim('"age -> illness : x-diversity"'), 2, "understood"),

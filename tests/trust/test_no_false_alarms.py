@@ -137,3 +137,17 @@ def test_a_page_about_a_graph_of_few_people(people: int, edges: list[tuple[int, 
         folder = sf.publish(sf.Policy.parse(tree), data=graph, seed=secret(number)).write(tmp_path / str(number))
         assert sf.verify(folder, original=graph).holds
         sf.measure(folder, original=graph)
+
+
+def test_a_page_about_a_database_with_an_empty_table(tmp_path: Path) -> None:
+    """Where there is no row nothing is made, and the report says so."""
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "shop.db") as base:
+        base.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, amount INTEGER)")
+        base.execute("CREATE TABLE guest (id INTEGER PRIMARY KEY, points INTEGER NOT NULL)")
+        base.executemany("INSERT INTO guest VALUES (?, ?)", [(n, n % 3) for n in range(1, 9)])
+    columns = {name: {"role": "replaced", "domain": {"integers": [0, 9]}} for name in ("visit.amount", "guest.points")}
+    tree = {"version": 1, "data": {"kind": "database", "source": f"sqlite:///{tmp_path / 'shop.db'}"}, "columns": columns}
+    folder = sf.publish(sf.Policy.parse(tree), seed=secret(2)).write(tmp_path / "out")
+    assert "its table has no row" in (folder / "report.html").read_text()

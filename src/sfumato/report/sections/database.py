@@ -63,7 +63,8 @@ def _row(column: ColumnValue, bound: BoundPolicy, part: MadePart | None) -> tupl
         return str(column), source if column == link.root else f"follows {link.root}", how, "equal values stay equal"
     if column in bound.emptied:
         return str(column), "nothing", "emptied", "no"
-    assert part is not None
+    if part is None:
+        return str(column), source, "nothing: its table has no row", "no"
     return str(column), source, part.engine, "yes" if part.reads_original else "no"
 
 
