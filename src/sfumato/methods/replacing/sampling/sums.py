@@ -175,9 +175,10 @@ class Balanced:
                 self.sampler.require_reachable(self.low)
         except Infeasible as error:
             raise Infeasible(error.what, where=self._named(), hint=error.hint) from None
-        values = [table.values.tolist() for table in self.tables]
         simple = len(self.totals) == 1 and all((np.diff(table.values[:, 0]) == 1).all() for table in self.tables)
-        if not simple and sum(map(len, values)) <= _MOST_COUNTED and not self._likely():
+        listed = sum(len(table.values) for table in self.tables)
+        if not simple and listed <= _MOST_COUNTED and not self._likely():
+            values = [table.values.tolist() for table in self.tables]
             counts = [len(context.records) for context in self.spaces.contexts]
             if not reachable(values, counts, self.low.tolist(), self.high.tolist()):
                 raise Infeasible("no table has these totals", where=self._named(), hint="change one of the totals or the domain")

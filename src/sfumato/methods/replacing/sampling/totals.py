@@ -139,7 +139,7 @@ class TotalSampler:
                 )
 
     def _step(self, axis: int) -> int:
-        return math.gcd(*(int(d) for value in self.values for d in np.unique(value[:, axis] - value[:, axis].min())), 0)
+        return math.gcd(*(int(np.gcd.reduce(value[:, axis] - value[:, axis].min())) for value in self.values), 0)
 
     def _counts(self, classes: IntArray) -> IntArray:
         return np.bincount(classes, minlength=len(self.values)).astype(np.int64)
@@ -261,16 +261,21 @@ class _Descent:
         for place in np.unique(classes) if len(self.values) > 1 else (0,):
             chosen = slice(None) if len(self.values) == 1 else np.flatnonzero(classes == place)
             for row, line in enumerate(drawn):
-                often = np.bincount(line[chosen], minlength=len(self.values[place]))
-                found[row] += often @ self.values[place]
+                found[row] += self._added(line[chosen], self.values[place])
         return found
+
+    def _added(self, line: IntArray, values: IntArray) -> IntArray:
+        """The sum of the drawn rows; counting them first is faster where many share few rows."""
+        if len(line) < len(values):
+            return values[line].sum(axis=0)
+        return np.bincount(line, minlength=len(values)) @ values
 
     def _finish(self, records: IntArray, total: IntArray) -> None:
         """Record by record (I2)."""
         tails = self._tails(records)
         for place, record in enumerate(records):
             own = self.classes[record]
-            rest = tails[place + 1]
+            rest = tails[place]
             left = total - self.values[own]
             inside = ((left >= rest[1]) & (left < rest[1] + np.array(rest[0].shape))).all(axis=1)
             chance = np.zeros(len(left))
@@ -282,11 +287,11 @@ class _Descent:
             total = left[chosen]
 
     def _tails(self, records: IntArray) -> list[tuple[FloatArray, IntArray]]:
-        """tails[i]: the law of the sum of records i, i + 1, …, as a dense table with its lowest corner."""
+        """tails[i]: the law of the sum of the records after record i, as a dense table with its lowest corner."""
         tails: list[tuple[FloatArray, IntArray]] = [
             (np.ones((1,) * self.law.dimensions), np.zeros(self.law.dimensions, dtype=np.int64))
         ]
-        for record in records[::-1]:
+        for record in records[:0:-1]:
             own = self.classes[record]
             table, low = tails[-1]
             shape = np.array(table.shape) + self.law.spans[own]
