@@ -52,6 +52,24 @@ def test_the_command_line_says_the_same(tmp_path: Path) -> None:
     assert "KEY=VALUE" in run("risk", str(tmp_path / "d.csv"), "--read", "missing").stderr
 
 
+def test_commands_with_a_policy_are_told_how_to_read_too(tmp_path: Path) -> None:
+    rows = "".join(f"{age};{'fm'[age % 2]};{'n/a' if age % 5 else 'flu'}\n" for age in range(20, 50))
+    (tmp_path / "d.csv").write_text("age;sex;illness\n" + rows)
+    columns = "columns: {age: quasi-identifier, sex: quasi-identifier, illness: sensitive}"
+    policy = tmp_path / "p.yaml"
+    policy.write_text(f"version: 1\ndata: d.csv\n{columns}\nprotect: [{{k-anonymity: {{k: 3}}}}]\nmethod: {{mondrian: {{}}}}\n")
+    given = ["--read", "separator=;", "--read", "missing=n/a"]
+    assert run("publish", str(policy), "--out", str(tmp_path / "no"), "--read", "separator=|").returncode == 3
+    done = run("publish", str(policy), "--out", str(tmp_path / "out"), "--no-report", *given)
+    assert done.returncode == 0, done.stderr
+    assert "n/a" not in (tmp_path / "out" / "data.csv").read_text()
+    assert run("verify", str(tmp_path / "out"), "--original", str(tmp_path / "d.csv")).returncode == 0
+    for command in (["check", str(policy)], ["explore", str(policy), "--level", "k=2,3", "--method", "mondrian"]):
+        done = run(*command, *given)
+        assert done.returncode == 0, done.stderr
+    assert "unknown key 'seperator'" in run("check", str(policy), "--read", "seperator=;").stderr
+
+
 @pytest.mark.parametrize(
     ("setting", "says"),
     [

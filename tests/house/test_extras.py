@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -113,3 +114,24 @@ def test_an_unknown_package_is_refused_by_its_own_name() -> None:
     assert not available("no_such_package_here")
     with pytest.raises(ImportError, match="no_such_package_here"):
         require("no_such_package_here", "this test")
+
+
+def test_the_wheel_contains_the_pages_that_messages_point_at() -> None:
+    """Every page named in the code goes into the wheel, and what goes in exists."""
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packed = whole["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    named = {
+        page
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] != "catalogue"
+        for page in re.findall(r"docs/[a-z_]+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert named <= packed.keys()
+    assert len(named) > 3
+    for source, inside in packed.items():
+        assert (ROOT / source).is_file()
+        assert inside == f"sfumato/{source}"
+
+
+def test_the_front_door_names_where_the_project_lives() -> None:
+    assert {"Documentation", "Source", "Changelog", "Issues"} <= PROJECT["urls"].keys()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
 
 READING = click.option(
     "--read",
@@ -32,3 +35,10 @@ def settings_of(texts: tuple[str, ...]) -> dict[str, Any]:
         else:
             found[key] = value
     return found
+
+
+def policy_of(path: str, texts: tuple[str, ...]) -> Policy:
+    """The policy in a file, with the settings of the command line in place of its own."""
+    from sfumato.policy.policy import Policy
+
+    return Policy.read(path).reading(settings_of(texts))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._reading import READING, policy_of
 
 if TYPE_CHECKING:
     from sfumato.spine.plan import Plan
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Exit with 2 when warnings remain that the policy does not accept.")
 @click.option("--picture", type=click.Path(), help="Also write what can be had as a picture (SVG), where a method has one.")
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where it would run.")
+@READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     policy: str,
-    ledger: str | None,
-    since: str | None,
+    reading: tuple[str, ...],
     strict: bool,
     picture: str | None,
     as_json: bool,
     engine: str,
+    **known: str | None,
 ) -> None:
     """Read POLICY and plan it: say what would run and why, or what is wrong with file:line.
 
@@ -39,7 +42,7 @@ def command(
     from sfumato.cli._show import print_json
     from sfumato.spine.foresight import foresee
 
-    foresight = foresee(policy, ledger=ledger, since=since, elsewhere=engine == "spark")
+    foresight = foresee(policy_of(policy, reading), **known, elsewhere=engine == "spark")
     if picture is not None:
         _draw(foresight.plan, picture)
     if as_json:

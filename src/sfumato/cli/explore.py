@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._reading import READING, policy_of
 
 if TYPE_CHECKING:
     from sfumato.exploration.result import Exploration
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     "--out", type=click.Path(), help="Folder for the page, the points, and the chosen policy; goes on where it was stopped."
 )
 @click.option("--choose", type=click.IntRange(1), help="The number of the point to write as a policy, instead of the cheapest.")
+@READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(policy: str, data: str | None, out: str | None, choose: int | None, as_json: bool, **options: Any) -> None:
     """Vary POLICY (levels, methods, and if asked columns and hierarchy depths) and show privacy against loss and query error.
@@ -40,8 +42,9 @@ def command(policy: str, data: str | None, out: str | None, choose: int | None, 
     from sfumato.exploration.writing import sweep_of, write_exploration
 
     sweep = sweep_of(*(options.pop(key) for key in ("levels", "methods", "without", "depths")))
+    varied = policy_of(policy, options.pop("reading"))
     with progress_bar(quiet=as_json) as progress:
-        found = explore(policy, data, sweep=sweep, folder=out, progress=progress, **options)
+        found = explore(varied, data, sweep=sweep, folder=out, progress=progress, **options)
     written = {} if out is None else write_exploration(found, Path(out), choose)
     if as_json:
         print_json(found.to_json() | ({"written": {name: str(path) for name, path in written.items()}} if written else {}))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._reading import READING, policy_of
 from sfumato.cli._seed import SEED
 
 
@@ -14,14 +17,15 @@ from sfumato.cli._seed import SEED
 @click.option("--rows", type=click.IntRange(1), default=5, show_default=True, help="How many rows of each table.")
 @click.option("--table", help="Only this table of a database.")
 @click.option("--seed", type=SEED, help="Repeat a run in tests.")
+@READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(policy: str, data: str | None, rows: int, table: str | None, seed: int | None, as_json: bool) -> None:
+def command(policy: str, data: str | None, reading: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Show what a few rows would become under POLICY, replaced columns only; a dry run that writes nothing."""
     from sfumato.cli._show import print_json, progress_bar
     from sfumato.spine.preview import preview
 
     with progress_bar(quiet=as_json) as progress:
-        samples = preview(policy, data, rows=rows, table=table, seed=seed, progress=progress)
+        samples = preview(policy_of(policy, reading), data, **options, progress=progress)
     if as_json:
         print_json([sample.to_json() for sample in samples])
         return

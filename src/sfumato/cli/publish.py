@@ -9,6 +9,7 @@ import click
 
 from sfumato.cli import SETTINGS
 from sfumato.cli._engine import ENGINE
+from sfumato.cli._reading import READING, policy_of
 from sfumato.cli._seed import SEED, SEED_RULE
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(1), help="How many work at once; recoding takes all cores by itself.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
+@READING
 @click.option("--no-report", is_flag=True, help="Do not write the reports.")
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -34,7 +36,6 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     from sfumato.cli._engine import engine_of
     from sfumato.cli._show import print_findings, progress_bar
     from sfumato.errors import PolicyError
-    from sfumato.policy.policy import Policy
     from sfumato.release.folder import STATEMENT
     from sfumato.release.signature import SigningKey
     from sfumato.spine.load import is_unfinished
@@ -42,7 +43,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
 
     sign = options.pop("sign")
     key = None if sign is None else SigningKey.read(sign)  # before any data moves
-    read = Policy.read(policy)
+    read = policy_of(policy, options.pop("reading"))
     if is_unfinished(read, out):
         if key is not None and not (Path(out) / STATEMENT).exists():
             hint = "remove it to publish and sign it again, or leave --sign out"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -188,6 +188,13 @@ class Policy:
         policy._check_person()
         policy._check_accepted()
         return policy
+
+    def reading(self, settings: Mapping[str, Any]) -> Policy:
+        """The same policy with these settings under ``data:``, as they are given on the command line."""
+        given = self.document.tree.get("data") or {}
+        data = {"source": given} if isinstance(given, str) else dict(given)
+        tree = {**self.document.tree, "data": {**data, **settings}}
+        return self if not settings else Policy.from_document(replace(self.document, tree=tree))
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was made of this policy under a key, made at the first time of asking."""

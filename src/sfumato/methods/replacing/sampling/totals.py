@@ -266,9 +266,9 @@ class _Descent:
 
     def _added(self, line: IntArray, values: IntArray) -> IntArray:
         """The sum of the drawn rows; counting them first is faster where many share few rows."""
-        if len(line) < len(values):
-            return values[line].sum(axis=0)
-        return np.bincount(line, minlength=len(values)) @ values
+        often = len(line) >= len(values)
+        found: IntArray = np.bincount(line, minlength=len(values)) @ values if often else values[line].sum(axis=0)
+        return found
 
     def _finish(self, records: IntArray, total: IntArray) -> None:
         """Record by record (I2)."""
