@@ -67,3 +67,11 @@ def test_never_worse_than_mondrian(portion: int) -> None:
         met += 1
     assert met >= 12
     assert better >= 3
+
+
+@pytest.mark.parametrize("minimize", ["loss", "ntil", "entropy_loss"])
+def test_a_table_in_which_nothing_can_be_lost(minimize: str) -> None:
+    """One record has no entropy, and one value no loss."""
+    tree = {"version": 1, "columns": {"q": "quasi-identifier", "s": "sensitive"}, "protect": [{"k-anonymity": {"k": 1}}]}
+    policy = sf.Policy.parse(tree | {"utility": {"minimize": minimize}, "method": {"optimal": {"seconds": 0.05}}})
+    assert sf.publish(policy, data={"q": ["a"], "s": ["x"]}).certificate.holds

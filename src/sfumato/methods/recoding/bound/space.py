@@ -98,7 +98,8 @@ class RecodingSpace:
     def scale(self) -> int:
         """Costs are counted in parts of one in this many; a power of two, so large that totals still fit into 64 bits."""
         most = sum(float(self.costs.column(i, *_everything(domain))[0]) for i, domain in enumerate(self.problem.domains))
-        return 1 << int(58 - np.ceil(np.log2(self.problem.records * (most + self.suppressed_cost) * HIGHEST)))
+        total = self.problem.records * (most + self.suppressed_cost) * HIGHEST
+        return 1 << int(58 - np.ceil(np.log2(total or 1.0)))  # where nothing can be lost any scale will do
 
     @property
     def highest(self) -> int:
