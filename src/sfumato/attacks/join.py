@@ -4,28 +4,37 @@ Plays three adversaries of growing strength: the match join trusts every consist
 no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a join leaves with fewer
 values than the claim promised are counted, with how far they fall below.
 
+Of baskets the labels are intersected that everybody's blocks show. Of graphs nothing about single people is joined: what all flips
+together allow is shown, and `structural` with `releases` plays it.
+
 Paper: [sequential §3, §7.1 tests (a) and (b)]
 Cost: exact decisions for three and more releases are bounded by a time budget; what stays undecided counts as possible.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.attacks._joined_blocks import joined_blocks
 from sfumato.attacks.base import Attack
+from sfumato.audit.base import reading_of
 from sfumato.audit.sequence_claims import Step, timeline
 from sfumato.audit.series import cohorts_known
 from sfumato.data.linkage import Linkage
 from sfumato.errors import LedgerError
+from sfumato.forms.basket_blocks import BasketBlocks
+from sfumato.forms.graph import Edges
 from sfumato.history.promises import promises
 from sfumato.ledger import Ledger
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 from sfumato.policy.claims import Claim
+from sfumato.release.certificate import Finding
 from sfumato.release.past import History
 
 
@@ -45,11 +54,15 @@ class JoinAttack(Attack):
         history = Ledger(self.ledger).history()
         last = history.releases[-1].exhibit.policy
         promised = promises(last, history)
+        if isinstance(history.releases[-1].exhibit.form, Edges):
+            return {"releases": len(history)} | {str(claim): finding.achieved for claim, finding in _of_flips(history, promised)}
         columns = dict.fromkeys([*(name for claim in promised for name in claim.hide), *last.sensitive])
         return {column: self._joined(history, column, promised) for column in columns}
 
     def _joined(self, history: History, column: str, promised: list[Claim]) -> dict[str, Any]:
         """What the joins leave of one hidden column, beside the most that any claim promised of it."""
+        if isinstance(history.releases[-1].exhibit.form, BasketBlocks):
+            return joined_blocks(History(history.releases[: self.release or len(history)]), column)
         asked = [claim.model.demand().diversity for claim in promised if column in claim.hide]
         level = float(self.k or max(asked, default=2.0))
         cohorts = cohorts_known(history.releases[-1].exhibit)
@@ -62,6 +75,12 @@ class JoinAttack(Attack):
         step = steps[-1]
         played = {name: _fallen(linkage, level) for name, linkage in step.joins.items()}
         return {"releases": step.release, "level": level, **played, "undecided": step.undecided}
+
+
+def _of_flips(history: History, promised: list[Claim]) -> list[tuple[Claim, Finding]]:
+    """What all flips together allow, claim by claim."""
+    newest = replace(history.releases[-1].exhibit, history=history)
+    return [(claim, reading_of(newest.form).judge_all(newest, claim)) for claim in promised]
 
 
 def _fallen(linkage: Linkage, level: float) -> dict[str, Any]:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.sets import Sets
+from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
 
 
@@ -70,6 +71,13 @@ class Baskets:
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Baskets:
         chosen = np.asarray(rows, dtype=np.int64)
         return Baskets(self.sets.take(chosen), self.names, {name: column[chosen] for name, column in self.labels.items()})
+
+    def text(self, name: str) -> TextColumn:
+        """A label column as a column of text."""
+        if name not in self.labels:
+            raise DataError(f"the records have no column '{name}'", hint="known: " + ", ".join(self.labels))
+        codes, values = self.label_codes(name)
+        return TextColumn(codes.astype(np.int32), values)
 
     def label_codes(self, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
         """A label column as codes, with the values the codes stand for in alphabetical order."""

@@ -11,14 +11,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.baskets import Baskets
 from sfumato.data.published_baskets import OWN
-from sfumato.forms.baskets import Basket
+from sfumato.data.table import Table, TextColumn
+from sfumato.data.worlds import WITHHELD
+from sfumato.forms.baskets import Basket, published_baskets
+from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit, of_parts
 from sfumato.release.form import differing_columns, differing_parts
-from sfumato.release.release import Trace
+from sfumato.release.past import Memory, Sheet, each_once, keys_of
+from sfumato.release.release import Part, Trace
 
 BLOCK = "block"
 
@@ -40,6 +46,8 @@ class BasketBlocks(Basket):
 
     name: ClassVar[str] = "basket blocks"
     made: ClassVar[frozenset[str]] = frozenset({BLOCK})
+    company: ClassVar[str] = "baskets"
+    remembered: ClassVar[bool] = True
 
     insiders: int = Field(default=0, ge=0, description="known matches of a block beside which the promises hold")
     shows: Literal["vote", "dealt"] = Field(default="vote", description="what rows show: the vote of the block, or its items dealt")
@@ -55,6 +63,32 @@ class BasketBlocks(Basket):
 
     def trace_type(self) -> type[Trace]:
         return BlockTrace
+
+    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Baskets) -> Memory:
+        """Whose row is whose, and the labels; item sets are not kept."""
+        behind = np.asarray(trace.rows["data"])
+        keys = keys_of(policy, original)
+        labels = {name: pa.array(original.labels[name][behind].tolist(), pa.string()) for name in policy.published}
+        nobody = np.zeros(len(behind), dtype=np.bool_)
+        return Memory(tuple(keys[record] for record in behind), np.arange(len(behind)), Table(pa.table(labels)), nobody)
+
+    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+        """Nobody is known by columns here: what several releases say together is a matter of who stands in which block."""
+        return ()
+
+    def shown(self, exhibit: Exhibit) -> tuple[str, ...]:
+        return tuple(exhibit.once(published_baskets).labels)
+
+    def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
+        """Every row has somebody behind it whose labels it shows, where it shows them."""
+        labels = exhibit.once(published_baskets).labels
+        if set(labels) != set(memory.values.names) or not each_once(memory.rows, exhibit.data.rows):
+            return False
+        return all(_says(column[memory.rows].tolist(), memory.values.text(name)) for name, column in labels.items())
+
+
+def _says(shown: list[str], true: TextColumn) -> bool:
+    return all(one in (WITHHELD, true.labels[code]) for one, code in zip(shown, true.codes.tolist(), strict=True))
 
 
 @of_parts

@@ -44,6 +44,7 @@ class BasketSource(Source):
 
     name: ClassVar[str] = "baskets"
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "record")
+    needs_key: ClassVar[bool] = True
 
     format: Format = Field(default="auto", description="fimi, items, long, wide, or auto")
     items: str = Field(default="", description="the column with the items (items), or with one item per row (long)")
@@ -157,7 +158,7 @@ def from_long(table: Table, record: str, item: str) -> Baskets:
     there = code >= 0
     sets = Sets.from_flat(owner.codes[there], code[there], len(owner.labels), len(names))
     first = np.unique(owner.codes, return_index=True)[1]
-    labels = {}
+    labels = {record: np.array(owner.labels, dtype=object)}
     for name in (name for name in table.names if name not in (record, item)):
         text = table.text(name)
         if (text.codes != text.codes[first][owner.codes]).any():

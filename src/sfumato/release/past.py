@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.baskets import Baskets
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
 from sfumato.policy.policy import Policy
@@ -177,7 +178,7 @@ def text_of(table: Table, name: str) -> pa.Array:
     return pa.array(list(text.labels), pa.string()).take(pa.array(text.codes))
 
 
-def keys_of(policy: Policy, table: Table) -> tuple[str, ...]:
+def keys_of(policy: Policy, table: Table | Baskets) -> tuple[str, ...]:
     """The private key of every record; duplicate and empty keys are data errors."""
     columns = [table.text(name) for name in policy.key]
     labels = [np.array(text.labels, dtype=object)[text.codes] for text in columns]

@@ -18,6 +18,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
+from sfumato.release.past import History
 from sfumato.spine.cluster import NOTE, require_fit
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import ledger_of
@@ -83,10 +84,10 @@ def foresee(
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     book = ledger_of(policy, ledger, new=None)
     planned = plan(policy, records=None if elsewhere else policy.data.size(), remembering=book is not None)
-    bound, after = _past(planned, book)
+    bound, history = _past(planned, book)
     if elsewhere:
         require_fit(policy, planned.method, book is not None)
-    report, costs, read = (SourceReport(), (NOTE,), False) if elsewhere else _with_data(planned, since)
+    report, costs, read = (SourceReport(), (NOTE,), False) if elsewhere else _with_data(planned, since, history)
     return Foresight(
         planned,
         (*planned.reasons, *planned.method.describe(policy)),
@@ -94,22 +95,18 @@ def foresee(
         bound,
         report.findings,
         report.warnings,
-        (*report.notes, *costs, *after),
+        (*report.notes, *costs),
         read,
     )
 
 
-def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the ledger means for this release: by itself, and for what the method would do; refuses what cannot go on."""
+def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History]:
+    """What the ledger means for this release, and what it remembers; refuses what cannot be judged with it."""
     if book is None:
-        return (), ()
+        return (), History()
     history = book.history()
     require_company(history, planned.form)
-    bound = (*_begun(book), *bound_by_history(history, planned.policy, book.path.name))
-    try:
-        return bound, tuple(planned.method.after(planned.policy, history)) if history else ()
-    except Infeasible as error:
-        raise PolicyError(error.what, where=error.where, hint=error.hint) from None
+    return (*_begun(book), *bound_by_history(history, planned.policy, book.path.name)), history
 
 
 def _begun(book: Ledger) -> Iterator[str]:
@@ -124,15 +121,17 @@ def _promises(policy: Policy) -> Iterator[str]:
         yield f"promise: {claim} given {given}" + (f", hiding {hide}" if hide else "")
 
 
-def _with_data(planned: Plan, since: str | None) -> tuple[SourceReport, tuple[str, ...], bool]:
+def _with_data(planned: Plan, since: str | None, history: History) -> tuple[SourceReport, tuple[str, ...], bool]:
     """What the source says: rules that hold in it, columns that undo the release, what the work will cost."""
     policy, source = planned.policy, source_audit(planned.policy)
-    if not source.reads_rows(policy):
-        return source.glance(policy), (), False
-    data = source.read(policy)
+    reads = source.reads_rows(policy)
+    data = source.read(policy) if reads else None
     try:
+        after = planned.method.after(policy, history, data) if history else []
+        if not reads:
+            return source.glance(policy), tuple(after), False
         said = set(planned.method.describe(policy))
-        costs = tuple(sentence for sentence in planned.method.describe(policy, data) if sentence not in said)
-        return source.examine(policy, data, since, planned.form), costs, True
+        costs = [sentence for sentence in planned.method.describe(policy, data) if sentence not in said]
+        return source.examine(policy, data, since, planned.form), (*costs, *after), True
     except Infeasible as error:
         raise PolicyError(error.what, where=error.where, hint=error.hint) from None

@@ -53,9 +53,11 @@ class OneToOne(Check):
 
     def examine(self, exhibit: Exhibit) -> Finding:
         published = exhibit.once(published_baskets)
-        if len(published) != len(exhibit.original):
-            reason = f"{len(published)} rows for {len(exhibit.original)} records"
-            return Finding(self.name, False, {"rows": 0}, {"rows": abs(len(published) - len(exhibit.original))}, reason=reason)
+        withheld, limit = exhibit.records.suppressed if exhibit.records else 0, exhibit.policy.utility.suppress_at_most
+        missing = len(exhibit.original) - withheld - len(published)
+        if missing or (limit is not None and withheld > limit * len(exhibit.original) + 1e-9):
+            reason = f"{len(published)} rows for {len(exhibit.original)} records, of which {withheld} are said to be withheld"
+            return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing) or withheld}, reason=reason)
         unmatched, grade = _unmatched(exhibit, published)
         reason = f"{unmatched} published rows stand for no original record of their own" if unmatched else ""
         return Finding(self.name, not unmatched, {"rows": 0}, {"rows": unmatched}, grade=grade, reason=reason)

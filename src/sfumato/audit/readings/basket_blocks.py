@@ -18,6 +18,7 @@ Why exact
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
@@ -26,17 +27,22 @@ from numpy.typing import NDArray
 
 from sfumato.audit.base import Reading
 from sfumato.audit.hidden_labels import LabelLaw, hidden_copies, hidden_whole
+from sfumato.audit.home_claims import judge_homes
 from sfumato.audit.joint_guess import PEOPLE, JointGuess, joint_guess
 from sfumato.audit.readings.baskets import BasketReading, _by_share, _open, label_codes
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.worlds import WITHHELD
+from sfumato.errors import DataError
 from sfumato.forms.basket_blocks import BasketBlocks, BlockTrace, blocks_of
 from sfumato.forms.baskets import published_baskets
+from sfumato.history.home_blocks import HomeBlocks
 from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
 from sfumato.release.certificate import MEASURED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
+from sfumato.release.past import History
 
 _INDEPENDENT = "exact for labels independent of items"
 Entries = tuple[list[float], list[int]]
@@ -47,6 +53,7 @@ class BlockReading(BasketReading):
 
     name: ClassVar[str] = "basket blocks"
     form: ClassVar[type[Form]] = BasketBlocks
+    joins_itself: ClassVar[bool] = True
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
         if claim.model.known_items is not None:
@@ -86,6 +93,18 @@ class BlockReading(BasketReading):
         why = f"{_INDEPENDENT}{told}"
         hint = "items tell labels; make larger blocks (spread), ask for less, or say 'correlated: accepted' under blocks"
         return _open(finding.model, finding.required, finding.given, finding.hide, f"{why}: {hint}")
+
+    def judge_all(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        if claim.model.known_items is not None:
+            raise DataError("what a few known items leave is not judged over several releases")
+        finding = judge_homes(exhibit, claim, self.judge)
+        traced = exhibit.behind is not None and exhibit.private
+        return self._beside_items(exhibit, claim, finding, traced=traced) if claim.hide and not finding.open else finding
+
+    def so_far(self, history: History, policy: Policy) -> Iterator[str]:
+        homes = HomeBlocks.of(history)
+        yield f"{len(homes.seat)} people were published in {len(homes.members)} block(s) and stay there, with the same labels shown"
+        yield "people who are new form blocks of their own; where somebody left, the others show no label any more"
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         if claim.model.known_items is not None:

@@ -9,7 +9,7 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ from sfumato.data.baskets import Baskets
 from sfumato.errors import Infeasible
 from sfumato.methods.baskets.hiding import Hiding, Rule
 from sfumato.methods.baskets.partition import Partition
-from sfumato.policy.policy import Policy
+from sfumato.policy.claims import Claim
 from sfumato.randomness import Randomness
 
 
@@ -42,8 +42,8 @@ class Wanted:
     distinct: int = 0
 
     @classmethod
-    def of(cls, policy: Policy, column: str) -> Wanted:
-        demands = [claim.model.demand() for claim in policy.claims if column in claim.hide and claim.model.needs_sensitive]
+    def of(cls, claims: Sequence[Claim], column: str) -> Wanted:
+        demands = [claim.model.demand() for claim in claims if column in claim.hide and claim.model.needs_sensitive]
         share = max((demand.diversity for demand in demands if not demand.counts_values), default=1.0)
         distinct = max((demand.distinct for demand in demands if demand.counts_values), default=0)
         return cls(max(share, distinct) if share > 1 else 1.0, distinct)
@@ -51,7 +51,7 @@ class Wanted:
 
 def hide_labels(
     baskets: Baskets,
-    policy: Policy,
+    claims: Sequence[Claim],
     columns: tuple[str, ...],
     blocks: Partition,
     behind: IntArray,
@@ -62,12 +62,13 @@ def hide_labels(
     """Which places hide their labels, column by column."""
     places, chances, limits, sparing = {}, {}, {}, {}
     for name in columns:
-        wanted = Wanted.of(policy, name)
+        wanted = Wanted.of(claims, name)
         if wanted.share <= 1 and wanted.distinct <= 1:
             continue
-        codes, values = baskets.label_codes(name)
-        _require_possible(name, codes, len(values), wanted, insiders)
-        shown = codes[behind]
+        shown = np.unique(baskets.labels[name][behind].astype(str), return_inverse=True)[1].reshape(-1).astype(np.int64)
+        if not len(shown):
+            continue
+        _require_possible(name, shown, int(shown.max()) + 1, wanted, insiders)
         if wanted.share > 1:
             rules = {
                 size: Hiding.of(np.bincount(shown) / len(shown), size, wanted.share, rule, insiders)

@@ -11,6 +11,9 @@ Proof
     block (I2). Labels are given to rows by that permutation; when they are exchangeable within the block, the release is as likely
     under each of the g! permutations. So the posterior is the prior: uniform on S_g, and uniform on what is left of it when m
     matches are known. Blocks are independent, so other blocks tell nothing. ∎
+Again
+    With a ledger whoever was published stays in the own block, with the same labels shown (`staying`); several releases say no
+    more than the first.
 Paper
     [multitype ch. 3] publishes on a ring. There the true matching has a winding number: the offsets of a perfect matching sum to a
     multiple of n, at k = 2 there are two matchings in all, and one known match gives everybody's. See `nonreciprocal`.
@@ -27,6 +30,7 @@ Cost
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -40,17 +44,20 @@ from sfumato.data.published_baskets import OWN, to_table
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import Infeasible
 from sfumato.forms.basket_blocks import BLOCK, BasketBlocks, BlockTrace
+from sfumato.history.promises import promises
 from sfumato.methods.base import Method, Task
 from sfumato.methods.baskets.block_labels import HiddenLabels, hide_labels
 from sfumato.methods.baskets.block_rows import Rows, Shows, rows_of
 from sfumato.methods.baskets.forecast import Forecast, forecast
 from sfumato.methods.baskets.hiding import Rule
 from sfumato.methods.baskets.needs import Needs, able
-from sfumato.methods.baskets.partition import Partition, partition
+from sfumato.methods.baskets.partition import Partition
 from sfumato.methods.baskets.separators import separator_for
+from sfumato.methods.baskets.staying import BlockSeating, company_of, require_few_withheld, require_homes, seating
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
+from sfumato.release.past import History
 from sfumato.release.release import Part, Release
 
 _BALANCE = 0.01
@@ -63,6 +70,7 @@ class BasketBlocking(Method):
     form: ClassVar[type[Form]] = BasketBlocks
     paper: ClassVar[str] = "multitype ch. 3"
     kinds: ClassVar[tuple[str, ...]] = ("baskets",)
+    remembers: ClassVar[bool] = True
 
     items: Literal["auto", "vote", "dealt"] = Field(
         default="auto",
@@ -99,19 +107,33 @@ class BasketBlocking(Method):
             return f"the names {', '.join((BLOCK, *OWN))} are taken by the release"
         return ""
 
+    def unremembered(self, policy: Policy) -> str:
+        if any(claim.model.known_items is not None for claim in policy.claims):
+            return "what a few known items leave is not judged over several releases; publish without a ledger"
+        if policy.series.leaving == "counterfeits":
+            return "no rows of baskets stand in for people who left; say 'series: {leaving: withhold}'"
+        return super().unremembered(policy)
+
+    def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
+        if not isinstance(data, Baskets):
+            return []
+        company, size = company_of(policy, history, data), self.size(promises(policy, history))
+        require_homes(company, size)
+        return company.sentences(size)
+
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         return able(claim.model)
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 60, "blocks with a secret each keep their promise beside insiders, and lose no more than a ring"
 
-    def size(self, policy: Policy) -> int:
+    def size(self, claims: Sequence[Claim]) -> int:
         """Records of a block at least: what the claims ask for, and the insiders."""
-        needs = Needs.of(claim.model for claim in policy.claims)
+        needs = Needs.of(claim.model for claim in claims)
         return needs.degree(self.spread if needs.about_labels else 1) + self.insiders
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
-        needs, size = Needs.of(claim.model for claim in policy.claims), self.size(policy)
+        needs, size = Needs.of(claim.model for claim in policy.claims), self.size(policy.claims)
         beside = f", beside {self.insiders} known match(es) of the same block" if self.insiders else ""
         lines = [f"blocks: at least {size} alike records each, {size - self.insiders} candidates for everybody{beside}"]
         if needs.about_labels:
@@ -130,32 +152,40 @@ class BasketBlocking(Method):
 
     def run(self, task: Task) -> Release:
         baskets: Baskets = task.data
-        needs = Needs.of(claim.model for claim in task.policy.claims)
+        claims = promises(task.policy, task.history or History())
+        needs = Needs.of(claim.model for claim in claims)
         _require_columns(baskets, task.policy)
-        size = self.size(task.policy)
+        size = self.size(claims)
         task.progress(0.1, "making blocks")
-        blocks = partition(baskets.sets, size, jobs=task.jobs)  # I1
+        company = company_of(task.policy, task.history, baskets)
+        seated = seating(company, baskets, size, task.jobs)  # I1
+        require_few_withheld(task.policy, seated.withheld, len(baskets))
+        blocks = seated.blocks
         shows = self._shows(forecast(baskets.sets, size)) if self.items == "auto" else self.items
         task.progress(0.7, "dealing" if shows == "dealt" else "voting")
         unset = _BALANCE if needs.about_labels else 0.0
         rows = rows_of(baskets.sets, blocks, shows, unset if self.balance is None else self.balance)  # I1
-        behind = _matched(blocks, task.randomness.child("matching").permutation(len(baskets)))  # I2
-        hide = tuple(dict.fromkeys(name for claim in task.policy.claims for name in claim.hide))
+        behind = _matched(blocks, task.randomness.child("matching").permutation(len(blocks.order)))  # I2
+        hide = tuple(dict.fromkeys(name for claim in claims for name in claim.hide if name in task.policy.published))
         rule: Rule = "whole" if self.insiders else self.labels
-        hidden = hide_labels(baskets, task.policy, hide, blocks, behind, rule, self.insiders, task.randomness.child("hiding"))  # I3
-        return self._release(task, blocks, rows, behind, hidden, shows, rule)
+        chance = task.randomness.child("hiding")
+        hidden = hide_labels(
+            baskets, claims, hide, seated.fresh, behind[: len(seated.fresh.order)], rule, self.insiders, chance
+        )  # I3
+        return self._release(task, seated, rows, behind, seated.with_homes(hidden, company, behind), shows, rule)
 
     def _release(
-        self, task: Task, blocks: Partition, rows: Rows, behind: IntArray, hidden: HiddenLabels, shows: Shows, rule: Rule
+        self, task: Task, seated: BlockSeating, rows: Rows, behind: IntArray, hidden: HiddenLabels, shows: Shows, rule: Rule
     ) -> Release:
         baskets: Baskets = task.data
+        blocks = seated.blocks
         labels = {}
         for name in task.policy.published:
             labels[name] = baskets.labels[name][behind].copy()
             if name in hidden.places:
                 labels[name][hidden.places[name]] = WITHHELD
         number = task.randomness.child("blocks").permutation(len(blocks.sizes))[blocks.block]
-        order = np.lexsort((task.randomness.child("rows").permutation(len(baskets)), number))  # I4
+        order = np.lexsort((task.randomness.child("rows").permutation(len(number)), number))  # I4
         worlds = PublishedBaskets(rows.base, rows.doubt, rows.threshold, baskets.names, labels).take(order)
         separator = separator_for(baskets.names)
         table = to_table(worlds, separator)
@@ -163,7 +193,8 @@ class BasketBlocking(Method):
         promised = {"insiders": self.insiders, "shows": shows, "hides": rule, "correlated": self.correlated}
         form = BasketBlocks.model_validate({"degree": int(blocks.sizes.min()), "separator": separator} | promised)
         trace = BlockTrace({"data": behind[order]}, chances=hidden.chances, limits=hidden.limits, sparing=hidden.sparing)
-        return Release(form, {"data": Part(table)}, trace=trace, notes=_notes(self.insiders, shows, hidden))
+        notes = _notes(self.insiders, shows, hidden)
+        return Release(form, {"data": Part(table)}, suppressed=seated.withheld, trace=trace, notes=notes)
 
 
 def _require_columns(baskets: Baskets, policy: Policy) -> None:

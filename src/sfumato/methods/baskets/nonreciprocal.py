@@ -114,6 +114,9 @@ class Nonreciprocal(Method):
         hidden = {name for claim in policy.claims for name in claim.hide}
         return "labels: shift works with one sensitive column" if self.labels == "shift" and len(hidden) > 1 else ""
 
+    def unremembered(self, policy: Policy) -> str:
+        return "neighbours on one ring are not those on the next, and a ledger intersects them; take 'blocks'"
+
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         return able(claim.model)
 
