@@ -1,27 +1,32 @@
-"""Quality: the loss of `refined` against CPU seconds under many claims, on real tables.
+"""Quality: the loss of every method against CPU seconds, under many claims, on four tables.
 
-    PYTHONPATH=src python benchmarks/quality.py [--tables adult] [--claims k=5 k=50 t=0.2 …] [--seconds 10 30]
+    PYTHONPATH=src python benchmarks/quality.py [--only goals|adult|census|diabetes|census-like …] [--draw]
 
-Writes ``results/quality.csv``, adding to what stands there. Seconds asked for are those of the method (work, counted). CPU seconds
-are measured over the starts and the search together, in this process, without reading and without compiling. Every line is
-checked: all records published, every group judged by the models.
+Writes ``results/quality.csv``, one line for each method and, for `refined`, one for each turn of its search at which it was looked
+at: CPU seconds of this process (starts and search, one core, without reading and compiling) and the loss so far. A search does
+the same things whatever work it is allowed, so one long run shows every shorter one. Every final grouping is judged by the
+models, and no record is suppressed. Points that stand in the file are not computed again: a run that was stopped goes on. Numbers
+of a task (`seed`) shift the draws of the search. ``--draw`` makes the curves from the file.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import math
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from tables import adult, census_like
+from tables import adult, census, census_like, diabetes
 
+from sfumato.methods.recoding import local_search
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.methods.recoding.lattice import lattice_sweep
-from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement
+from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement
 from sfumato.methods.recoding.refined import CLUSTERED
 from sfumato.models.alpha_k import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
@@ -29,12 +34,22 @@ from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.models.t_closeness import TCloseness
 
-RESULTS = Path(__file__).parent / "results" / "quality.csv"
-FIELDS = ("table", "claims", "records", "points", "seconds", "mondrian", "lattice", "clustering", "refined", "cpu")
-HIDDEN = {"adult": ("occupation",), "census-like": ("illness",)}
+RESULTS = Path(__file__).parent / "results"
+FILE = RESULTS / "quality.csv"
+FIELDS = ("table", "claims", "seed", "method", "cpu", "loss")
+TABLES: dict[str, tuple[Callable[..., RecodingProblem], str]] = {
+    "adult": (adult, "occupation"),
+    "census": (census, "occupation_group"),
+    "diabetes": (diabetes, "insulin"),
+    "census-like": (lambda *asked: census_like(100_000, *asked), "illness"),
+}
+GOALS = [("adult", "k=5", 125), ("adult", "k=10", 60), ("adult", "k=50", 125), ("adult", "k=100", 45), ("adult", "t=0.2", 125)]
+ADULT = [("adult", claims, 30) for claims in ("k=2", "k=20", "k=200", "p=3", "l=3", "entropy=3", "alpha=0.3")]
+OTHERS = [(table, claims, 40) for table in ("census", "diabetes", "census-like") for claims in ("k=5", "k=50", "p=3", "t=0.2")]
+STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120)
 
 
-def requirements(claims: str, hidden: tuple[str, ...]) -> tuple[Requirement, ...]:
+def requirements(claims: str, hidden: str) -> tuple[Requirement, ...]:
     """``k=5``, ``p=3``, ``l=3`` (frequency), ``entropy=3``, ``t=0.2`` or ``alpha=0.3``; all but the first with k = 5."""
     word, _, level = claims.partition("=")
     if word == "k":
@@ -46,54 +61,135 @@ def requirements(claims: str, hidden: tuple[str, ...]) -> tuple[Requirement, ...
         "t": lambda: TCloseness(t=float(level)),
         "alpha": lambda: AlphaK(alpha=float(level), k=5),
     }[word]()
-    return Requirement(KAnonymity(k=5)), Requirement(model, hidden)
+    return Requirement(KAnonymity(k=5)), Requirement(model, (hidden,))
 
 
-def table(name: str, claims: str, records: int) -> RecodingProblem:
-    asked = requirements(claims, HIDDEN[name])
-    return adult(*asked) if name == "adult" else census_like(records, *asked)
+class Watch:
+    """CPU seconds and loss while a search goes on, at most once for each of `STEPS`."""
+
+    def __init__(self, problem: RecodingProblem, begin: float, told: Callable[[float, float], None]) -> None:
+        self.records, self.begin, self.told, self.steps = problem.records, begin, told, list(STEPS)
+
+    def __enter__(self) -> None:
+        self.plain = local_search._Search._take_turn
+        watch = self
+
+        def turn(search: Any, *given: Any) -> None:
+            watch.plain(search, *given)
+            spent = time.process_time() - watch.begin
+            if watch.steps and spent >= watch.steps[0]:
+                watch.steps = [step for step in watch.steps if step > spent]
+                watch.told(spent, search.total / watch.records)
+
+        local_search._Search._take_turn = turn  # type: ignore[method-assign]
+
+    def __exit__(self, *gone: object) -> None:
+        local_search._Search._take_turn = self.plain  # type: ignore[method-assign]
 
 
-def measure(name: str, claims: str, seconds: float, records: int) -> dict:
-    """One line of figures."""
-    problem = table(name, claims, records)
-    costs = Costs.of(problem, "loss")
-    begin = time.process_time()
-    starts = [mondrian(problem), lattice_sweep(problem)]
+def measure(table: str, claims: str, seconds: float, seed: int, told: Callable[[str, float, float], None]) -> None:
+    """The curve of one task."""
+    make, hidden = TABLES[table]
+    problem = make(*requirements(claims, hidden))
+    costs, begin, starts = Costs.of(problem, "loss"), time.process_time(), []
+    quick: dict[str, Callable[[RecodingProblem], Grouping]] = {"mondrian": mondrian, "lattice sweep": lattice_sweep}
     if len(problem.points) <= CLUSTERED:
-        starts.append(cluster(problem))
-    found = refine(problem, starts, seconds=seconds)
+        quick["clustering"] = cluster
+    for name, method in quick.items():
+        alone = time.process_time()
+        starts.append(method(problem))
+        told(name, time.process_time() - alone, costs.mean(problem, starts[-1]))
+    with Watch(problem, begin, lambda spent, loss: told("refined", spent, loss)):
+        found = local_search.refine(problem, starts, seconds=seconds, seed=seed)
     spent = time.process_time() - begin
-    if not problem.satisfied(found).all() or int(found.count.sum()) + problem.suppressed != problem.records:
-        raise SystemExit(f"{name}, {claims}: the grouping does not hold")
-    losses = [round(costs.mean(problem, each), 5) for each in (*starts, found)]
-    losses = losses if len(starts) == 3 else [*losses[:2], "", losses[2]]
-    line = (name, claims, problem.records, len(problem.points), seconds, *losses, round(spent, 1))
-    print(*line, sep="\t", flush=True)
-    return dict(zip(FIELDS, line, strict=True))
+    if not problem.satisfied(found).all() or int(found.count.sum()) != problem.records:
+        raise SystemExit(f"{table}, {claims}: the grouping does not hold")
+    told("refined, end", spent, costs.mean(problem, found))
+
+
+def done() -> set[tuple[str, str, str]]:
+    """Tasks that stand in the file with their end."""
+    if not FILE.exists():
+        return set()
+    with FILE.open() as stream:
+        return {
+            (line["table"], line["claims"], line["seed"]) for line in csv.DictReader(stream) if line["method"] == "refined, end"
+        }
+
+
+def run(tasks: list[tuple[str, str, float, int]], most: int) -> None:
+    """Tasks that are not done yet, so many at most; the lines of one are added together, when it ends well."""
+    small = census_like(300)  # what has to be compiled is compiled
+    local_search.refine(small, [mondrian(small), cluster(small)], seconds=0.2)
+    ended = done()
+    for table, claims, seconds, seed in [task for task in tasks if (task[0], task[1], str(task[3])) not in ended][:most]:
+        lines: list[tuple[Any, ...]] = []
+
+        def told(method: str, cpu: float, loss: float) -> None:
+            lines.append((table, claims, seed, method, round(cpu, 2), round(loss, 5)))  # noqa: B023 - used in this round only
+            print(*lines[-1], sep="\t", flush=True)  # noqa: B023
+
+        measure(table, claims, seconds, seed, told)
+        new = not FILE.exists()
+        with FILE.open("a", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerows([FIELDS, *lines] if new else lines)
+
+
+def draw() -> None:
+    """One picture for each table: loss against CPU seconds, one line for each claim and seed."""
+    with FILE.open() as stream:
+        lines = list(csv.DictReader(stream))
+    for table in dict.fromkeys(line["table"] for line in lines):
+        panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+        for line in (line for line in lines if line["table"] == table):
+            curves = panels.setdefault(line["claims"], {})
+            name = "refined" if line["method"].startswith("refined") else line["method"]
+            name += f", seed {line['seed']}" if line["seed"] != "0" else ""
+            curves.setdefault(name, []).append((float(line["cpu"]), float(line["loss"])))
+        (RESULTS / f"quality-{table}.svg").write_text(picture(panels))
+
+
+INKS = ("#3f4b57", "#b5654a", "#7a9e7e", "#8a7ca8", "#c9a227", "#4a90b5", "#999999", "#333333")
+WIDE, HIGH, ACROSS = 300, 220, 4
+
+
+def picture(panels: dict[str, dict[str, list[tuple[float, float]]]]) -> str:
+    """Panels side by side; seconds from 0.05 to 150 on a logarithmic scale, loss from 0."""
+    drawn = [_panel(title, curves, i % ACROSS * WIDE, i // ACROSS * HIGH) for i, (title, curves) in enumerate(panels.items())]
+    rows = -(-len(panels) // ACROSS)
+    size = f'viewBox="0 0 {WIDE * min(ACROSS, len(panels))} {HIGH * rows}" font-family="sans-serif" font-size="10"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(drawn)}</svg>\n'
+
+
+def _panel(title: str, curves: dict[str, list[tuple[float, float]]], left: int, top: int) -> str:
+    high = max(y for points in curves.values() for _, y in points)
+    across = lambda x: left + 45 + (WIDE - 60) * math.log(max(x, 0.05) / 0.05) / math.log(150 / 0.05)  # noqa: E731
+    down = lambda y: top + 20 + (HIGH - 50) * (1 - y / high)  # noqa: E731
+    parts = [f'<text x="{left + 45}" y="{top + 14}" font-weight="bold">{title}</text>']
+    parts += [f'<text x="{across(x):.0f}" y="{top + HIGH - 14}" text-anchor="middle">{x:g} s</text>' for x in (0.1, 1, 10, 100)]
+    parts += [f'<text x="{left + 41}" y="{down(y) + 3:.0f}" text-anchor="end">{y:.3f}</text>' for y in (0, high / 2, high)]
+    for number, (name, points) in enumerate(curves.items()):
+        ink = INKS[number % len(INKS)]
+        path = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in points)
+        parts.append(f'<polyline fill="none" stroke="{ink}" stroke-width="1.5" points="{path}"/>')
+        parts += [f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2" fill="{ink}"/>' for x, y in points]
+        said = f"{name} {points[-1][1]:.4f}"
+        parts.append(f'<text x="{left + WIDE - 15}" y="{top + 30 + 12 * number}" text-anchor="end" fill="{ink}">{said}</text>')
+    return "".join(parts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", nargs="*", default=["adult", "census-like"])
-    parser.add_argument("--records", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, nargs="*", default=[10, 30])
-    usual = ["k=2", "k=5", "k=10", "k=20", "k=50", "k=100", "k=200", "p=3", "l=3", "entropy=3", "t=0.2", "alpha=0.3"]
-    parser.add_argument("--claims", nargs="*", default=usual)
+    parser.add_argument("--only", nargs="*", default=["goals", "adult", "census", "diabetes", "census-like"])
+    parser.add_argument("--most", type=int, default=1000, help="tasks of this run; the next one goes on")
+    parser.add_argument("--draw", action="store_true", help="only the pictures")
     chosen = parser.parse_args()
-    for claims in {claim.partition("=")[0]: claim for claim in chosen.claims}.values():
-        small = census_like(300, *requirements(claims, HIDDEN["census-like"]))  # compiling
-        refine(small, [mondrian(small), cluster(small)], seconds=0.2)
-    new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS)
-        if new:
-            writer.writeheader()
-        for name in chosen.tables:
-            for claims in chosen.claims:
-                for seconds in chosen.seconds:
-                    writer.writerow(measure(name, claims, seconds, chosen.records))
-                    stream.flush()
+    if not chosen.draw:
+        goals = [(*task, seed) for seed in (0, 1) for task in GOALS if "goals" in chosen.only]
+        rest = [(*task, 0) for task in (*ADULT, *OTHERS) if task[0] in chosen.only]
+        run([*goals, *rest], chosen.most)
+    draw()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,13 +50,38 @@ def census_like(records: int, *requirements: Requirement, seed: int = 1) -> Reco
     return RecodingProblem(names, whole, codes, (hidden,), requirements or (Requirement(KAnonymity(k=5)),))
 
 
-def _stairs(size: int, step: int) -> Hierarchy:
+def census(*requirements: Requirement) -> RecodingProblem:
+    """148,318 working people of a census, seven quasi-identifiers; ages as ranges, other values in runs of their alphabet."""
+    steps = {"age": 0, "gender": 2, "education": 4, "marital": 3, "race": 5, "work_class": 3, "country": 7}
+    return _real("census_income_kdd/occ_like_148318", steps, "occupation_group", requirements)
+
+
+def diabetes(*requirements: Requirement) -> RecodingProblem:
+    """101,766 stays in hospitals, eight quasi-identifiers; numbers as ranges, other values in runs of their alphabet."""
+    steps = {"race": 6, "gender": 3, "age": 2, "admission_type_id": 3, "discharge_disposition_id": 5}
+    steps |= {"time_in_hospital": 0, "num_medications": 0, "medical_specialty": 9}
+    return _real("diabetes_130_hospitals/diabetic_data_101766", steps, "insulin", requirements)
+
+
+def _real(file: str, steps: dict[str, int], hidden: str, requirements: tuple[Requirement, ...]) -> RecodingProblem:
+    """A table of `shared`; a column with step 0 is a range, any other a hierarchy of runs of so many values."""
+    rows = _columns(SHARED / f"data/{file}.csv.gz")
+    domains: list[Generalization] = []
+    for name, step in steps.items():
+        values = sorted(set(rows[name]))
+        domains.append(_stairs(len(values), step, values) if step else Ranges.of(values, column=name))
+    codes = [_codes(domain, rows[name], name) for name, domain in zip(steps, domains, strict=True)]
+    secret = (_sensitive(hidden, rows[hidden]),)
+    return RecodingProblem(tuple(steps), tuple(domains), tuple(codes), secret, requirements or (Requirement(KAnonymity(k=5)),))
+
+
+def _stairs(size: int, step: int, names: Sequence[str] = ()) -> Hierarchy:
     """Leaves in runs of `step`, those in runs of `step` again, up to one root."""
     paths = []
     for leaf in range(size):
-        path, width = [str(leaf)], step
+        path, width = [names[leaf] if names else str(leaf)], step
         while width < size:
-            path.append(f"{leaf // width * width}+{width}")
+            path.append(f"run {leaf // width * width}+{width}" if names else f"{leaf // width * width}+{width}")
             width *= step
         paths.append([*path, "*"])
     return Hierarchy.from_paths(paths)

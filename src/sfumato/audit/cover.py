@@ -94,6 +94,14 @@ class Allowed:
             fits &= (self.floor[value] <= lo) & (hi <= self.roof[value])
         return fits
 
+    def beside(self, label: CodeArray, value: CodeArray) -> BoolArray:
+        """`pairs` for many rows: every label with every value is looked at once, where that is less."""
+        if len(self.lo) * len(self.leaf) > len(label):
+            return self.pairs(label, value)
+        fits: BoolArray = self.products(np.arange(len(self.lo)), np.arange(len(self.leaf))).ravel()
+        chosen: BoolArray = fits[label.astype(np.int64) * len(self.leaf) + value]
+        return chosen
+
     def products(self, label: NDArray[np.integer], value: NDArray[np.integer]) -> BoolArray:
         """For every label with every value."""
         return self.pairs(label[:, None], value[None, :])
@@ -114,7 +122,7 @@ def mismatched(left: Side, right: Side, may: Sequence[Allowed], behind: IntArray
     """With the trace: rows that do not cover the record behind them, or ask more of a class of records than it has."""
     wrong = left.exact != right.exact[behind]
     for mine, theirs, may_be in zip(left.recoded, right.recoded, may, strict=True):
-        wrong |= ~may_be.pairs(mine, theirs[behind])
+        wrong |= ~may_be.beside(mine, theirs[behind])
     asked = weighed(behind, left.counts, len(right.exact))
     repeated = int(np.maximum(asked - right.many(), 0).sum())
     return Unmatched(int(left.many()[wrong].sum()) + repeated)

@@ -7,25 +7,29 @@ uniformity assumption). Reported is the median of |estimate − truth| / max(tru
 records so that tiny truths do not dominate. Other forms of release have workloads of their own under the same figure.
 
 Paper: the workloads of [versatile §6].
-Cost: queries × (classes of the original + classes of the release).
+Cost: one count of all rows for every set of columns that is asked about together; then queries × values, whatever the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.arrays import FloatArray, IntArray
-from sfumato.data.classes import Classes, group
+from sfumato.data.arrays import CodeArray, FloatArray, IntArray
+from sfumato.data.classes import group, weighed
 from sfumato.data.table import Table, TextColumn
 from sfumato.forms.anatomy import AnatomyForm, sensitive_part
 from sfumato.forms.recoded import Recoded
 from sfumato.metrics.base import Metric
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
+
+_DENSE = 1 << 20
+"""Combinations of codes that are always counted in an array."""
 
 
 class QueryError(Metric):
@@ -48,27 +52,66 @@ class _Asked:
     """One column that queries may ask about."""
 
     size: int
-    truth: IntArray
-    """The value of each class of the original."""
+    truth: CodeArray
+    """The code of each row of the original, and the value of each code."""
+    value: IntArray
+    label: CodeArray
+    """The code of each published row, and what it answers."""
     answer: Callable[[FloatArray], FloatArray]
-    """From the accepted values to the share of each class of the release that qualifies."""
+    """From the accepted values to the share that qualifies of each published code."""
 
 
 def errors(exhibit: Exhibit, queries: int, dimension: int, selectivity: float, seed: int = 0) -> FloatArray:
     """The relative error of each query of a random workload (the same workload for the same seed)."""
-    columns, exact, published = _columns(exhibit)
+    columns = _columns(exhibit)
     floor = max(1.0, 0.001 * exhibit.inputs)
     rng = np.random.default_rng(seed)
     found = np.empty(queries)
+    counted: dict[tuple[int, ...], tuple[_Counted, _Counted]] = {}
     for query in range(queries):
-        truth, estimate = exact.astype(np.float64), published.astype(np.float64)
-        chosen = rng.choice(len(columns), size=min(dimension, len(columns)), replace=False)
-        for column in (columns[i] for i in chosen):
-            accepted = _condition(column.size, selectivity ** (1 / len(chosen)), rng)
-            truth *= accepted[column.truth]
-            estimate *= column.answer(accepted)
-        found[query] = abs(estimate.sum() - truth.sum()) / max(truth.sum(), floor)
+        asked = tuple(map(int, rng.choice(len(columns), size=min(dimension, len(columns)), replace=False)))
+        accepted = {i: _condition(columns[i].size, selectivity ** (1 / len(asked)), rng) for i in asked}
+        together = tuple(sorted(asked))
+        if together not in counted:
+            mine = [columns[i] for i in together]
+            original, release = [column.truth for column in mine], [column.label for column in mine]
+            counted[together] = _counted(original, exhibit.original), _counted(release, exhibit.data)
+        exact, published = counted[together]
+        truth = _sum(exact, [accepted[i][columns[i].value] for i in together])
+        estimate = _sum(published, [columns[i].answer(accepted[i]) for i in together])
+        found[query] = abs(estimate - truth) / max(truth, floor)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Different combinations of codes, one array of codes per column, and how many records have each."""
+
+    codes: tuple[IntArray, ...]
+    rows: IntArray
+
+
+def _counted(columns: Sequence[CodeArray], table: Table) -> _Counted:
+    rows = table.rows
+    radix = [int(codes.max(initial=0)) + 1 for codes in columns]
+    if math.prod(radix) > max(_DENSE, 2 * rows):
+        classes = group(columns, rows=rows, weights=table.counts)
+        return _Counted(tuple(codes[classes.first].astype(np.int64) for codes in columns), classes.counts)
+    key = np.zeros(rows, dtype=np.int64)
+    for codes, size in zip(columns, radix, strict=True):
+        key *= size
+        key += codes
+    tally = weighed(key, table.counts, math.prod(radix))
+    present = np.flatnonzero(tally)
+    return _Counted(tuple(np.unravel_index(present, radix)), tally[present])
+
+
+def _sum(counted: _Counted, shares: Sequence[FloatArray]) -> float:
+    """Rows that qualify, when each code of each column qualifies with a share."""
+    weight = counted.rows.astype(np.float64)
+    for codes, share in zip(counted.codes, shares, strict=True):
+        weight *= share[codes]
+    return float(weight.sum())
 
 
 def _condition(size: int, share: float, rng: np.random.Generator) -> FloatArray:
@@ -80,56 +123,47 @@ def _condition(size: int, share: float, rng: np.random.Generator) -> FloatArray:
     return accepted
 
 
-def _columns(exhibit: Exhibit) -> tuple[list[_Asked], IntArray, IntArray]:
-    """The columns, and the counts of the classes of the original and of the release."""
-    names, sensitive = list(exhibit.recoded), [name for name in exhibit.policy.sensitive if name not in exhibit.recoded]
-    table, original = exhibit.data, exhibit.original
-    ours = [name for name in ["bucket", *sensitive] if name in table.names]
-    units = group([table.text(name).codes for name in (*names, *ours)], rows=table.rows, weights=table.counts)
-    known = [original.text(name).codes for name in (*names, *sensitive)]
-    truths = group(known, rows=original.rows, weights=original.counts)
-    columns = [_recoded(exhibit, name, units, truths) for name in names]
-    columns += [_sensitive(exhibit, name, units, truths) for name in sensitive]
-    return columns, truths.counts, units.counts
+def _columns(exhibit: Exhibit) -> list[_Asked]:
+    """The columns that can be asked about."""
+    sensitive = [name for name in exhibit.policy.sensitive if name not in exhibit.recoded]
+    return [*(_recoded(exhibit, name) for name in exhibit.recoded), *(_sensitive(exhibit, name) for name in sensitive)]
 
 
-def _recoded(exhibit: Exhibit, name: str, units: Classes, truths: Classes) -> _Asked:
+def _recoded(exhibit: Exhibit, name: str) -> _Asked:
     domain = exhibit.recoded[name]
     original = exhibit.original.text(name)
     leaf = np.array([domain.code_of[label] for label in original.labels], dtype=np.int64)
     lo, hi = exhibit.intervals(name)
-    label = exhibit.data.text(name).codes[units.first]
 
     def answer(accepted: FloatArray) -> FloatArray:
         below = np.concatenate([[0.0], np.cumsum(accepted)])
-        shares: FloatArray = ((below[hi] - below[lo]) / (hi - lo))[label]
+        shares: FloatArray = (below[hi] - below[lo]) / (hi - lo)
         return shares
 
-    return _Asked(domain.size, leaf[original.codes[truths.first]], answer)
+    return _Asked(domain.size, original.codes, leaf, exhibit.data.text(name).codes, answer)
 
 
-def _sensitive(exhibit: Exhibit, name: str, units: Classes, truths: Classes) -> _Asked:
+def _sensitive(exhibit: Exhibit, name: str) -> _Asked:
     original = exhibit.original.text(name)
     rank = np.argsort(np.argsort(np.array(original.labels))).astype(np.int64)
     known = {label: int(rank[code]) for code, label in enumerate(original.labels)}
-    truth = rank[original.codes[truths.first]]
     if name in exhibit.data.names:
-        return _Asked(len(rank), truth, _by_value(exhibit.data.text(name), units, known))
-    counts = exhibit.tables[sensitive_part(exhibit, name)]
-    return _Asked(len(rank), truth, _by_bucket(exhibit.data.text("bucket"), counts, units, known))
+        text = exhibit.data.text(name)
+        return _Asked(len(rank), original.codes, rank, text.codes, _by_value(text, known))
+    counts, bucket = exhibit.tables[sensitive_part(exhibit, name)], exhibit.data.text("bucket")
+    return _Asked(len(rank), original.codes, rank, bucket.codes, _by_bucket(bucket, counts, known))
 
 
-def _by_value(text: TextColumn, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
-    value = np.array([known.get(label, -1) for label in text.labels], dtype=np.int64)[text.codes[units.first]]
+def _by_value(text: TextColumn, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
+    value = np.array([known.get(label, -1) for label in text.labels], dtype=np.int64)
     return lambda accepted: np.where(value >= 0, accepted[value], 0.0)
 
 
-def _by_bucket(bucket: TextColumn, counts: Table, units: Classes, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
+def _by_bucket(bucket: TextColumn, counts: Table, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:
     number = {label: code for code, label in enumerate(bucket.labels)}
     listed, value = counts.text("bucket"), counts.text("value")
     of = np.array([number[label] for label in listed.labels], dtype=np.int64)[listed.codes]
     rank = np.array([known[label] for label in value.labels], dtype=np.int64)[value.codes]
     weight = np.array([float(label) for label in counts.text("count").labels])[counts.text("count").codes]
     total = np.bincount(of, weights=weight)
-    mine = bucket.codes[units.first]
-    return lambda accepted: (np.bincount(of, weights=weight * accepted[rank], minlength=len(total)) / total)[mine]
+    return lambda accepted: np.bincount(of, weights=weight * accepted[rank], minlength=len(total)) / total

@@ -6,7 +6,11 @@ Invariants
     I3  Only files of the folder itself that the manifest lists with a number of rows are parts, and folders of such files. Of a
         folder, whose rows may be many, only the columns that claims speak of are counted, file by file and where the files lie.
 
-Cost: one pass over each part that is asked for, kept as different rows with their counts.
+    I4  Where a file has neither quotes nor carriage returns, its cells are what stands between commas and line feeds, and counting
+        what looks alike needs no more than cutting lines; whatever else a file has in it goes to the reader of I1.
+
+Cost: one pass over a part for each set of columns that is asked for, in blocks, with only what is counted kept in memory; forms
+that need whole rows keep the different ones with their counts.
 
 >>> import tempfile
 >>> path = Path(tempfile.mkdtemp()) / "data.csv"
@@ -24,9 +28,10 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from operator import itemgetter, methodcaller
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -34,19 +39,58 @@ from sfumato.errors import ReleaseError
 
 Row = tuple[str, ...]
 OverFiles = Callable[[Callable[[Path], Any], Sequence[Path]], list[Any]]
-_LONGEST = 1 << 30
+_LONGEST, _BLOCK = 1 << 30, 1 << 18
 _BATCH = 1 << 16
 _FILE = re.compile(r"part-\d{5}\.parquet", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bag:
     """A published table: different rows, and how often each of them stands there."""
 
     columns: tuple[str, ...]
-    rows: Counter[Row]
+    known: Counter[Row] | None = None
+    file: Path | None = None
+    """Where the rows stand, when they are not known; they are read when somebody asks for them."""
     seen: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False, compare=False)
     """What was counted on these rows before, by the columns it was counted for."""
+
+    @cached_property
+    def rows(self) -> Counter[Row]:
+        if self.known is not None or self.file is None:
+            return self.known or Counter()
+        intern = sys.intern  # equal cells share one text: a million rows stay small
+        with _opened(self.file) as (_, rows):
+            return Counter(tuple(map(intern, row)) for row in rows)
+
+    @cached_property
+    def total(self) -> int:
+        """How many rows there are."""
+        counted = next((counts for (what, *_), counts in self.seen.items() if what == "alike"), None)
+        if counted is not None or "rows" in self.__dict__ or self.file is None:
+            return (self.rows if counted is None else counted).total()
+        return count_rows(self.file)
+
+    def alike(self, given: Sequence[str], value: str | None = None) -> Counter[Any]:
+        """How many rows have the same cells in some columns; with `value`, how many of them have each text in that column.
+
+        Keys tell cells apart and say nothing else; those with a value are pairs of such a key and the text.
+        """
+        places, at = [self.place(name) for name in given], None if value is None else self.place(value)
+        asked = ("alike", *given, "", *([] if value is None else [value]))
+        if asked not in self.seen:
+            self.seen[asked] = self._alike(places, at)
+        found: Counter[Any] = self.seen[asked]
+        return found
+
+    def _alike(self, places: Sequence[int], at: int | None) -> Counter[Any]:
+        if self.file is not None and "rows" not in self.__dict__:
+            with suppress(_Irregular):
+                return _cut(self.file, len(self.columns), places, at)
+        known, counts = cells_at(places), Counter[Any]()
+        for row, count in self.rows.items():
+            counts[known(row) if at is None else (known(row), row[at])] += count
+        return counts
 
     def place(self, column: str) -> int:
         """Where a column stands in a row."""
@@ -80,7 +124,7 @@ class Folder:
     def miscounted(self) -> Iterator[str]:
         """Parts that do not have as many rows as the manifest says."""
         for name, (files, rows) in self.listed.items():
-            found = self._read[name].rows.total() if name in self._read else self._counted(files)
+            found = self._read[name].total if name in self._read else self._counted(files)
             if found != rows:
                 what = files[0].name if _is_single(files) else name
                 yield f"{what} has {found} rows, the manifest says {rows}"
@@ -124,9 +168,75 @@ def open_folder(path: Path, over_files: OverFiles | None = None) -> Folder:
 
 def read_part(file: Path) -> Bag:
     """The table in a file (I1, I2)."""
-    intern = sys.intern  # equal cells share one text: a million rows stay small
-    with _opened(file) as (header, rows):
-        return Bag(header, Counter(tuple(map(intern, row)) for row in rows))
+    with _opened(file) as (header, _):
+        return Bag(header, file=file)
+
+
+def cells_at(places: Sequence[int]) -> Callable[[Sequence[str]], Row]:
+    """What stands in some places of a row."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return (lambda row: (row[places[0]],)) if places else (lambda row: ())
+
+
+class _Irregular(Exception):
+    """A file with more in it than cells, commas and line feeds."""
+
+
+def _cut(file: Path, width: int, places: Sequence[int], at: int | None) -> Counter[Any]:
+    """`Bag.alike` of a file whose lines can be cut (I4)."""
+    counts: Counter[Any] = Counter()
+    for lines in _lines(file):
+        if not _leading(places) and {*map(_COMMAS, lines)} - {width - 1}:
+            raise ReleaseError(f"{file.name} has rows of different lengths")
+        keys = _keys(lines, width, places)
+        counts.update(keys if at is None else zip(keys, _keys(lines, width, [at]), strict=True))
+    if _leading(places) and {*map(_COMMAS, counts if at is None else map(itemgetter(0), counts))} - {places[-1]}:
+        raise ReleaseError(f"{file.name} has rows of different lengths")
+    return counts
+
+
+_COMMAS = methodcaller("count", ",")
+
+
+def _leading(places: Sequence[int]) -> bool:
+    """Whether these are the first cells, more than one: what is left of a line that is cut behind them shows its length."""
+    return len(places) > 1 and list(places) == list(range(len(places)))
+
+
+def _keys(lines: Sequence[str], width: int, places: Sequence[int]) -> Iterator[Any]:
+    """What stands in some places of each line: the text of the first cells, or a tuple of cells; nothing here runs line by line."""
+    behind = width - len(places)
+    if _leading(places):
+        return map(itemgetter(0), map(methodcaller("rsplit", ",", behind), lines)) if behind else iter(lines)
+    if list(places) == [width - 1]:
+        return map(itemgetter(-1), map(methodcaller("rsplit", ",", 1), lines))
+    return map(itemgetter(*places) if places else lambda cells: (), map(methodcaller("split", ","), lines))
+
+
+def _lines(file: Path) -> Iterator[list[str]]:
+    """The lines after the first, in blocks; `_Irregular` when they are more than lines (I4)."""
+    if file.suffix != ".csv":
+        raise _Irregular
+    try:
+        with file.open("rb") as source:
+            rest = source.readline()  # the header; a quoted one may go on, and shows its quotes
+            if b'"' in rest or b"\r" in rest:
+                raise _Irregular
+            rest = b""
+            while block := source.read(_BLOCK):
+                *lines, rest = (rest + block).rsplit(b"\n", 1)
+                yield from _texts(lines)
+            yield from _texts([rest] if rest else [])
+    except (OSError, UnicodeDecodeError):
+        raise ReleaseError(f"{file.name} cannot be read") from None
+
+
+def _texts(found: list[bytes]) -> Iterator[list[str]]:
+    for block in found:
+        if b'"' in block or b"\r" in block:
+            raise _Irregular
+        yield block.decode("utf-8").split("\n")
 
 
 def read_columns(file: Path, wanted: frozenset[str]) -> Bag:

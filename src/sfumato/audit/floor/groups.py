@@ -23,11 +23,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import lcm
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from sfumato.audit.floor.definitions import Groups, NotCounted, Weights
-from sfumato.audit.floor.files import Bag, Folder, Row
+from sfumato.audit.floor.files import Bag, Folder, Row, cells_at
 from sfumato.audit.floor.written import Asked, Written
 from sfumato.errors import ReleaseError
 
@@ -37,38 +36,27 @@ MOST, TIMES = 1_000_000, 50
 _WIDEST = 1 << 512
 
 
-def cells(part: Bag, columns: Iterable[str]) -> Callable[[Row], Row]:
+def cells(part: Bag, columns: Iterable[str]) -> Callable[[Sequence[str]], Row]:
     """What stands in some columns of a row."""
-    places = [part.place(column) for column in columns]
-    if len(places) > 1:
-        return itemgetter(*places)
-    return (lambda row: (row[places[0]],)) if places else (lambda row: ())
+    return cells_at([part.place(column) for column in columns])
 
 
 def looking_alike(part: Bag, given: Sequence[str], hide: Sequence[str]) -> Groups:
     """Rows with the same given cells."""
-    sizes = tuple(_sizes(part, tuple(given)).values())
-    spreads = {column: _spreads(part, tuple(given), column) for column in hide}
+    spreads = {column: _spreads(part, given, column) for column in hide}
+    sizes = tuple(map(_sum, next(iter(spreads.values())))) if spreads else tuple(part.alike(given).values())
     return Groups(min(sizes, default=0), spreads, {column: added(each) for column, each in spreads.items()}, sizes)
 
 
-def _sizes(part: Bag, given: tuple[str, ...]) -> Counter[Row]:
-    if ("sizes", *given) not in part.seen:
-        known, sizes = cells(part, given), Counter[Row]()
-        for row, count in part.rows.items():
-            sizes[known(row)] += count
-        part.seen["sizes", *given] = sizes
-    found: Counter[Row] = part.seen["sizes", *given]
-    return found
+def _sum(spread: Weights) -> int:
+    return sum(spread.values())
 
 
-def _spreads(part: Bag, given: tuple[str, ...], column: str) -> list[Weights]:
+def _spreads(part: Bag, given: Sequence[str], column: str) -> list[Weights]:
     if ("spreads", column, *given) not in part.seen:
-        known, place = cells(part, given), part.place(column)
-        found: dict[Row, dict[str, int]] = defaultdict(dict)
-        for row, count in part.rows.items():
-            values, value = found[known(row)], row[place]
-            values[value] = values.get(value, 0) + count
+        found: dict[Any, dict[str, int]] = defaultdict(dict)
+        for (known, value), count in part.alike(given, column).items():
+            found[known][value] = count
         part.seen["spreads", column, *given] = list(found.values())
     spreads: list[Weights] = part.seen["spreads", column, *given]
     return spreads

@@ -30,6 +30,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.classes import group
+from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.table import Table
@@ -42,7 +44,7 @@ from sfumato.methods.recoding.components import Component, components, without_i
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.overlay import overlaid
 from sfumato.methods.recoding.people import of_people, refusal_of_people, settled
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
+from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.methods.recoding.series import as_continued, kept_apart, nothing_made, with_standing
 from sfumato.methods.recoding.specializing import specialize
 from sfumato.policy.claims import Claim
@@ -283,7 +285,8 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     for name in task.policy.published:  # I2
         place = next((place for place, written in enumerate(labels) if name in written), None)
         if place is not None:
-            columns[name] = labels[place][name].take(pa.array(laid.groups[place][order]))
+            written, of_group = labels[place][name]
+            columns[name] = written.take(pa.array(of_group[laid.groups[place][order]]))
         elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
             columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
     counts = None if table.counts is None else laid.count[order]
@@ -291,10 +294,15 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
 
 
-def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, pa.Array]:
-    """Per quasi-identifier the label of each group."""
+def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.Array, IntArray]]:
+    """Per quasi-identifier the different labels, and which of them each group has: every label is written once."""
     columns = zip(problem.names, problem.domains, problem.cells(grouping), strict=True)
-    return {name: pa.array(cells.labels(domain), pa.string()) for name, domain, cells in columns}
+    return {name: _written(domain, cells) for name, domain, cells in columns}
+
+
+def _written(domain: Generalization, cells: Cells) -> tuple[pa.Array, IntArray]:
+    alike = group(cells.sides())
+    return pa.array(cells.taken(alike.first).labels(domain), pa.string()), alike.of
 
 
 def numbered(groups: IntArray) -> IntArray:

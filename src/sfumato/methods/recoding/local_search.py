@@ -51,6 +51,8 @@ ABREAST = 8
 """Districts that are worked on before anybody looks how much work is left; at most so many at once."""
 PER_ENTRY = 10_000
 """Work of opening boxes per entry of a district, in a turn."""
+SEEDS = 1_000_003
+"""Turns between one seed and the next: more than any search takes."""
 PATIENCE = 12
 """Turns in a row that may bring next to nothing."""
 
@@ -62,16 +64,20 @@ def refine(
     objective: str = "loss",
     seconds: float = 15.0,
     jobs: int = 1,
+    seed: int = 0,
     progress: Progress | None = None,
 ) -> Grouping:
-    """The best of the starts, improved until nothing helps or so many seconds of work are done."""
+    """The best of the starts, improved until nothing helps or so many seconds of work are done.
+
+    `seed` shifts the draws: nothing that is published rests on them, and it shows how much a result owes to them.
+    """
     if not starts:
         raise Infeasible("a search needs a grouping to start from")
     costs = Costs.of(problem, objective)
     best = min(starts, key=lambda start: costs.mean(problem, start))
     if best.groups == 0:
         return best
-    search = _Search(Ground(problem, objective), problem, best, int(seconds * SPEED), jobs, progress)
+    search = _Search(Ground(problem, objective), problem, best, int(seconds * SPEED), jobs, progress, turn=seed * SEEDS)
     search.run()
     return search.ground.units.grouping(search.entries)
 
@@ -111,9 +117,9 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.entries = self.ground.units.entries(self.start)
-        self.kinds = {"rebuild": _Turns()}
+        self.kinds = {"rebuild": _Turns(last=self.turn)}
         if self.ground.terms is not None:
-            self.kinds["open"] = _Turns()
+            self.kinds["open"] = _Turns(last=self.turn)
         whole = Rebuilding(self.ground, self.entries, 0)
         self.total = whole.cost
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))

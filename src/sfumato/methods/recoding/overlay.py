@@ -33,12 +33,21 @@ class Pieces:
 
 def overlaid(shared: Sequence[tuple[IntArray, Shares]], rows: int, counts: IntArray | None) -> Pieces:
     """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the others."""
-    many = np.ones(rows, dtype=np.int64) if counts is None else counts
+    if counts is None:  # a row is one record, with one group of every component
+        groups = tuple(_in_place(mine, shares, rows) for mine, shares in shared)
+        return Pieces(np.arange(rows), groups, np.ones(rows, dtype=np.int64))
+    many = counts
     end = np.cumsum(many)
     laid = [_starts(mine, shares, many, end) for mine, shares in shared]
     cuts = np.unique(np.concatenate([start for start, _ in laid]))
     groups = tuple(of[np.searchsorted(start, cuts, side="right") - 1] for start, of in laid)
     return Pieces(np.searchsorted(end, cuts, side="right"), groups, np.diff(cuts, append=end[-1] if rows else 0))
+
+
+def _in_place(mine: IntArray, shares: Shares, rows: int) -> IntArray:
+    of = np.full(rows, -1, dtype=np.int64)
+    of[mine[shares.row]] = shares.group
+    return of
 
 
 def _starts(mine: IntArray, shares: Shares, many: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
