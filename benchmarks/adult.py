@@ -34,13 +34,13 @@ TABLE_6 = {
 """(k, p) → records suppressed by GreedyCPKA and by GreedyCKA."""
 
 
-def adult(*, bounded=True):
+def adult(*, bounded=True, folder=ADULT):
     """Domains, leaf codes and sensitive columns of the 45,222 complete Adult records."""
-    with gzip.open(ADULT / "adult_45222.csv.gz", "rt", newline="") as file:
+    with gzip.open(folder / "adult_45222.csv.gz", "rt", newline="") as file:
         rows = list(csv.DictReader(file))
     domains, codes = [], []
     for name in QUASI:
-        hierarchy = _hierarchy(name)
+        hierarchy = _hierarchy(name, folder)
         domains.append(hierarchy.bounded(BOUNDARY[name]) if bounded and name in BOUNDARY else hierarchy)
         codes.append(_coded([row[name] for row in rows], lambda values, h=hierarchy, n=name: encode(h, values, column=n)))
     sensitive = []
@@ -50,8 +50,8 @@ def adult(*, bounded=True):
     return tuple(domains), tuple(codes), tuple(sensitive)
 
 
-def _hierarchy(name):
-    text = (ADULT / "hierarchies_boundaries" / f"{name}.csv").read_text()
+def _hierarchy(name, folder):
+    text = (folder / "hierarchies_boundaries" / f"{name}.csv").read_text()
     delimiter = ";" if ";" in text else ","
     return Hierarchy.from_paths([row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row], name=name)
 

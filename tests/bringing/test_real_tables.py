@@ -192,6 +192,9 @@ def test_types_come_back_as_they_went_in() -> None:
     assert {name: safe[name].dtype for name in frame.columns[1:]} == {name: frame[name].dtype for name in frame.columns[1:]}
     assert sorted(safe["visits"].dropna()) == sorted(frame["visits"].dropna())
     assert list(safe["group"].cat.categories) == ["low", "mid", "high"]
+    policy = sf.Policy.table(frame).quasi("age").other(*frame.columns[1:]).protect(sf.k_anonymity(4)).method("mondrian")
+    again = sf.publish(policy).release.parts["data"].to_pandas()
+    assert dict(again.dtypes[1:]) == dict(frame.dtypes[1:])
     indexed = frame[["age"]].set_axis([f"r{n}" for n in range(60)])
     assert list(sf.Anonymizer(k=4, qi=["age"]).fit_transform(indexed).index) == list(indexed.index)
 

@@ -63,7 +63,7 @@ def test_a_hierarchy_of_thousands_of_leaves():
 def test_adult(shared):
     from benchmarks_adult import adult, problem
 
-    domains, codes, sensitive = adult()
+    domains, codes, sensitive = adult(folder=shared / "data" / "adult")
     few = slice(0, 1500)
     hidden = tuple(Sensitive(s.name, s.codes[few], s.labels) for s in sensitive)
     agree(problem((domains, tuple(c[few] for c in codes), hidden), 8, 4), True)

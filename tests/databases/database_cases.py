@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from known_databases import FOLDER, NAMES, file_of
 
 from sfumato.data.database import ColumnFacts, Database, Schema
 from sfumato.io.sql import read_rows, read_schema
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "relational"
-REAL = ("chinook", "northwind", "sakila")
+REAL = NAMES
 
 
 def real(name: str, folder: Path) -> str:
-    """The URL of one of the three databases, unpacked."""
-    packed = SHARED / f"{name}.sqlite.gz"
-    if not packed.exists():
-        pytest.skip("the shared data (../shared) is not on this machine")
-    path = folder / f"{name}.sqlite"
-    with gzip.open(packed) as source, path.open("wb") as sink:
-        shutil.copyfileobj(source, sink)
-    return f"sqlite:///{path}"
+    """The URL of one of the known databases."""
+    return f"sqlite:///{file_of(name, folder, 'sqlite')}"
 
 
 def chinook_script() -> str:
     """The PostgreSQL script of Chinook, without making and entering its database."""
-    packed = SHARED / "chinook_postgresql.sql.gz"
+    packed = FOLDER / "chinook_postgresql.sql.gz"
     if not packed.exists():
-        pytest.skip("the shared data (../shared) is not on this machine")
+        pytest.skip("the script of Chinook is not beside this repository (../shared)")
     text = gzip.decompress(packed.read_bytes()).decode()
     return text[text.index("CREATE TABLE album") :]
 

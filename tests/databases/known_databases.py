@@ -1,4 +1,4 @@
-"""The three known databases as files of this test run, and their declared keys."""
+"""Known databases as files of this test run: three public ones where they lie beside the repository, and a bookshop of our own."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from bookshop import make_bookshop
 
 from sfumato.data.database import Database
 from sfumato.discover.databases import read_database
 
 FOLDER = Path(__file__).parents[2] / ".." / "shared" / "data" / "relational"
-NAMES = ("chinook", "northwind", "sakila")
+OURS = "bookshop"
+PUBLIC = tuple(name for name in ("chinook", "northwind", "sakila") if (FOLDER / f"{name}.sqlite.gz").is_file())
+NAMES = (*PUBLIC, OURS)
+
+
+def file_of(name: str, folder: Path, ending: str = "db") -> Path:
+    """A database as a SQLite file of its own."""
+    path = folder / f"{name}.{ending}"
+    if name == OURS:
+        return make_bookshop(path)
+    if name not in PUBLIC:
+        pytest.skip(f"says something about {name}, a public database that is not beside this repository (../shared)")
+    path.write_bytes(gzip.decompress((FOLDER / f"{name}.sqlite.gz").read_bytes()))
+    return path
 
 
 def url_of(name: str, folder: Path) -> str:
-    """An SQLite URL of an unpacked copy."""
-    packed = FOLDER / f"{name}.sqlite.gz"
-    if not packed.is_file():
-        pytest.skip(f"needs {packed.name} of the shared data")
-    path = folder / f"{name}.db"
-    path.write_bytes(gzip.decompress(packed.read_bytes()))
-    return f"sqlite:///{path}"
+    return f"sqlite:///{file_of(name, folder)}"
 
 
 @cache

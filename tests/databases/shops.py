@@ -1,8 +1,7 @@
-"""Three public shops (Sakila, Northwind, Chinook) as SQLite files and in PostgreSQL, and what applications ask them."""
+"""Shops in SQLite and PostgreSQL, and what applications ask them: a bookshop of our own; Sakila, Northwind and Chinook."""
 
 from __future__ import annotations
 
-import gzip
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,16 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-import pytest
 import sqlalchemy as sa
 
 from sfumato.io.sql import load, read_rows, read_schema
 
-SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "relational"
 POLICIES = Path(__file__).parent / "policies"
-SHOPS = ("chinook", "northwind", "sakila")
 
 QUERIES: dict[str, list[tuple[str, bool]]] = {
+    "bookshop": [
+        ("SELECT r.last_name, sum(s.total) AS spent FROM patron r JOIN sale s ON s.patron_id = r.patron_id "
+         "GROUP BY r.patron_id, r.last_name ORDER BY spent DESC LIMIT 5", True),
+        ("SELECT s.sale_id, s.total - sum(l.price) AS rest FROM sale s JOIN line l ON l.sale_id = s.sale_id "
+         "GROUP BY s.sale_id, s.total", True),
+        ("SELECT c.last_name, b.last_name AS boss FROM clerk c LEFT JOIN clerk b ON c.boss_id = b.clerk_id", True),
+        ("SELECT b.title, count(*) AS sold FROM line l JOIN book b ON b.book_id = l.book_id GROUP BY b.book_id, b.title", True),
+        ("SELECT count(*) FROM sale WHERE sent IS NULL", True),
+        ("SELECT * FROM patron WHERE email LIKE '%@%'", True),
+        ("SELECT * FROM sale WHERE sent < sold", True),
+    ],
     "chinook": [
         ('SELECT "Country", count(*) AS n FROM "Customer" GROUP BY "Country" ORDER BY n DESC', True),
         ('SELECT c."LastName", sum(i."Total") AS spent FROM "Customer" c JOIN "Invoice" i ON i."CustomerId" = c."CustomerId" '
@@ -65,16 +72,6 @@ QUERIES: dict[str, list[tuple[str, bool]]] = {
     ],
 }  # fmt: skip
 """What applications ask, and whether the number of rows (and every count in them) must be the same."""
-
-
-def unpack(name: str, folder: Path) -> Path:
-    """A shop as a SQLite file."""
-    packed = SHARED / f"{name}.sqlite.gz"
-    if not packed.exists():
-        pytest.skip("the public databases in ../shared/data/relational are not here")
-    file = folder / f"{name}.db"
-    file.write_bytes(gzip.decompress(packed.read_bytes()))
-    return file
 
 
 def copy(source: str, target: str) -> None:

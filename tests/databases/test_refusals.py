@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
-from database_cases import REAL, WIDE, real, whole
+from database_cases import WIDE, real, whole
 from postgres_server import Server, fresh, postgres, session  # noqa: F401
 
 from sfumato.errors import DataError
@@ -205,7 +205,7 @@ def test_row_security_that_hides_rows_is_an_error(postgres: Server) -> None:  # 
 
 
 def test_a_target_without_rights_stays_as_it_is(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
-    data = whole(real(REAL[0], tmp_path))
+    data = whole(real("bookshop", tmp_path))
     url = postgres.database()
     writer = role(postgres, url, "")
     before = tables_in(url)
@@ -214,10 +214,10 @@ def test_a_target_without_rights_stays_as_it_is(postgres: Server, tmp_path: Path
 
 
 def test_tables_of_somebody_else_are_not_replaced(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
-    data = whole(real("chinook", tmp_path))
+    data = whole(real("bookshop", tmp_path))
     url = postgres.database()
     with session(url) as connection:
-        connection.execute('CREATE TABLE "Artist" (x int); INSERT INTO "Artist" VALUES (1)')
+        connection.execute("CREATE TABLE book (x int); INSERT INTO book VALUES (1)")
     writer = role(postgres, url, "GRANT CREATE ON SCHEMA public TO {}")
     before = tables_in(url)
     refused(lambda: load(writer, data.schema, data.tables, fingerprint="f", replace=True))
@@ -241,10 +241,10 @@ def test_names_in_sqlite_have_no_case(tmp_path: Path) -> None:
 
 
 def test_what_others_need_is_not_swept_away(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
-    data = whole(real("chinook", tmp_path))
+    data = whole(real("bookshop", tmp_path))
     url = postgres.database()
     with session(url) as connection:
-        connection.execute('CREATE TABLE "Artist" (x int); CREATE VIEW needed AS SELECT * FROM "Artist"')
+        connection.execute("CREATE TABLE book (x int); CREATE VIEW needed AS SELECT * FROM book")
     before = tables_in(url)
     assert "something else" in refused(lambda: load(url, data.schema, data.tables, fingerprint="f", replace=True))
     assert tables_in(url) == before

@@ -36,7 +36,7 @@ def test_a_real_database_into_postgresql_and_back_into_sqlite(name: str, tmp_pat
     assert_same_rows(original, there, exactly=False)
     assert keys_of(source) == keys_of(target)
     findings = server_findings(target, original.schema)
-    assert len(findings) > 60
+    assert len(findings) > (15 if name == "bookshop" else 60)
     assert [one for one in findings if not one.holds] == []
     load(returned, there.schema, there.tables, fingerprint="b")
     assert_same_rows(original, whole(returned), exactly=False)

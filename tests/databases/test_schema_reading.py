@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from database_cases import REAL, WIDE, real
+from database_cases import WIDE, real
 from postgres_server import fresh, postgres, session  # noqa: F401
 
 from sfumato.data.table import Table
@@ -197,7 +197,7 @@ def test_conditions_of_postgresql_in_sqlite(tmp_path: Path, fresh: Fresh) -> Non
 
 
 def test_findings_tell_what_is_broken(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
-    source = real(REAL[2], tmp_path)
+    source = real("sakila", tmp_path)
     data = read_rows(source, read_schema(source))
     target = fresh()
     load(target, data.schema, data.tables, fingerprint="f")

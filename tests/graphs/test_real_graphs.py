@@ -28,22 +28,24 @@ def test_recovered_figures_lie_within_their_errors(name, shared):
     assert np.abs(off).max() < 4.5
 
 
-def test_the_degree_distribution_of_co_authors(shared):
+def test_the_degree_distribution_of_co_authors(shared, is_public):
     graph = read_graph(shared / "data" / "graphs" / "ca_condmat.tsv.gz")
     published = flipped(graph, EdgeChannel.symmetric(1e-3), Randomness(seed=3))
     fitted = DegreeLaw.fit(published.degrees, EdgeChannel.symmetric(1e-3), replicates=0).distance(graph.degrees)
     rounded = np.clip(np.rint((published.degrees - (graph.nodes - 1) * 1e-3) / 0.998), 0, None).astype(np.int64)
     naive = DegreeLaw(np.bincount(rounded) / graph.nodes, np.zeros(1)).distance(graph.degrees)
-    assert fitted < 0.07 < 0.15 < naive
+    assert fitted < 0.07 < 0.15 < naive if is_public else fitted < naive
 
 
-def test_the_wiki_vote_policy_works_as_it_stands(shared):
+def test_the_wiki_vote_policy_works_as_it_stands(shared, is_public):
+    graph = read_graph(shared / "data" / "graphs" / "wiki_vote.tsv.gz")
+    assert not is_public or (graph.nodes, graph.size) == (7_115, 100_762)
     policy = sf.Policy.read(shared / "policies" / "wiki-vote.yaml")
     said = "\n".join(foresee(policy).sentences())
-    assert "7,115 people, 100,762 edges" in said
-    assert "explodes" in said
+    assert f"{graph.nodes:,} people, {graph.size:,} edges" in said
+    assert "explodes" in said or not is_public
     publication = sf.publish(policy)
     assert publication.certificate.holds
-    assert publication.release.form.to_public()["mu"] >= 0.1459
+    assert publication.release.form.to_public()["mu"] >= (0.1459 if is_public else 0.01)
     recovered = publication.certificate.utility["recovered"]["edges"]
-    assert abs(recovered["estimate"] - 100_762) < 5 * recovered["standard_error"]
+    assert abs(recovered["estimate"] - graph.size) < 5 * recovered["standard_error"]

@@ -4,7 +4,6 @@ import json
 import stat
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -21,8 +20,6 @@ from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
 from sfumato.release.trace_file import read_trace, trace_path
-
-SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 def policy_of(keep, *, high=60, method=None, **columns):
@@ -263,9 +260,8 @@ def test_reports_show_the_pattern_and_the_private_one_the_neighbours(publication
     assert "What neighbours say about s" in private
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared data sets are not here")
-def test_the_adult_policy_works_as_written():
-    policy = Policy.read(SHARED / "policies" / "adult-patterns.yaml")
+def test_the_adult_policy_works_as_written(shared):
+    policy = Policy.read(shared / "policies" / "adult-patterns.yaml")
     some = Table(policy.data.read(None).frame.slice(0, 400))
     made = sf.publish(policy, data=some.frame, seed=secret(1))
     assert made.certificate.holds

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import stat
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -147,26 +145,3 @@ def test_every_kind_of_safe_harbor_is_recognized() -> None:
 )
 def test_columns_that_are_not_personal(name: str, values: list[str]) -> None:
     assert kind_of(name, values) is None
-
-
-def test_adult_once_more_with_counters_alone(shared: Path) -> None:
-    names = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "income"]
-    path = shared / "data" / "adult" / "adult_30162.csv.gz"
-    with gzip.open(path, "rt", newline="") as file:
-        rows = list(csv.DictReader(file))
-    keys = [tuple(row[name] for name in names) for row in rows]
-    alike = Counter(keys)
-    found = sf.risk(path, names, sensitive=["occupation"], fraction=0.01)
-    assert (found.k, found.classes, found.uniques) == (1, len(alike), sum(count == 1 for count in alike.values()))
-    assert found.prosecutor.average == pytest.approx(sum(1 / alike[key] for key in keys) / len(keys))
-    assert [each.records for each in found.prosecutor.at_risk] == [
-        sum(1 / alike[key] > threshold for key in keys) for threshold in (0.05, 0.09, 0.2, 0.33, 0.5)
-    ]
-    jobs: dict[tuple[str, ...], set[str]] = {}
-    for key, row in zip(keys, rows, strict=True):
-        jobs.setdefault(key, set()).add(row["occupation"])
-    assert found.diversity[0].l_distinct == min(map(len, jobs.values()))
-    pair = next(each for each in found.combinations.found if each.columns == ("age", "education"))
-    counts = Counter((row["age"], row["education"]) for row in rows)
-    n = len(rows)
-    assert pair.separation == pytest.approx(1 - sum(c * (c - 1) for c in counts.values()) / (n * (n - 1)))

@@ -4,7 +4,6 @@ import csv
 import json
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -26,7 +25,6 @@ from sfumato.policy.policy import Choice
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part, Trace
 
-POLICIES = Path(__file__).parents[3] / "shared" / "policies"
 METHODS = ["utility-aware", "guardian", "single-attribute"]
 
 
@@ -48,17 +46,17 @@ def run(*arguments):
     return ended.value.code
 
 
-@pytest.mark.skipif(not POLICIES.exists(), reason="the shared example policies are not beside the repository")
-def test_the_example_policy_works_verbatim(tmp_path, capsys):
+def test_the_example_policy_works_verbatim(shared, tmp_path, capsys):
+    policies = shared / "policies"
     out = tmp_path / "out"
-    assert run("publish", POLICIES / "discharges.yaml", "--out", out) == 0
-    assert run("verify", out, "--original", POLICIES / "discharges.csv", "--json") == 0
+    assert run("publish", policies / "discharges.yaml", "--out", out) == 0
+    assert run("verify", out, "--original", policies / "discharges.csv", "--json") == 0
     certificate = json.loads((out / "certificate.json").read_text())
     assert certificate["method"] == "utility-aware"
     assert [finding["hide"] for finding in certificate["findings"][:3]] == [["race"], ["zipcode"], ["zipcode"]]
     assert all(finding["achieved"]["l"] >= 2 for finding in certificate["findings"][:3])
     assert certificate["utility"] == {}
-    assert {"kl_divergence", "query_error"} <= set(sf.measure(out, original=POLICIES / "discharges.csv"))
+    assert {"kl_divergence", "query_error"} <= set(sf.measure(out, original=policies / "discharges.csv"))
     capsys.readouterr()
     assert run("query", out, "count where hospital = 111111 and age = 37", "--json") == 0
     assert json.loads(capsys.readouterr().out)["count"] == pytest.approx(1)

@@ -114,8 +114,9 @@ class Certificate:
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else "violated" if self.violations else "not all judged"
-        shown = sum(finding.verdict is True for finding in self.findings)
-        return f"Certificate({verdict}: {shown} of {len(self.findings)} findings hold, {self.records.published:,} records)"
+        promised = [finding for finding in self.findings if finding.verdict is not None or finding.open]
+        shown = sum(finding.verdict is True for finding in promised)
+        return f"Certificate({verdict}: {shown} of {len(promised)} findings hold, {self.records.published:,} records)"
 
     def _repr_html_(self) -> str:
         title = (

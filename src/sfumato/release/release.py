@@ -29,6 +29,8 @@ class Part:
         """How many published rows each row stands for, where they lie elsewhere; one without."""
         self.beside = beside
         """Columns of these published rows that were not counted, because no claim speaks of them."""
+        self.dtypes: Mapping[str, Any] = {}
+        """What columns that are published as they are were in the frame of the data holder; they become that again."""
 
     @property
     def shown(self) -> list[str]:
@@ -45,7 +47,7 @@ class Part:
 
     def to_pandas(self) -> Any:
         require("pandas", "a pandas frame")
-        return self.table.to_pandas()
+        return self.table.to_pandas().astype(self.dtypes)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "table":

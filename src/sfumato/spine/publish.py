@@ -189,10 +189,20 @@ def publish(
     chosen = plan(policy, records=getattr(dataset, "rows", None), remembering=book is not None)
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
     release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs or chosen.method.usual_jobs(), progress, earlier))
+    _remember_types(release, policy, data)
     if guessable(seed):
         release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
     progress(1.0, "certifying")
     return _certified(policy, chosen, release, dataset, earlier, book, place, seed, format)
+
+
+def _remember_types(release: Release, policy: Policy, data: Data) -> None:
+    """What a pandas frame had in columns that are published as they are: categories, nullable numbers, flags, days."""
+    if type(data).__module__.partition(".")[0] != "pandas":
+        return
+    kept = [name for name in (*policy.sensitive, *policy.with_role("other")) if name in data]
+    for part in release.parts.values():
+        part.dtypes = {name: data[name].dtype for name in kept if name in part.table.column_names}
 
 
 def recertified(publication: Publication, format: Format) -> Publication:
