@@ -20,7 +20,7 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sfumato.audit.accounting import require_accounted
 from sfumato.audit.base import reading_of
@@ -70,6 +70,8 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
     bundles = exhibit.once(bundles_of)
     verdict = by_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit))  # I1
     what = f"over {len(history)} releases"
+    if verdict is None and alone is not None and exhibit.form.replaces:
+        return replace(alone, reason=f"{alone.reason}; nothing more {what}".removeprefix("; "))
     if verdict is None:
         reason = f"no release shows the hidden columns, {what}"
         return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.table import Table
+from sfumato.errors import PolicyError
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form, differing_columns, differing_parts
-from sfumato.release.release import Trace
+from sfumato.release.past import Memory, Sheet, each_once, remember, sheet_of
+from sfumato.release.release import Part, Trace
 
 
 class MadePart(BaseModel):
@@ -60,6 +64,7 @@ class Replaced(Form):
     name: ClassVar[str] = "replaced table"
     shows_columns: ClassVar[bool] = True
     replaces: ClassVar[bool] = True
+    remembered: ClassVar[bool] = True
 
     parts: tuple[MadePart, ...] = Field(default=(), description="columns that were drawn together, and how")
     walked: bool = Field(default=False, description="whether values were walked to and not drawn")
@@ -72,9 +77,38 @@ class Replaced(Form):
     def trace_type(self) -> type[Trace]:
         return WalkTrace
 
+    @property
+    def blind(self) -> bool:
+        """Whether no new value depends on the value it stands for; the manifest's word."""
+        return not self.walked and bool(self.parts) and not any(part.reads_original or part.learned for part in self.parts)
+
+    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Table) -> Memory:
+        """Whose row is whose, with the columns that are published as they are; new values that nobody looked up tell nothing."""
+        if not self.blind:
+            what = "a ledger keeps replaced tables only where no new value looks at the original"
+            raise PolicyError(what, hint="publish without a ledger, or with rules and domains that do not read the original")
+        return remember(policy, original, np.asarray(trace.rows["data"]), _kept(policy))
+
+    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+        """What an outsider can join: the columns that are published as they are, if there are any."""
+        kept = _kept(exhibit.policy)
+        return (sheet_of(Table(exhibit.data.frame.select(list(kept))), memory.rows),) if kept else ()
+
+    def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
+        """Every row has somebody behind it, and nothing in it was looked up."""
+        return self.blind and each_once(memory.rows, exhibit.data.rows)
+
+    def shown(self, exhibit: Exhibit) -> tuple[str, ...]:
+        return _kept(exhibit.policy)
+
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, ["data"])
         yield from differing_columns(exhibit, "data", exhibit.policy.published)
 
     def beside(self, part: str, policy: Policy, original: Any) -> tuple[str, pa.Table, list[str]]:
         return part, original.frame, list(policy.with_role("replaced"))
+
+
+def _kept(policy: Policy) -> tuple[str, ...]:
+    """Columns that are published as they are."""
+    return tuple(name for name in policy.published if policy.columns[name].role != "replaced")

@@ -100,10 +100,10 @@ def foresee(
     )
 
 
-def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History]:
+def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History | None]:
     """What the ledger means for this release, and what it remembers; refuses what cannot be judged with it."""
     if book is None:
-        return (), History()
+        return (), None
     history = book.history()
     require_company(history, planned.form)
     return (*_begun(book), *bound_by_history(history, planned.policy, book.path.name)), history
@@ -121,13 +121,13 @@ def _promises(policy: Policy) -> Iterator[str]:
         yield f"promise: {claim} given {given}" + (f", hiding {hide}" if hide else "")
 
 
-def _with_data(planned: Plan, since: str | None, history: History) -> tuple[SourceReport, tuple[str, ...], bool]:
+def _with_data(planned: Plan, since: str | None, history: History | None) -> tuple[SourceReport, tuple[str, ...], bool]:
     """What the source says: rules that hold in it, columns that undo the release, what the work will cost."""
     policy, source = planned.policy, source_audit(planned.policy)
     reads = source.reads_rows(policy)
     data = source.read(policy) if reads else None
     try:
-        after = planned.method.after(policy, history, data) if history else []
+        after = planned.method.after(policy, history, data) if history is not None else []
         if not reads:
             return source.glance(policy), tuple(after), False
         said = set(planned.method.describe(policy))

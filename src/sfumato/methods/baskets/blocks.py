@@ -115,7 +115,7 @@ class BasketBlocking(Method):
         return super().unremembered(policy)
 
     def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
-        if not isinstance(data, Baskets):
+        if not isinstance(data, Baskets) or not history:
             return []
         company, size = company_of(policy, history, data), self.size(promises(policy, history))
         require_homes(company, size)

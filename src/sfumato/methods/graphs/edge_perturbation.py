@@ -92,6 +92,8 @@ class EdgePerturbation(Method):
         return picture(curve, recommended(curve, self.at_most)[0])
 
     def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
+        if not history:
+            return []
         try:
             graph = policy.data.read()
         except SfumatoError:

@@ -38,10 +38,13 @@ from sfumato.policy import replacements
 from sfumato.policy.claims import Claim
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import IntegrityRule, classify
+from sfumato.policy.rules import IntegrityRule, classify, columns_of
 from sfumato.policy.rules.tree import Aggregate, Localities, References
 from sfumato.release.form import Form
+from sfumato.release.past import History
 from sfumato.release.release import Part, Release, Trace
+
+_ALONE = "publish without a ledger"
 
 
 class Obfuscation(Method):
@@ -51,6 +54,7 @@ class Obfuscation(Method):
     form: ClassVar[type[Form]] = Replaced
     paper: ClassVar[str] = "obfuscation"
     keeps_rules: ClassVar[bool] = True
+    remembers: ClassVar[bool] = True
 
     heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")
     block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
@@ -76,6 +80,43 @@ class Obfuscation(Method):
             return f"{self.heuristic} with blocks of one record leaves values that rules bind as they were; take at least 2"
         hidden = [claim for claim in policy.claims if not self.enforces(claim, policy)]
         return f"it replaces values and cannot keep {hidden[0]}" if hidden else ""
+
+    def unremembered(self, policy: Policy) -> str:
+        """Blind draws tell nothing, however many there are; draws that look at the original are not judged together."""
+        rules = [rule for rule in integrity_rules(policy) if any(column.original for column in columns_of(rule))]
+        if rules:
+            return f'the rule "{rules[0]}" looks at the original, and such releases are not judged together; {_ALONE}'
+        learned = [name for name in replacements_of(policy) if replacements.learns(policy.columns[name].domain)]
+        if learned:
+            return f"frequencies of '{learned[0]}' are learned from the original; such releases are not judged together; {_ALONE}"
+        if self.engine == "blocks" and self.heuristic != "IG":
+            return f"{self.heuristic} looks at the original, and such releases are not judged together; {_ALONE}"
+        return super().unremembered(policy)
+
+    def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
+        if isinstance(data, Table):
+            self._require_blind(policy, data)
+        return ["new values are drawn without a look at the original: beside other releases they tell nothing"]
+
+    def _require_blind(self, policy: Policy, data: Table) -> None:
+        """Refuse with a ledger what looks at the original, or leaves a mark of it."""
+        sparse = self.engine == "direct" and concerns(policy, data)
+        gaps = [name for name in policy.with_role("replaced") if sparse and "" in data.text(name).labels]
+        kept = [name for name in gaps if not replacements.fills(policy.columns[name].domain)]
+        if kept:
+            what = f"missing values of '{kept[0]}' stay where they were, and whoever joins releases knows people by them"
+            raise Infeasible(what, where=policy.document.where("columns", kept[0]), hint=f"say 'nulls: drawn', or {_ALONE}")
+        entries = (
+            OneTable(policy, data, self.heuristic, self.block).entries()
+            if sparse
+            else tuple(_entry(route) for route in self._routes(problem_of(policy, data)))
+        )
+        seen = [entry for entry in entries if entry.reads_original or entry.learned]
+        if seen:
+            what = f"new values of {', '.join(seen[0].columns)} look at the original, and such releases are not judged together"
+            raise Infeasible(
+                what, where=policy.document.where("keep"), hint=f"leave the rule out, take the heuristic IG, or {_ALONE}"
+            )
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         """Claims that hide replaced columns; the audit computes what an outsider may still believe."""
@@ -109,6 +150,8 @@ class Obfuscation(Method):
         return routes(problem, last)
 
     def run(self, task: Task) -> Release:
+        if task.history is not None:
+            self._require_blind(task.policy, task.data)
         if self.engine == "direct" and concerns(task.policy, task.data):
             return self._sparse(task)
         problem = problem_of(task.policy, task.data)

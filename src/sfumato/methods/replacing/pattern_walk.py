@@ -99,6 +99,9 @@ class PatternWalk(Method):
         kept = [f"keep: {rule}" for rule in integrity_rules(policy)]
         return [*kept, f"{self.walks} walks through every independent part, each {limit}", "privacy is measured, not guaranteed"]
 
+    def unremembered(self, policy: Policy) -> str:
+        return "kept properties of several releases together were never judged: publish without a ledger"
+
     def run(self, task: Task) -> Release:
         policy, table = task.policy, task.data
         sheet = sheet_of(policy, table, narrow=self.range == "partition")

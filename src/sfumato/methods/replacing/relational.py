@@ -70,6 +70,9 @@ class Relational(Method):
             return "no column has the role 'replaced'"
         return f"it replaces values and cannot keep {policy.claims[0]}" if policy.claims else ""
 
+    def unremembered(self, policy: Policy) -> str:
+        return "a ledger cannot keep a database, and the next one could not be judged with it: publish without a ledger"
+
     def preference(self, records: int | None) -> tuple[int, str]:
         return 5, "the tables of a database are to be made anew"
 
