@@ -73,7 +73,8 @@ class BasketKind(Kind):
             return all(sum(any(some <= world for world in each) for each in worlds) >= level["k"] for some in known)
         shown = {rows[row]["label"] for row in mine} - {""}
         if model == "p-sensitivity" or level.get("kind", "distinct") == "distinct":
-            return len(shown) >= level.get("p", level.get("l"))
+            wanted = level.get("p", level.get("l"))
+            return wanted <= 1 or len(shown) >= wanted  # a label that is withheld is one, whatever it is
         drawn = [row for row, people in enumerate(story.known["candidates"]) if person in people]
         counted = Counter(rows[row]["label"] for row in drawn if rows[row]["label"])
         return set(drawn) <= set(mine) and max(counted.values(), default=0) * level["l"] <= len(drawn)
