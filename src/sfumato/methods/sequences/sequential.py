@@ -156,6 +156,9 @@ class Sequential(RecodingMethod):
             made = self._made(task, part, level, task.randomness.child(f"cohort {cohort}"))
             for m, name in enumerate(part.names):
                 place = whole.names.index(name)
+                if name == hidden:  # values are numbered by those of a cohort there, and by everybody's here
+                    lo[rows, place], hi[rows, place] = whole.leaves[rows, place], whole.leaves[rows, place] + 1
+                    continue
                 lo[rows, place], hi[rows, place] = _translated(part, whole, name, made.lo[:, m], made.hi[:, m])
         require_together(whole, task.policy, lo, hi, level, self.budget)  # I4
         return lo, hi, whole
@@ -175,7 +178,7 @@ def _goal(claim: Claim) -> Goal:
 def _translated(part: Weave, whole: Weave, name: str, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Intervals of a cohort's own domain in the domain of everybody: by label, which says the same in both."""
     mine, ours = part.domains[name], whole.domains[name]
-    if mine.leaves == ours.leaves or name == whole.sensitive_name:
+    if mine.leaves == ours.leaves:
         return lo, hi
     spans = [
         (0, ours.size) if (a, b) == (0, mine.size) else ours.interval(mine.label(int(a), int(b)))
