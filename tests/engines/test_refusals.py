@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from sfumato.errors import PolicyError
 from sfumato.policy.policy import Policy
+from sfumato.spine.cluster import MOST_ROWS, brought
 from sfumato.spine.foresight import foresee
 from tests.command_line import run
 from tests.engines.people import COLUMNS
@@ -24,11 +26,23 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_check_says_why(case: str) -> None:
+def test_check_says_what_needs_rows_and_why(case: str) -> None:
     more, reason = CASES[case]
-    with pytest.raises(PolicyError, match="cannot run with --engine spark") as caught:
-        foresee(Policy.parse(ASKED | more), elsewhere=True)
-    assert reason in str(caught.value)
+    told = " ".join(foresee(Policy.parse(ASKED | more), elsewhere=True).sentences())
+    assert reason in told
+    assert f"brought to the driver, at most {MOST_ROWS:,}" in told
+
+
+def test_what_is_no_table_is_refused() -> None:
+    baskets = {"version": 1, "data": {"kind": "baskets"}, "protect": [{"k-anonymity": {"k": 5}}]}
+    with pytest.raises(PolicyError, match="cannot run with --engine spark: only tables"):
+        foresee(Policy.parse(baskets), elsewhere=True)
+
+
+def test_more_rows_than_the_driver_takes_are_refused() -> None:
+    engine = SimpleNamespace(size=lambda rows: MOST_ROWS + 1)
+    with pytest.raises(PolicyError, match="more than the 5,000,000"):
+        brought(engine, None, Policy.parse(ASKED), "optimal needs rows")
 
 
 def test_check_says_that_rows_stay(tmp_path: Path) -> None:

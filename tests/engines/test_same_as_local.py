@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_a_release_holds_and_is_true(engine: Any, tmp_path: Path) -> None:
         assert _counted(published.select([name])) == _counted(table.select([name]))
 
 
-@pytest.mark.parametrize("method", ["mondrian", "clustering", "refined"])
+@pytest.mark.parametrize("method", ["mondrian", "clustering", "refined", "global"])
 def test_both_engines_come_to_the_same(method: str, spark: Any, tmp_path: Path) -> None:
     table, parameters = people(seed=2), {"seconds": 0.3} if method == "refined" else {}
     asked = policy(method, **parameters)
@@ -69,3 +70,24 @@ def test_anybody_can_verify_without_a_cluster(spark: Any, tmp_path: Path) -> Non
     moved = table.set_column(4, "ward", pa.array(["west"] * 600))
     audit = sf.verify(out, original=moved)
     assert [finding.model for finding in audit.findings if not finding.holds] == ["truthfulness", "certificate"]
+
+
+@pytest.mark.parametrize("method", ["anatomy", "guardian"])
+def test_methods_that_need_rows_get_them(method: str, spark: Any, tmp_path: Path) -> None:
+    table = people(400, seed=4)
+    asked = policy(method, protect=[{"given": ["age", "town"], "hide": "illness", "by": {"l-diversity": {"l": 2}}}])
+    here = sf.publish(asked, data=table, seed=SEED)
+    there = sf.publish(asked, data=spark.createDataFrame(table), engine=spark, seed=SEED)
+    assert [f.to_json() for f in there.certificate.findings] == [f.to_json() for f in here.certificate.findings]
+    out = there.write(tmp_path / "out", report=False)
+    assert sf.verify(out, original=spark.createDataFrame(table), engine=spark).holds
+
+
+def test_a_ledger_remembers_rows_that_were_brought(spark: Any, tmp_path: Path) -> None:
+    table = people(200, seed=8)
+    asked = replace(policy(protect=[{"k-anonymity": {"k": 3}}]), key=("name",))
+    book = tmp_path / "people.ledger"
+    for number in (1, 2):
+        made = sf.publish(asked, data=spark.createDataFrame(table), engine=spark, ledger=book, new_ledger=number == 1)
+        out = made.write(tmp_path / f"out-{number}", report=False)
+    assert sf.verify(out, original=spark.createDataFrame(table), ledger=book, engine=spark).holds

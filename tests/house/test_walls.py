@@ -49,7 +49,7 @@ HOMES = {
     "starlette": {"studio"},
     "uvicorn": {"studio/server.py"},
     "ruamel": {"studio/drafting.py"},
-    "pyspark": {"engines/spark.py", "engines/spark_source.py"},
+    "pyspark": {"engines"},
 }
 
 

@@ -47,7 +47,7 @@ def _classes(rows: pa.Table, seed: int) -> Table:
 
 
 @pytest.mark.parametrize("protect", CLAIMS)
-@pytest.mark.parametrize("method", ["mondrian", "clustering"])
+@pytest.mark.parametrize("method", ["mondrian", "clustering", "global"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_same_rows_are_published(method: str, protect: str, seed: int) -> None:
     rows, policy = _people(seed), _policy(CLAIMS[protect], bounded=protect == "bounded")

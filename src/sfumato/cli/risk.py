@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli import SETTINGS
+from sfumato.cli._engine import ENGINE
 from sfumato.cli._reading import READING, settings_of
 
 if TYPE_CHECKING:
@@ -25,18 +26,21 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(), help="Write the page with pictures here.")
 @click.option("--records", type=click.Path(), help="Write the risk of every record here (CSV), readable by you alone.")
 @READING
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(source: str, qi: str, sensitive: str, out: str | None, records: str | None, as_json: bool, **options: Any) -> None:
     """Say how identifying the table in SOURCE is as it stands: who is at risk, by which columns, and for whom.
 
     No policy is needed and no row leaves the machine. What is written (page, records) is as private as the table.
     """
+    from sfumato.cli._engine import engine_of
     from sfumato.cli._show import print_json
     from sfumato.release.plain_files import replace_file
     from sfumato.risks.report import risk
     from sfumato.risks.writing import records_text
 
     options["read"] = settings_of(options.pop("reading"))
+    options["engine"] = engine_of(options.pop("engine"), options.pop("master"))
     found = risk(source, qi.split(",") if qi else None, sensitive=sensitive.split(",") if sensitive else None, **options)
     if out is not None:
         replace_file(Path(out), found.page().encode(), private=True)

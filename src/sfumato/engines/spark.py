@@ -33,6 +33,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Secret
 from sfumato.engines.local import merged, split_counts
+from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
 from sfumato.engines.spark_source import MALFORMED, DistantRows, opened
 from sfumato.errors import DataError, PlaceError, SfumatoError
 from sfumato.extras import require
@@ -46,7 +47,7 @@ BROADCAST = 3_000_000
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit started this process."""
 _TRIES = 3
-_KEY, _SHOWN, _FIRST, _LAST, _PLACE = "\x1fkey", "\x1fshown", "\x1ffirst", "\x1flast", "\x1fplace"
+_SHOWN, _PLACE = "\x1fshown", "\x1fplace"
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -101,69 +102,112 @@ class SparkEngine:
     session: Any
     staging: Path | None = None
     progress: Progress = field(default=lambda done, what: None, repr=False)
+    most_classes: int = 10_000_000
+    """Classes that come to the driver; more stay on the cluster and are solved region by region."""
+    region_classes: int = 500_000
+    """Classes of one region, about."""
 
     def rows(self, policy: Policy, data: Any = None) -> DistantRows:
         """The source, looked at and pinned."""
         with _plainly("open the source"):
-            return opened(self.session, policy, data)
+            return opened(self.session, policy.data, data)
 
-    def classes(self, rows: DistantRows, names: Sequence[str]) -> NumberedClasses:
-        """The different tuples of some columns with their counts, and the numbers by which rows find them."""
+    def classes(self, rows: DistantRows, names: Sequence[str]) -> NumberedClasses | DistantClasses:
+        """The different tuples of some columns with their counts, and the numbers by which rows find them.
+
+        They come to the driver as long as they are not more than it takes; else they stay on the cluster.
+        """
         for salt in range(_TRIES):
-            found = self._grouped(rows, names, salt)
-            if MALFORMED in found.column_names:
-                found = _without_malformed(found)
-            identity, counts = found.column(IDENTITY).to_numpy(), found.column(COUNT).to_numpy().astype(np.int64)
-            if len(np.unique(identity)) == len(identity):
-                return NumberedClasses(Table(pa.table({name: found.column(name) for name in names}), counts=counts), identity, salt)
+            with _plainly("count the classes"), self._watched("counting classes"):
+                distant = self._grouped(rows, names, salt)
+                many = distant.many()
+                different = distant.frame.select(IDENTITY).distinct().count() if many > self.most_classes else -1
+                if different == many:
+                    return distant
+                found = distant.frame.toArrow() if different < 0 else None
+                distant.frame.unpersist()
+            if found is not None:
+                found = found.sort_by([(name, "ascending") for name in names])
+                identity, counts = found.column(IDENTITY).to_numpy(), found.column(COUNT).to_numpy().astype(np.int64)
+                if len(np.unique(identity)) == many:
+                    table = Table(pa.table({name: found.column(name) for name in names}), counts=counts)
+                    return NumberedClasses(table, identity, salt)
         raise SfumatoError("classes of the data cannot be told apart by a number")
 
-    def _grouped(self, rows: DistantRows, names: Sequence[str], salt: int) -> pa.Table:
+    def size(self, rows: DistantRows) -> int:
+        """How many rows there are."""
+        with _plainly("count the rows"), self._watched("counting rows"):
+            return int(rows.frame.count())
+
+    def collect(self, rows: DistantRows, names: Sequence[str]) -> pa.Table:
+        """Rows as they are, brought here, for what cannot do without them."""
+        with _plainly("bring the rows"), self._watched("bringing rows"):
+            if rows.checked and (wrong := rows.frame.where(_named(MALFORMED).isNotNull()).count()):
+                raise _unfitting(int(wrong))
+            found = rows.frame.select(*(rows.column(name).alias(name) for name in names)).toArrow()
+        return pa.table({name: found.column(name) for name in names})
+
+    def _grouped(self, rows: DistantRows, names: Sequence[str], salt: int) -> DistantClasses:
+        """Classes on the cluster, kept there; lines that do not fit are refused."""
         from pyspark.sql import functions as F
 
         texts = [rows.text(name).alias(name) for name in names]
         marks = [F.col(MALFORMED).isNotNull().alias(MALFORMED)] if rows.checked else []
-        with _plainly("count the classes"), self._watched("counting classes"):
-            alike = rows.frame.select(*texts, *marks).groupBy(*map(_named, [*names, *([MALFORMED] if marks else [])]))
-            counted = alike.agg(F.count(F.lit(1)).alias(COUNT))
-            found = counted.withColumn(IDENTITY, _identity(map(_named, names), salt)).toArrow()
-        return found.sort_by([(name, "ascending") for name in names])
+        alike = rows.frame.select(*texts, *marks).groupBy(*map(_named, [*names, *([MALFORMED] if marks else [])]))
+        counted = alike.agg(F.count(F.lit(1)).alias(COUNT))
+        frame = counted.withColumn(IDENTITY, _identity(map(_named, names), salt)).persist()
+        if marks:
+            wrong = frame.where(F.col(MALFORMED)).agg(F.sum(COUNT)).first()[0]
+            if wrong:
+                frame.unpersist()
+                raise _unfitting(int(wrong))
+        return DistantClasses(frame.select(*map(_named, names), COUNT, IDENTITY) if marks else frame, tuple(names), salt)
 
     def recode(self, rows: DistantRows, recoding: Recoding, published: Sequence[str], secret: Secret) -> Any:
         """Rows as they are published, each with its key: the whole of a class by a join, its shares by a keyed order."""
-        from pyspark.sql import functions as F
 
-        as_is = [name for name in published if name not in recoding.labels]
-        carried = _carried(len(as_is))
-        kept = [rows.column(name).alias(place) for name, place in zip(as_is, carried, strict=True)]
-        number = _identity(map(rows.text, recoding.names), recoding.salt).alias(IDENTITY)
-        frame, whole = rows.frame.select(number, *kept), recoding.whole
-        shares = _table({IDENTITY: recoding.identity[whole], _SHOWN: recoding.shown[whole]})
-        placed = frame.join(self._sent(shares), IDENTITY).select(*carried, _SHOWN)
-        if not whole.all():
-            placed = placed.unionByName(self._split(frame, recoding, secret, carried))
-        labels = {f"{place}\x1flabel": column for place, column in enumerate(recoding.labels.values())}
+        frame, as_is, carried = self._numbered(rows, recoding.names, recoding.salt, recoding.labels, published)
+        labels = {f"{LABEL}{place}": column for place, column in enumerate(recoding.labels.values())}
         keys = recoding.tuple_keys(secret)
-        shown = placed.join(self._sent(_table({_SHOWN: np.arange(len(keys)), _KEY: keys, **labels})), _SHOWN)
-        places = dict(zip(recoding.labels, labels, strict=True)) | dict(zip(as_is, carried, strict=True))
-        key = F.substring(_keyed(carried), 1, 32).alias(_KEY)  # I3
-        return shown.select(*(_named(places[name]).alias(name) for name in published), key)
+        shown = self._sent(_table({_SHOWN: np.arange(len(keys)), KEY: keys, **labels}))
+        whole, some = recoding.whole, ~recoding.whole
+        shares = self._sent(_table({IDENTITY: recoding.identity[whole], _SHOWN: recoding.shown[whole]}))
+        placed = frame.join(shares, IDENTITY).select(*carried, _SHOWN)
+        if some.any():
+            identity = recoding.identity[some]
+            different = np.unique(identity)
+            split = _table({IDENTITY: different, SPLIT: [secret.key("split", str(number)) for number in different]})
+            edges = {FIRST: recoding.first[some], LAST: recoding.last[some], _SHOWN: recoding.shown[some]}
+            ranked = _ranked(frame.join(self._sent(split), IDENTITY), carried)
+            placed = placed.unionByName(
+                _within(ranked.join(self._sent(_table({IDENTITY: identity, **edges})), IDENTITY), carried, [_SHOWN])
+            )
+        return _published(placed.join(shown, _SHOWN), recoding.labels, as_is, carried, published)
 
-    def _split(self, frame: Any, recoding: Recoding, secret: Secret, carried: list[str]) -> Any:
-        """Rows of classes that go to several groups, by their place in a keyed order of the class."""
-        from pyspark.sql import Window
+    def recode_shares(
+        self, rows: DistantRows, classes: DistantClasses, shares: Any, recoded: Sequence[str], published: Sequence[str]
+    ) -> Any:
+        """The same where the shares of classes lie on the cluster, too."""
         from pyspark.sql import functions as F
 
-        some = ~recoding.whole
-        identity, place = recoding.identity[some], F.col(_PLACE)
-        different = np.unique(identity)
-        keys = [secret.key("split", str(number)) for number in different]
-        mine = frame.join(self._sent(_table({IDENTITY: different, _KEY: keys})), IDENTITY)  # I2
-        order = Window.partitionBy(IDENTITY).orderBy(_keyed(carried))
-        ranked = mine.withColumn(_PLACE, F.row_number().over(order) - 1)
-        edges = {_FIRST: recoding.first[some], _LAST: recoding.last[some], _SHOWN: recoding.shown[some]}
-        placed = ranked.join(self._sent(_table({IDENTITY: identity, **edges})), IDENTITY)
-        return placed.where((place >= F.col(_FIRST)) & (place < F.col(_LAST))).select(*carried, _SHOWN)
+        frame, as_is, carried = self._numbered(rows, classes.names, classes.salt, recoded, published)
+        labels = [KEY, *(f"{LABEL}{place}" for place in range(len(recoded)))]
+        is_whole = F.col(LAST) - F.col(FIRST) == F.col(COUNT)
+        placed = frame.join(shares.where(is_whole).select(IDENTITY, *labels), IDENTITY).select(*carried, *labels)
+        parts = shares.where(~is_whole)
+        ranked = _ranked(frame.join(parts.select(IDENTITY, SPLIT).distinct(), IDENTITY), carried)
+        split = _within(ranked.join(parts.select(IDENTITY, FIRST, LAST, *labels), IDENTITY), carried, labels)
+        return _published(placed.unionByName(split), recoded, as_is, carried, published)
+
+    def _numbered(
+        self, rows: DistantRows, names: Sequence[str], salt: int, recoded: Iterable[str], published: Sequence[str]
+    ) -> tuple[Any, list[str], list[str]]:
+        """Rows with the number of their class and what is published of them as it is."""
+        known = set(recoded)
+        as_is = [name for name in published if name not in known]
+        carried = [f"{place}\x1fas is" for place in range(len(as_is))]
+        kept = [rows.column(name).alias(place) for name, place in zip(as_is, carried, strict=True)]
+        return rows.frame.select(_identity(map(rows.text, names), salt).alias(IDENTITY), *kept), as_is, carried
 
     def write(self, frame: Any, records: int, folder: Path) -> dict[str, int]:
         """The files of a part, ordered by their key, under names that tell nothing; rows per file."""
@@ -211,6 +255,44 @@ class SparkEngine:
             theirs = rows.frame.select(*(F.coalesce(rows.column(name).cast("string"), F.lit("")).alias(name) for name in names))
             return int(mine.exceptAll(theirs).count())
 
+    def histogram(self, classes: DistantClasses, leaves: Any, route: Any, open_: Sequence[int], hidden: Sequence[str]) -> pa.Table:
+        """What every open region has in each column."""
+        with _plainly("count the regions"), self._watched("counting regions"):
+            return classes.histogram(leaves, route, open_, hidden)
+
+    def placed(self, shares: Any) -> int:
+        """How many records all shares together publish; makes them."""
+        from pyspark.sql import functions as F
+
+        with _plainly("solve the regions"), self._watched("solving regions"):
+            return int(shares.agg(F.sum(F.col(LAST) - F.col(FIRST))).first()[0] or 0)
+
+    def wrong(self, classes: DistantClasses, shares: Any, count: Any) -> int:
+        """Records of shares that do not cover their class, or that a class does not have."""
+        with _plainly("compare shares with their classes"), self._watched("comparing with the source"):
+            return classes.wrong(shares, count)
+
+    def differing(
+        self, files: Sequence[Path], classes: DistantClasses, shares: Any, recoded: Sequence[str], others: Sequence[str]
+    ) -> int:
+        """By how many rows the files differ from what the shares say."""
+        from pyspark.sql import functions as F
+
+        with _plainly("compare with the shares"), self._watched("comparing with the shares"):
+            own = shares.drop(COUNT).join(classes.frame.select(IDENTITY, *map(_named, others)), IDENTITY)
+            labels = [F.col(f"{LABEL}{place}").alias(str(place)) for place in range(len(recoded))]
+            values = [_named(name).alias(str(len(recoded) + place)) for place, name in enumerate(others)]
+            keys = [str(place) for place in range(len(recoded) + len(others))]
+            said = (
+                own.select(*labels, *values, (F.col(LAST) - F.col(FIRST)).alias("n")).groupBy(*keys).agg(F.sum("n").alias("said"))
+            )
+            frame = self.session.read.parquet(*(file.absolute().as_uri() for file in files))
+            texts = [F.coalesce(_named(name).cast("string"), F.lit("")) for name in (*recoded, *others)]
+            shown = frame.select(*(text.alias(key) for text, key in zip(texts, keys, strict=True)))
+            found = shown.groupBy(*keys).agg(F.count(F.lit(1)).alias("found"))
+            apart = F.abs(F.coalesce(F.col("said"), F.lit(0)) - F.coalesce(F.col("found"), F.lit(0)))
+            return int(said.join(found, keys, "full").agg(F.sum(apart)).first()[0] or 0)
+
     def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
         """The answers of something plain for every file, by executors that see it."""
         if len(files) < 2:
@@ -239,6 +321,18 @@ class SparkEngine:
             watcher.join()
 
 
+def classes_of(engine: Any, names: Sequence[str], data: Any, source: Any) -> Table:
+    """The classes of some columns of any source; for who has no policy."""
+    spark = engine if isinstance(engine, SparkEngine) else SparkEngine(engine)
+    with _plainly("open the source"):
+        rows = opened(spark.session, source, data)
+    found = spark.classes(rows, names)
+    rows.require_unchanged()
+    if not isinstance(found, NumberedClasses):
+        raise DataError(f"there are more than {spark.most_classes:,} classes", hint="name fewer columns, or coarsen them")
+    return found.table
+
+
 def _watch(tracker: Any, progress: Progress, what: str, done: threading.Event) -> None:
     while not done.wait(0.5):
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
@@ -251,30 +345,45 @@ def laid_out(frame: Any, files: int) -> Any:
     """Rows dealt to files and ordered by their keys alone; nothing comes after the order (I1)."""
     from pyspark.sql import functions as F
 
-    key = F.col(_KEY)
-    return frame.repartition(files, key).sortWithinPartitions(key).drop(_KEY)
+    key = F.col(KEY)
+    return frame.repartition(files, key).sortWithinPartitions(key).drop(KEY)
 
 
-def _without_malformed(found: pa.Table) -> pa.Table:
-    """Refuse lines that do not have the columns of the header, by their number alone."""
-    wrong = found.filter(found.column(MALFORMED))
-    if wrong.num_rows:
-        count = int(np.sum(wrong.column(COUNT).to_numpy()))
-        raise DataError(f"{count} line(s) of the source do not have the columns of its header", hint="correct the files")
-    return found.drop_columns([MALFORMED])
+def _unfitting(count: int) -> DataError:
+    return DataError(f"{count} line(s) of the source do not have the columns of its header", hint="correct the files")
 
 
-def _carried(width: int) -> list[str]:
-    """The columns that go along as they are, while rows are placed."""
-    return [f"{place}\x1fas is" for place in range(width)]
+def _ranked(frame: Any, carried: Sequence[str]) -> Any:
+    """Rows of classes that go to several groups, with their place in a keyed order of the class."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    order = Window.partitionBy(IDENTITY).orderBy(_keyed(SPLIT, carried))
+    return frame.withColumn(_PLACE, F.row_number().over(order) - 1).drop(SPLIT)
 
 
-def _keyed(names: Sequence[str]) -> Any:
+def _within(frame: Any, carried: Sequence[str], more: Sequence[str]) -> Any:
+    """Rows beside the share of their class that their place lies in."""
+    from pyspark.sql import functions as F
+
+    return frame.where((F.col(_PLACE) >= F.col(FIRST)) & (F.col(_PLACE) < F.col(LAST))).select(*carried, *more)
+
+
+def _published(frame: Any, recoded: Iterable[str], as_is: list[str], carried: list[str], published: Sequence[str]) -> Any:
+    """The published columns and the key that puts rows in order."""
+    from pyspark.sql import functions as F
+
+    places = {name: f"{LABEL}{place}" for place, name in enumerate(recoded)} | dict(zip(as_is, carried, strict=True))
+    key = F.substring(_keyed(KEY, carried), 1, 32).alias(KEY)  # I3
+    return frame.select(*(_named(places[name]).alias(name) for name in published), key)
+
+
+def _keyed(key: str, names: Sequence[str]) -> Any:
     """A row's place in an order that the key of its class or tuple decides, by what is published of it as it is (I3)."""
     from pyspark.sql import functions as F
 
     content = [F.coalesce(_named(name).cast("string"), F.lit("\x00")) for name in names]
-    return F.sha2(F.concat_ws("\x1f", F.col(_KEY), *content), 256)
+    return F.sha2(F.concat_ws("\x1f", F.col(key), *content), 256)  # I2
 
 
 def _identity(columns: Iterable[Any], salt: int) -> Any:

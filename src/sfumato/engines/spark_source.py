@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.policy.policy import Policy
 from sfumato.registry import nearest
 
 MALFORMED = "\x1fmalformed"
@@ -59,25 +58,24 @@ class DistantRows:
         return F.when(text.isin(list(self.missing)), F.lit("")).otherwise(text) if self.missing else text
 
 
-def opened(session: Any, policy: Policy, data: Any = None) -> DistantRows:
-    """The rows of a policy, or those that are given in their place: a frame, a path, ``table:NAME`` or a JDBC URL."""
-    source = policy.data
+def opened(session: Any, source: Any, data: Any = None) -> DistantRows:
+    """The rows of a source, or those that are given in their place: a frame, a path, ``table:NAME`` or a JDBC URL."""
     set_ = [name for name in _SETTINGS if getattr(source, name, None)]
     if set_ or getattr(source, "escape", "none") != "none":
         raise PolicyError(f"'{(set_ or ['escape'])[0]}' under data is not read on a cluster", hint="prepare the column before")
     missing = tuple(getattr(source, "missing", ()))
     if data is not None and not isinstance(data, str | Path):
         return DistantRows(data, stamps(data), missing, names=tuple(data.columns))
-    frame, checked = _read(session, str(data) if data is not None else _declared(policy), source)
+    frame, checked = _read(session, str(data) if data is not None else _declared(source), source)
     names = tuple(name for name in frame.columns if name != MALFORMED)
     return DistantRows(frame, stamps(frame), missing, checked, names)
 
 
-def _declared(policy: Policy) -> str:
-    named = policy.data.source
+def _declared(source: Any) -> str:
+    named: str = source.source
     if not named:
         raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
-    return named if named.startswith((TABLE, "jdbc:", *_PLACES)) else str(policy.data.path())
+    return named if named.startswith((TABLE, "jdbc:", *_PLACES)) else str(source.path())
 
 
 def _read(session: Any, place: str, source: Any) -> tuple[Any, bool]:
@@ -122,7 +120,7 @@ def _csv(session: Any, place: str, source: Any) -> Any:
     from pyspark.sql.types import StringType, StructField, StructType
 
     schema = StructType([StructField(name, StringType()) for name in (*names, MALFORMED)])
-    marked = {"columnNameOfCorruptRecord": MALFORMED, "mode": "PERMISSIVE", "enforceSchema": "false"}
+    marked = {"columnNameOfCorruptRecord": MALFORMED, "mode": "PERMISSIVE", "enforceSchema": "false", "columnPruning": "false"}
     return session.read.options(**written, **marked).schema(schema).csv(place)
 
 

@@ -67,6 +67,8 @@ class Method(BaseModel):
 
     on_classes: ClassVar[bool] = False
     """Whether it works on classes with counts, so that rows may lie elsewhere; others must have the rows."""
+    by_region: ClassVar[bool] = False
+    """Whether regions of a table may be solved apart from each other, each by this method."""
 
     minimal: ClassVar[bool] = False
     """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""

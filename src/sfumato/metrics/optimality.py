@@ -22,6 +22,7 @@ class OptimalityGap(Metric):
     """Share of the loss that the best release of this kind could save at most; 0 for a proven optimum."""
 
     name: ClassVar[str] = "optimality_gap"
+    on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1"
     paper: ClassVar[str] = "obfuscation §3.3"
 

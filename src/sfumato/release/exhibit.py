@@ -73,7 +73,7 @@ class Exhibit:
     over_files: OverFiles = field(default=one_by_one, repr=False, compare=False)
     """How something plain is done with every file of a part: here one after the other, or where they lie."""
     strangers: int | None = None
-    """Of a part whose rows lie elsewhere: how many of them show something in the columns beside its classes that no record has."""
+    """Of a part whose rows lie elsewhere: how many of them, compared there with the source, no record stands behind."""
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, make: Callable[[Exhibit], T]) -> T:
@@ -191,7 +191,7 @@ class Exhibit:
 
 
 def _outside(exhibit: Exhibit) -> Exhibit:
-    seen = replace(exhibit, original=None, trace=Trace(), history=None)
+    seen = replace(exhibit, original=None, trace=Trace(), history=None, strangers=None)
     seen._kept.update({make: made for make, made in exhibit._kept.items() if make in _OF_PARTS})
     return seen
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.classes import weighed
 
 MOST_WORK = 120_000_000
 """Records × combinations of one size that are looked at."""
@@ -50,16 +51,18 @@ class Combinations:
     left_out: tuple[str, ...] = ()
 
 
-def combinations(columns: Mapping[str, NDArray[np.integer]], largest: int = LARGEST, work: int = MOST_WORK) -> Combinations:
-    """Every combination of up to `largest` of the coded columns."""
+def combinations(
+    columns: Mapping[str, NDArray[np.integer]], largest: int = LARGEST, work: int = MOST_WORK, weights: IntArray | None = None
+) -> Combinations:
+    """Every combination of up to `largest` of the coded columns; `weights` says for how many records a row stands."""
     rows = len(next(iter(columns.values()))) if columns else 0
-    alone = [_measured((name,), [codes], rows) for name, codes in columns.items()]
+    alone = [_measured((name,), [codes], weights) for name, codes in columns.items()]
     ranked = [each.columns[0] for each in sorted(alone, key=lambda each: (each.separation, each.distinction), reverse=True)]
     found, kept = list(alone), ranked
     for size in range(2, min(largest, len(columns)) + 1):
         kept = kept[: _affordable(len(kept), size, rows, work)]
         for names in itertools.combinations(sorted(kept), size):
-            found.append(_measured(names, [columns[name] for name in names], rows))
+            found.append(_measured(names, [columns[name] for name in names], weights))
     found.sort(key=lambda each: (-each.separation, -each.distinction, len(each.columns), each.columns))
     return Combinations(tuple(found), tuple(name for name in columns if name not in kept))
 
@@ -71,8 +74,9 @@ def _affordable(columns: int, size: int, rows: int, work: int) -> int:
     return columns
 
 
-def _measured(names: tuple[str, ...], columns: Sequence[NDArray[np.integer]], rows: int) -> Combination:
-    counts = tuple_counts(columns)
+def _measured(names: tuple[str, ...], columns: Sequence[NDArray[np.integer]], weights: IntArray | None) -> Combination:
+    counts = tuple_counts(columns, weights)
+    rows = int(counts.sum())
     alike = float((counts * (counts - 1)).sum())
     pairs = rows * (rows - 1)
     return Combination(
@@ -80,14 +84,15 @@ def _measured(names: tuple[str, ...], columns: Sequence[NDArray[np.integer]], ro
     )
 
 
-def tuple_counts(columns: Sequence[NDArray[np.integer]]) -> IntArray:
-    """How many records carry each different tuple, in no particular order."""
+def tuple_counts(columns: Sequence[NDArray[np.integer]], weights: IntArray | None = None) -> IntArray:
+    """How many records carry each different tuple, in no particular order; `weights` says for how many a row stands."""
     key = tuple_keys(columns)
     span = int(key.max(initial=0)) + 1
     if span <= 4 * len(key) + (1 << 20):
-        tally = np.bincount(key, minlength=1)
-        return tally[tally > 0].astype(np.int64)
-    return np.unique(key, return_counts=True)[1].astype(np.int64)
+        tally = weighed(key, weights, 1)
+        return tally[tally > 0]
+    different, of = np.unique(key, return_inverse=True)
+    return weighed(of, weights, len(different))
 
 
 def tuple_keys(columns: Sequence[NDArray[np.integer]]) -> IntArray:

@@ -113,6 +113,8 @@ class RiskReport:
 
     def records(self) -> pa.Table:
         """One row per record, in the order of the table: class size, risks and scores; for the data holder only."""
+        if len(self._size) < self.rows:
+            raise DataError("the risk of every record is not told where rows lie elsewhere", hint="leave --records out")
         columns: dict[str, Any] = {"record": np.arange(1, self.rows + 1), "class_size": self._size}
         columns |= {"prosecutor_risk": 1 / self._size, "individual_risk": self._risk}
         if self.special is not None:
@@ -153,6 +155,7 @@ def risk(
     thresholds: Sequence[float] = THRESHOLDS,
     largest: int = LARGEST,
     read: Mapping[str, Any] | None = None,
+    engine: Any = None,
 ) -> RiskReport:
     """How identifying a table is as it stands.
 
@@ -176,34 +179,55 @@ def risk(
         How many columns a combination or a special unique has at most.
     read
         How the data is written, as under ``data:`` in a policy: ``{"missing": ["NA"], "separator": ";"}``.
+    engine
+        A Spark session, or a `SparkEngine`: rows stay on its cluster, and `qi` says which columns are counted there.
 
     Returns
     -------
     RiskReport
         Counts and shares, with `to_json()`, `page()` and, for the data holder, `records()`.
     """
-    table = data if isinstance(data, Table) else TableSource(**(read or {})).read(data)
+    table = _table(data, qi, sensitive, read, engine, besides=(weights, population))
     looks = looks_of(table)
     chosen = named_columns(table, qi, "qi") if qi else _guessed(looks, weights)
     secret = named_columns(table, sensitive, "sensitive") if sensitive is not None else _private(looks, chosen)
-    classes = group([table.text(name).codes for name in chosen], rows=table.rows)
+    classes = group([table.text(name).codes for name in chosen], rows=table.rows, weights=table.counts)
     around, notes = _population(table, chosen, classes, weights, fraction, population)
-    sampled = min(1.0, table.rows / float(around.sum())) if around is not None else None
+    sampled = min(1.0, table.records / float(around.sum())) if around is not None else None
     estimated = around if around is not None else classes.counts.astype(np.float64)
     counted = population is not None
     alone = 1 / estimated if counted else individual_risk(classes.counts, estimated)
     coded = {name: table.text(name).codes for name in chosen[:MOST_COMBINED]}
     whole = classes if len(coded) == len(chosen) else None
     return RiskReport(
-        table.rows, chosen, qi is None, secret, looks, int(classes.counts.min()), len(classes), int((classes.counts == 1).sum()),
+        table.records, chosen, qi is None, secret, looks, int(classes.counts.min()), len(classes), int((classes.counts == 1).sum()),
         size_bins(classes.counts), tuple(spread_of(table, classes, name) for name in secret),
         prosecutor(classes.counts, thresholds), journalist(classes.counts, estimated, thresholds),
         marketer(classes.counts, estimated),
         _individual(alone, classes), None if sampled is None else population_uniques(classes.counts, sampled),
-        combinations({look.name: table.text(look.name).codes for look in looks if _combined(look, table.rows)}, largest),
+        combinations({look.name: table.text(look.name).codes for look in looks if _combined(look, table.records)}, largest,
+                     weights=table.counts),
         special_uniques(coded, largest=largest, fraction=sampled or DIS_FRACTION, classes=whole) if largest else None,
         notes, classes.counts[classes.of], alone[classes.of],
     )  # fmt: skip
+
+
+def _table(
+    data: Any,
+    qi: Sequence[str] | None,
+    sensitive: Sequence[str] | None,
+    read: Mapping[str, Any] | None,
+    engine: Any,
+    besides: tuple[Any, ...],
+) -> Table:
+    """The rows, or their classes where they lie on a cluster."""
+    if engine is None:
+        return data if isinstance(data, Table) else TableSource(**(read or {})).read(data)
+    if not qi or any(given is not None for given in besides):
+        raise DataError("on a cluster the quasi-identifiers are named, and weights and populations are not read", where="engine")
+    from sfumato.engines.spark import classes_of
+
+    return classes_of(engine, list(dict.fromkeys([*qi, *(sensitive or ())])), data, TableSource(**(read or {})))
 
 
 def _combined(look: ColumnLook, rows: int) -> bool:
@@ -276,7 +300,7 @@ def _counted(table: Table, chosen: Sequence[str], classes: Classes, whole: Table
 def spread_of(table: Table, classes: Classes, name: str) -> SensitiveSpread:
     """The worst class of a sensitive column."""
     text = table.text(name)
-    linkage = Linkage.of_groups(classes.of, {name: (text.codes, text.labels)})
+    linkage = Linkage.of_groups(classes.of, {name: (text.codes, text.labels)}, table.counts)
     levels = {kind: LDiversity(l=1, kind=kind).achieved(linkage)["l"] for kind in ("distinct", "entropy")}
     try:
         closeness = TCloseness(t=1, distance="ordered").achieved(linkage)
@@ -286,11 +310,20 @@ def spread_of(table: Table, classes: Classes, name: str) -> SensitiveSpread:
 
 
 def _individual(alone: FloatArray, classes: Classes) -> IndividualRisks:
-    each = alone[classes.of]
-    middle = float(np.median(each))
-    spread = 1.4826 * float(np.median(np.abs(each - middle)))
-    outlying = int(((each > middle + 3 * spread) & (each > 0.1)).sum())
-    return IndividualRisks(float(each.max()), float(each.sum()), float(each.mean()), outlying)
+    many = classes.counts
+    middle = _median(alone, many)
+    spread = 1.4826 * _median(np.abs(alone - middle), many)
+    outlying = int(many[(alone > middle + 3 * spread) & (alone > 0.1)].sum())
+    total = float(alone @ many)
+    return IndividualRisks(float(alone.max()), total, total / int(many.sum()), outlying)
+
+
+def _median(values: FloatArray, many: IntArray) -> float:
+    """The median where every value stands so many times."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(many[order])
+    places = np.searchsorted(reached, [(int(reached[-1]) - 1) // 2, int(reached[-1]) // 2], side="right")
+    return float(values[order][places].mean())
 
 
 def size_bins(sizes: IntArray) -> tuple[SizeBin, ...]:

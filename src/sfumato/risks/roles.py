@@ -82,7 +82,7 @@ class ColumnLook:
 
 def looks_of(table: Table) -> tuple[ColumnLook, ...]:
     """All columns; two that say the same in other words have the same role."""
-    looks = [_look(name, table.text(name), table.rows) for name in table.names]
+    looks = [_look(name, table.text(name), table.records) for name in table.names]
     return tuple(_shared(look, looks, table) for look in looks)
 
 
@@ -160,7 +160,7 @@ def _described(look: ColumnLook, values: Sequence[str]) -> ColumnLook:
 
 def _shared(look: ColumnLook, looks: Sequence[ColumnLook], table: Table) -> ColumnLook:
     """Where nothing is known of a column, the role of a sensitive one with a one-to-one map between their values."""
-    if look.reason != UNKNOWN or look.distinct > min(_SAMPLE, table.rows // 2):
+    if look.reason != UNKNOWN or look.distinct > min(_SAMPLE, table.records // 2):
         return look
     for other in looks:
         if other.role == "sensitive" and other.distinct == look.distinct and other.missing == look.missing:

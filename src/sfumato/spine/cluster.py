@@ -8,7 +8,8 @@ and what was written is counted where it lies and judged by the same audit.
 Invariants
     I1  The trace is a grouping: which class stands behind which published tuple, how often. It is laid beside what was counted in
         the files, so that whatever the cluster did differently is a row that nobody stands behind.
-    I2  What has not been made for classes is refused before data moves (`unfit`), or found *not judged*, and nothing is published.
+    I2  What has not been made for classes gets rows (`needs_rows`), up to a number of them, and then is an ordinary local release;
+        whatever else meets classes and was not made for them finds them *not judged*, and nothing is published.
     I3  The source is the same at the end as at the beginning.
 """
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +27,12 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.engines.base import SECRET_BYTES, Recoding, Secret
+from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Recoding, Secret
 from sfumato.engines.local import HERE
-from sfumato.errors import PolicyError
+from sfumato.errors import DataError, PolicyError
+from sfumato.forms.recoded import Recoded
 from sfumato.methods.base import Method, Progress, Task
+from sfumato.methods.recoding.regions import routed
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import write_public_policy
 from sfumato.randomness import Randomness, guessable
@@ -37,20 +41,23 @@ from sfumato.release.folder import part_files, write_manifest
 from sfumato.release.form import GIVEN_SEED
 from sfumato.release.release import Part, Release
 from sfumato.spine.plan import Plan, plan
-from sfumato.spine.publish import Publication, judged_draft
+from sfumato.spine.publish import Publication, judged_draft, ledger_of, publish
+from sfumato.spine.regions import cut_regions, misplaced, solver
 from sfumato.spine.write import DraftFolder
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import SparkEngine
+    from sfumato.engines.spark_regions import DistantClasses
     from sfumato.engines.spark_source import DistantRows
 
+MOST_ROWS = 5_000_000
+"""Rows that are brought to the driver where classes do not do."""
+NOTE_OF_REGIONS = "rows and their classes stayed where they lie: groups were made region by region"
 NOTE = "rows stayed where they lie: groups were made from classes of records with their counts"
 
 
-def unfit(policy: Policy, method: Method, remembering: bool = False) -> str:
-    """Why this cannot run on a cluster; empty when it can (I2)."""
-    if policy.data.name != "table":
-        return f"only tables lie on a cluster, and the policy is about {policy.data.name}"
+def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str:
+    """Why rows must be brought to the driver; empty when they can stay where they are (I2)."""
     if not method.on_classes:
         return f"{method.name} needs rows, not classes with counts"
     if policy.keep:
@@ -61,14 +68,21 @@ def unfit(policy: Policy, method: Method, remembering: bool = False) -> str:
     if joint:
         return f"{joint[0]} speaks of several releases, which are compared record by record"
     if remembering:
-        return "a ledger remembers every record, and rows stay on the cluster; publish without one"
+        return "a ledger remembers every record"
     return ""
 
 
-def require_fit(policy: Policy, method: Method, remembering: bool = False) -> None:
-    """Refuse with the reason what cannot run on a cluster."""
-    if reason := unfit(policy, method, remembering):
-        raise PolicyError(f"this cannot run with --engine spark: {reason}", hint="use --engine local, or change the policy")
+def require_fit(policy: Policy) -> None:
+    """Refuse with the reason what cannot run on a cluster (I2)."""
+    if policy.data.name != "table":
+        reason = f"only tables lie on a cluster, and the policy is about {policy.data.name}"
+        raise PolicyError(f"this cannot run with --engine spark: {reason}", hint="use --engine local")
+
+
+def foretold(policy: Policy, method: Method, remembering: bool = False) -> str:
+    """What would happen on a cluster, in a sentence."""
+    reason = needs_rows(policy, method, remembering)
+    return f"{reason}, so rows are brought to the driver, at most {MOST_ROWS:,} of them" if reason else NOTE
 
 
 def as_engine(engine: Any, staging: Path | None = None, progress: Progress | None = None) -> SparkEngine:
@@ -76,47 +90,94 @@ def as_engine(engine: Any, staging: Path | None = None, progress: Progress | Non
     from sfumato.engines.spark import SparkEngine
 
     made = engine if isinstance(engine, SparkEngine) else SparkEngine(engine)
-    told = {} if progress is None else {"progress": progress}
-    return replace(made, staging=made.staging or staging, **told)
+    return replace(made, staging=made.staging or staging, progress=made.progress if progress is None else progress)
 
 
 def publish_on(
-    engine: Any, policy: Policy, data: Any, *, seed: int | None, jobs: int | None, progress: Progress, remembering: bool
+    engine: Any, policy: Policy, data: Any, *, seed: int | None, jobs: int | None, progress: Progress, **ledger: Any
 ) -> Publication:
     """Make and certify a release of rows that lie on a cluster."""
+    require_fit(policy)
+    remembering = ledger_of(policy, ledger["ledger"], new=ledger["new_ledger"]) is not None
     chosen = plan(policy, remembering=remembering)
-    require_fit(policy, chosen.method, remembering)
     spark = as_engine(engine, progress=progress)
     progress(0.0, "reading")
     rows = spark.rows(policy, data)
     for name in policy.columns:
         rows.column(name)
+    if reason := needs_rows(policy, chosen.method, remembering):
+        table = brought(spark, rows, policy, reason)
+        return publish(policy, table, seed=seed, jobs=jobs, progress=progress, format="parquet", **ledger)
     classes = spark.classes(rows, class_columns(policy))
-    chosen = plan(policy, records=classes.table.records)
-    require_fit(policy, chosen.method)
-    task = Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress)
-    release = chosen.method.run(task)
-    release = replace(release, notes=(*release.notes, NOTE))
-    if guessable(seed):
-        release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
-    behind = np.asarray(release.trace.rows["data"])
-    part = release.parts["data"]
-    recoding = Recoding.of(classes, part, behind, [name for name in policy.quasi_identifiers if name in policy.published])
-    secret = Secret(task.randomness.child("rows of the cluster").bytes(SECRET_BYTES))
-    draft = drafted(spark, rows, recoding, release, policy, chosen, secret)
+    secret = Secret(Randomness(seed).child("rows of the cluster").bytes(SECRET_BYTES))
+    if not isinstance(classes, NumberedClasses):
+        return _by_regions(spark, rows, classes, policy, chosen, secret, seed)
+    release = chosen.method.run(Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress))
+    release = _marked(replace(release, notes=(*release.notes, NOTE)), seed)
+    behind, part = np.asarray(release.trace.rows["data"]), release.parts["data"]
+    recoding = Recoding.of(classes, part, behind, _recoded(policy))
+    frame = spark.recode(rows, recoding, policy.published, secret)
+    draft = drafted(spark, frame, int(np.asarray(part.counts).sum()), release, policy, chosen)
     progress(1.0, "certifying")
     exhibit = draft.read()
     seen, trace = laid_beside_trace(exhibit.parts["data"], part, behind)
     strangers = _strangers(spark, rows, draft, policy, seen)
     rows.require_unchanged()  # I3
-    exhibit = replace(
-        exhibit,
-        parts={"data": seen},
-        original=classes.table,
-        trace=replace(release.trace, rows={"data": trace}),
-        strangers=strangers,
-    )
+    known = replace(release.trace, rows={"data": trace})
+    exhibit = replace(exhibit, parts={"data": seen}, original=classes.table, trace=known, strangers=strangers)
     return judged_draft(policy, chosen, release, draft, exhibit, seed=seed)
+
+
+def _by_regions(
+    engine: SparkEngine,
+    rows: DistantRows,
+    classes: DistantClasses,
+    policy: Policy,
+    chosen: Plan,
+    secret: Secret,
+    seed: int | None,
+) -> Publication:
+    """The same where classes do not fit on the driver: regions are solved, and shares audited, on the cluster."""
+    regions, recoded = cut_regions(engine, policy, chosen.method, classes), _recoded(policy)
+    solve = solver(policy, chosen.method, regions, secret, recoded)
+    shares = classes.solved(regions.leaves, partial(routed, regions.cuts), solve, recoded).persist()
+    placed = engine.placed(shares)
+    release = _marked(Release(Recoded(), {}, regions.records - placed, notes=(NOTE_OF_REGIONS,)), seed)
+    frame = engine.recode_shares(rows, classes, shares, recoded, policy.published)
+    draft = drafted(engine, frame, placed, release, policy, chosen)
+    engine.progress(1.0, "certifying")
+    exhibit = draft.read()
+    others = [name for name in classes.names if name in policy.published and name not in recoded]
+    files = [draft.folder / name for name in draft.rows]
+    wrong = engine.wrong(classes, shares, misplaced(regions.domains, recoded))
+    wrong += engine.differing(files, classes, shares, recoded, others)
+    wrong += _strangers(engine, rows, draft, policy, exhibit.parts["data"]) or 0
+    rows.require_unchanged()  # I3
+    shares.unpersist()
+    classes.frame.unpersist()
+    return judged_draft(policy, chosen, release, draft, replace(exhibit, strangers=wrong), seed=seed)
+
+
+def _marked(release: Release, seed: int | None) -> Release:
+    return replace(release, form=release.form.with_public(mark=GIVEN_SEED)) if guessable(seed) else release
+
+
+def _recoded(policy: Policy) -> list[str]:
+    return [name for name in policy.quasi_identifiers if name in policy.published]
+
+
+def brought(engine: SparkEngine, rows: DistantRows, policy: Policy, reason: str) -> pa.Table:
+    """All rows of the columns that the policy names, for what cannot do without them."""
+    wanted = [*policy.columns, *policy.key]
+    if policy.person is not None:
+        wanted += [*policy.person.columns, *policy.person.together]
+    size = engine.size(rows)
+    if size > MOST_ROWS:
+        what = f"{reason}, and {size:,} rows are more than the {MOST_ROWS:,} that are brought to the driver"
+        raise PolicyError(f"this cannot run with --engine spark: {what}", hint="use a method on classes, or change the policy")
+    found = engine.collect(rows, list(dict.fromkeys(wanted)))
+    rows.require_unchanged()  # I3
+    return found
 
 
 def laid_beside_source(exhibit: Exhibit, engine: Any, original: Any) -> Exhibit:
@@ -124,6 +185,9 @@ def laid_beside_source(exhibit: Exhibit, engine: Any, original: Any) -> Exhibit:
     spark = as_engine(engine)
     rows = spark.rows(exhibit.policy, original)
     classes = spark.classes(rows, [name for name in class_columns(exhibit.policy) if name in rows.names])
+    if not isinstance(classes, NumberedClasses):
+        hint = "verify without the original, or give the driver more memory"
+        raise DataError("the classes of the original do not fit on the driver", hint=hint)
     part = exhibit.parts.get("data")
     strange = None
     if part is not None and part.beside and exhibit.folder is not None:
@@ -156,13 +220,9 @@ def class_columns(policy: Policy) -> list[str]:
     ]
 
 
-def drafted(
-    engine: SparkEngine, rows: DistantRows, recoding: Recoding, release: Release, policy: Policy, chosen: Plan, secret: Secret
-) -> DraftFolder:
+def drafted(engine: SparkEngine, frame: Any, records: int, release: Release, policy: Policy, chosen: Plan) -> DraftFolder:
     """The draft of a release folder with its rows, written where executors and this process both see it."""
     place = tempfile.TemporaryDirectory(prefix=".sfumato-", dir=engine.staging)
-    records = int(np.asarray(release.parts["data"].counts).sum())
-    frame = engine.recode(rows, recoding, policy.published, secret)
     written = engine.write(frame, records, Path(place.name) / "data")
     draft = DraftFolder(place, release.form, written, "parquet", engine)
     write_public_policy(policy, chosen.declaration, draft.folder)

@@ -19,7 +19,7 @@ from sfumato.ledger import Ledger
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 from sfumato.release.past import History
-from sfumato.spine.cluster import NOTE, require_fit
+from sfumato.spine.cluster import foretold, require_fit
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import ledger_of
 
@@ -85,9 +85,7 @@ def foresee(
     book = ledger_of(policy, ledger, new=None)
     planned = plan(policy, records=None if elsewhere else policy.data.size(), remembering=book is not None)
     bound, history = _past(planned, book)
-    if elsewhere:
-        require_fit(policy, planned.method, book is not None)
-    report, costs, read = (SourceReport(), (NOTE,), False) if elsewhere else _with_data(planned, since, history)
+    report, costs, read = _left_there(planned, book) if elsewhere else _with_data(planned, since, history)
     return Foresight(
         planned,
         (*planned.reasons, *planned.method.describe(policy)),
@@ -119,6 +117,12 @@ def _promises(policy: Policy) -> Iterator[str]:
         given = ", ".join(claim.given) or "everything published"
         hide = ", ".join(claim.hide)
         yield f"promise: {claim} given {given}" + (f", hiding {hide}" if hide else "")
+
+
+def _left_there(planned: Plan, book: Ledger | None) -> tuple[SourceReport, tuple[str, ...], bool]:
+    """What can be said about rows that lie on a cluster, and are not read for that."""
+    require_fit(planned.policy)
+    return SourceReport(), (foretold(planned.policy, planned.method, book is not None),), False
 
 
 def _with_data(planned: Plan, since: str | None, history: History | None) -> tuple[SourceReport, tuple[str, ...], bool]:

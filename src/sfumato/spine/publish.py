@@ -179,7 +179,8 @@ def publish(
     if engine is not None:
         from sfumato.spine.cluster import publish_on
 
-        return publish_on(engine, policy, data, seed=seed, jobs=jobs, progress=progress, remembering=book is not None)
+        told = {"ledger": ledger, "new_ledger": new_ledger}
+        return publish_on(engine, policy, data, seed=seed, jobs=jobs, progress=progress, **told)
     first = plan(policy, remembering=book is not None)  # refuse the impossible before data moves
     earlier, place = (None, None) if book is None else book.place()
     require_company(earlier, first.form)

@@ -22,7 +22,7 @@ from sfumato.release.folder import laid_beside, read_folder
 from sfumato.release.past import History
 from sfumato.release.statement import UNSIGNED, examine_signature
 from sfumato.spine.assumptions import assumed
-from sfumato.spine.cluster import as_engine, laid_beside_rows, laid_beside_source
+from sfumato.spine.cluster import as_engine, brought, laid_beside_rows, laid_beside_source
 from sfumato.spine.disclose import disclosed
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ def beside(exhibit: Exhibit, original: Any, history: History | None, engine: Any
     """The exhibit with what the data holder has, read here or counted where it lies."""
     if engine is not None and original is not None and exhibit.counted:
         return replace(laid_beside_source(exhibit, engine, original), history=history)
+    if engine is not None and original is not None:
+        spark = as_engine(engine)
+        rows = spark.rows(exhibit.policy, original)
+        original = brought(spark, rows, exhibit.policy, f"a {exhibit.form} is compared row by row")
     return laid_beside_rows(laid_beside(exhibit, original, history))
 
 

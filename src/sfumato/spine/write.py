@@ -113,7 +113,7 @@ def write_out(
             _fill(draft, exhibit, folder, report, key)
     else:
         _write_and_enter(draft, exhibit, target, *place, seed, report, key)
-    if report:
+    if report and exhibit.private:
         save_private(exhibit, private_path(target))
     if exhibit.trace.lasting:
         save_trace(exhibit.trace.kept(), trace_path(target))

@@ -22,6 +22,7 @@ class OptimalityHonest(Check):
     """The measured loss is not below the bound that was claimed for all releases."""
 
     name: ClassVar[str] = "optimality"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:

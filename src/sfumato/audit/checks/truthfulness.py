@@ -26,10 +26,10 @@ class Truthfulness(Check):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return exhibit.private
+        return exhibit.private or exhibit.strangers is not None
 
     def examine(self, exhibit: Exhibit) -> Finding:
-        result = cover(exhibit, bounded=False)
+        result = cover(exhibit, bounded=False) if exhibit.private else Unmatched(0)
         beside = [name for part in exhibit.parts.values() for name in part.beside]
         if beside and exhibit.strangers is None:
             reason = f"{len(beside)} column(s) beside the classes were not compared with the original"

@@ -60,7 +60,6 @@ class RecodingMethod(Method):
     form: ClassVar[type[Form]] = Recoded
     minimal: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
-    on_classes: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
     mixed: ClassVar[bool] = False
     """Whether `group` itself looks after claims that speak of some of the columns only, by asking `RecodingProblem.satisfied`."""

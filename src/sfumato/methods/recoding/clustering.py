@@ -25,6 +25,8 @@ class Clustering(RecodingMethod):
     """Greedy clustering within boundaries: the most diverse record that costs least joins the cluster (GreedyCPKA)."""
 
     name: ClassVar[str] = "clustering"
+    on_classes: ClassVar[bool] = True
+    by_region: ClassVar[bool] = True
     paper: ClassVar[str] = "boundaries §3"
 
     weights: dict[str, float] = Field(default_factory=dict, description="weight of each sensitive column in diversity (Def. 12)")

@@ -39,6 +39,7 @@ class Global(RecodingMethod):
     """Full-domain recoding: one level per column for everybody, the cheapest there is, with a budget of suppressed records."""
 
     name: ClassVar[str] = "global"
+    on_classes: ClassVar[bool] = True
     paper: ClassVar[str] = "Samarati 2001; Kohlmayer et al. 2012"
     mixed: ClassVar[bool] = True
 
@@ -59,7 +60,7 @@ class Global(RecodingMethod):
         spare = spare_of(task.policy, problem)
         if not spare:
             return self._stated(task, problem, components(problem), spare)
-        return self._stated(task, problem, [Component(problem, np.arange(problem.records))], spare)  # I1
+        return self._stated(task, problem, [Component(problem, np.arange(problem.rows))], spare)  # I1
 
     def _stated(self, task: Task, problem: RecodingProblem, parts: list[Component], spare: int) -> Release:
         if len(parts) > 1 or not parts[0].problem.requirements or HISTORY in problem.names:

@@ -30,6 +30,8 @@ class Mondrian(RecodingMethod):
     """Cut the table again and again where it saves most, as long as every part is safe: fast on millions of records."""
 
     name: ClassVar[str] = "mondrian"
+    on_classes: ClassVar[bool] = True
+    by_region: ClassVar[bool] = True
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan 2006; boundaries Def. 9"
 
     blind: bool = Field(default=False, description="form groups by their size alone, without a look at sensitive values")

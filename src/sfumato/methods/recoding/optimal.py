@@ -53,7 +53,6 @@ class Optimal(RecodingMethod):
     """A recoding with a proven bound: no release of the policy loses less than the private report says; the optimum when small."""
 
     name: ClassVar[str] = "optimal"
-    on_classes: ClassVar[bool] = False
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"
 
     seconds: float = Field(default=20.0, gt=0, description="time for search and proof, in seconds of one core")

@@ -34,6 +34,8 @@ class Refined(RecodingMethod):
     """The quality method: the best of mondrian, a lattice sweep and clustering, improved by local search."""
 
     name: ClassVar[str] = "refined"
+    on_classes: ClassVar[bool] = True
+    by_region: ClassVar[bool] = True
     paper: ClassVar[str] = "boundaries Def. 8-11 for what is kept; the search is our own"
 
     seconds: float | None = Field(

@@ -1,0 +1,218 @@
+"""Publish and audit of a growing table on Spark: CPU per stage and per row, memory of the driver, and planted violations.
+
+    python benchmarks/spark_growth.py --rows 1000000 [--master local[2]] [--local] [--plant] [--regions N] [--keep FOLDER]
+
+Rows are drawn with replacement from the 299,285 of the census and a fiftieth of all values is redrawn from its column, so that
+classes grow with the table. CPU is of this process and everything that it started (the Java machine, Python workers), memory the
+most that the Python driver and the largest Java process ever held. Results go to ``results/spark-growth.csv``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+import sfumato as sf
+from sfumato.engines.spark import SparkEngine, start
+
+ROOT = Path(__file__).resolve().parents[1]
+CENSUS = ROOT.parent / "shared/data/census_income_kdd/census_income_299285.csv.gz"
+RESULTS = Path(__file__).with_name("results") / "spark-growth.csv"
+KNOWN = ["age", "sex", "race", "marital_stat", "education", "class_of_worker", "major_industry_code", "country_of_birth_self"]
+HIDDEN = ["major_occupation_code", "income"]
+REDRAWN, CHUNK = 0.02, 1_000_000
+
+
+def policy(k: int, p: int, method: str) -> sf.Policy:
+    columns = {name: {"role": "quasi-identifier"} for name in KNOWN} | {name: {"role": "sensitive"} for name in HIDDEN}
+    columns["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
+    asked = [{"k-anonymity": {"k": k}}, {"p-sensitivity": {"p": p}}]
+    return sf.Policy.parse({"version": 1, "columns": columns, "protect": asked, "method": {method: {}}})
+
+
+def grow(rows: int, folder: Path, seed: int = 1) -> Path:
+    """A folder of Parquet files with so many rows."""
+    census = pa.csv.read_csv(CENSUS, convert_options=pa.csv.ConvertOptions(column_types={"age": pa.string()}))
+    coded = {name: census.column(name).cast(pa.string()).combine_chunks().dictionary_encode() for name in (*KNOWN, *HIDDEN)}
+    coded = {name: each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for name, each in coded.items()}
+    draw = np.random.default_rng(seed)
+    folder.mkdir(parents=True)
+    for place, begin in enumerate(range(0, rows, CHUNK)):
+        many = min(CHUNK, rows - begin)
+        whose = draw.integers(0, census.num_rows, many)
+        columns = {}
+        for name, each in coded.items():
+            others = np.where(draw.random(many) < REDRAWN, draw.integers(0, census.num_rows, many), whose)
+            columns[name] = each.dictionary.take(each.indices.take(pa.array(others)))
+        pq.write_table(pa.table(columns), folder / f"{place:04d}.parquet")
+    return folder
+
+
+class Meter:
+    """CPU seconds and memory of this process and everything below it."""
+
+    def __init__(self) -> None:
+        self.me, self.gone, self.seen = psutil.Process(), 0.0, {}
+        self.stages: list[dict[str, object]] = []
+        self.peaks = {"python": 0.0, "java": 0.0}
+
+    def cpu(self) -> float:
+        for process in [self.me, *self.me.children(recursive=True)]:
+            try:
+                times = process.cpu_times()
+                self.seen[process.pid] = times.user + times.system
+                lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+                peak = next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+                kind = "java" if "java" in process.name() else "python" if process.pid == self.me.pid else ""
+                if kind:
+                    self.peaks[kind] = max(self.peaks[kind], peak)
+            except (psutil.Error, OSError):
+                continue
+        return sum(self.seen.values())
+
+    @contextmanager
+    def stage(self, name: str):
+        before, began = self.cpu(), time.monotonic()
+        yield
+        self.stages.append({"stage": name, "cpu": round(self.cpu() - before, 1), "wall": round(time.monotonic() - began, 1)})
+        print(json.dumps(self.stages[-1]), flush=True)
+
+
+@dataclass(frozen=True)
+class Metered(SparkEngine):
+    """The engine with a meter at every verb."""
+
+    meter: Meter = field(default=None, repr=False)
+
+    def classes(self, rows, names):
+        with self.meter.stage("count classes, collect"):
+            found = super().classes(rows, names)
+        if hasattr(found, "table"):
+            print(f"classes {found.table.rows:,} of {found.table.records:,} records", flush=True)
+        return found
+
+    def histogram(self, *given):
+        with self.meter.stage("regions: histogram"):
+            return super().histogram(*given)
+
+    def placed(self, shares):
+        with self.meter.stage("regions: solve"):
+            return super().placed(shares)
+
+    def wrong(self, *given):
+        with self.meter.stage("audit: shares beside classes"):
+            return super().wrong(*given)
+
+    def differing(self, *given):
+        with self.meter.stage("audit: rows beside shares"):
+            return super().differing(*given)
+
+    def write(self, frame, records, folder):
+        with self.meter.stage("place, shuffle, sort, write"):
+            return super().write(frame, records, folder)
+
+    def count(self, files, names):
+        with self.meter.stage("audit: count by group"):
+            return super().count(files, names)
+
+    def over_files(self, ask, files):
+        with self.meter.stage(f"over files: {getattr(ask, '__name__', 'floor')}"):
+            return super().over_files(ask, files)
+
+
+def planted(folder: Path) -> Path:
+    """A copy in which twenty rows of one file say something else, with every checksum redone."""
+    copy = folder.with_name(folder.name + "-planted")
+    shutil.copytree(folder, copy)
+    file = sorted((copy / "data").iterdir())[-1]
+    table = pq.read_table(file)
+    age = table.column("age").to_pylist()
+    age[:20] = ["17"] * 10 + ["88"] * 10
+    pq.write_table(table.set_column(table.column_names.index("age"), "age", pa.array(age)), file)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["files"][f"data/{file.name}"]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    return copy
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, required=True)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--memory", default="2g")
+    parser.add_argument("--method", default="mondrian")
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--p", type=int, default=2)
+    parser.add_argument("--local", action="store_true", help="the local engine instead")
+    parser.add_argument("--regions", type=int, help="force regions of at most so many classes")
+    parser.add_argument("--plant", action="store_true", help="also verify a copy with planted violations")
+    parser.add_argument("--keep", type=Path, help="where the grown table lies, or is put")
+    given = parser.parse_args()
+    room = Path(tempfile.mkdtemp(prefix="spark-growth-"))
+    source = given.keep or room / "census.parquet"
+    if not source.exists():
+        grow(given.rows, source)
+    meter = Meter()
+    try:
+        run(given, meter, source, room)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def run(given, meter: Meter, source: Path, room: Path) -> None:
+    asked = policy(given.k, given.p, given.method)
+    if given.local:
+        with meter.stage("publish and audit, local engine"):
+            found = sf.publish(asked, data=pq.read_table(source))
+    else:
+        with meter.stage("session"):
+            settings = {"spark.driver.memory": given.memory, "spark.sql.shuffle.partitions": str(max(8, given.rows // 500_000))}
+            session = start(given.master, **settings)
+            session.range(10).count()
+        forced = {"most_classes": 1, "region_classes": given.regions} if given.regions else {}
+        engine = Metered(session, room, meter=meter, **forced)
+        with meter.stage("publish and audit, all of it"):
+            found = sf.publish(asked, data=str(source), engine=engine)
+    print(found, found.utility, flush=True)
+    out = found.write(room / "out", report=False)
+    if not given.local:
+        with meter.stage("verify the folder"):
+            assert sf.verify(out, engine=engine).holds
+        if given.plant:
+            with meter.stage("verify with planted violations"):
+                wrong = sf.verify(planted(out), engine=engine)
+            print("found:", [(each.model, each.reason) for each in wrong.findings if not each.holds], flush=True)
+    meter.cpu()
+    print("peaks in MB:", meter.peaks, flush=True)
+    keep(given, meter, found)
+
+
+def keep(given, meter: Meter, found) -> None:
+    fresh = not RESULTS.exists()
+    with RESULTS.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if fresh:
+            writer.writerow(["rows", "engine", "master", "method", "stage", "cpu_s", "us_per_row", "loss", "python_mb", "java_mb"])
+        for stage in meter.stages:
+            engine = "local" if given.local else "spark"
+            line = [given.rows, engine, "" if given.local else given.master, given.method, stage["stage"], stage["cpu"]]
+            peaks = [round(meter.peaks["python"]), round(meter.peaks["java"])]
+            writer.writerow([*line, round(1e6 * float(stage["cpu"]) / given.rows, 2), found.utility["loss"], *peaks])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Run by a test in a process of its own: a cluster of real processes in which tasks fail, run twice, and an executor is killed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import sfumato as sf
+from sfumato.engines.spark import SparkEngine, start
+from tests.engines.people import people, policy
+from tests.engines.troubled import after, failing, killing
+from tests.secret import SEED
+
+
+def main(place: Path) -> None:
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.executor.memory": "1g",
+        "spark.speculation": "true",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.quantile": "0.3",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    session = start("local-cluster[2,1,1024]", **settings)
+    flag = place / "kill.now"
+    frame = killing(failing(session.createDataFrame(people(400)).repartition(3)), flag)
+    engine = after("classes", SparkEngine(session, place), flag.touch)
+    found = sf.publish(policy("clustering"), data=frame, engine=engine, seed=SEED)
+    found.write(place / "out", report=False)
+    print("killed", flag.with_suffix(".taken").exists())
+    print("holds", sf.verify(place / "out", engine=session).holds)
+    session.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,32 @@
+"""How identifying a table is, counted where it lies: the same figures as here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+from sfumato.errors import DataError
+from tests.engines.people import people
+
+APART = {"columns", "combinations"}
+"""What is said of columns that were not counted on the cluster."""
+
+
+def test_the_same_figures(spark: Any) -> None:
+    table, known = people(500, seed=11).select(["age", "town", "illness"]), ["age", "town"]
+    here = sf.risk(table, known, sensitive=["illness"], fraction=0.1)
+    there = sf.risk(spark.createDataFrame(table), known, sensitive=["illness"], fraction=0.1, engine=spark)
+    told = [report.to_json() for report in (here, there)]
+    assert {key: value for key, value in told[1].items() if key not in APART} == {
+        key: value for key, value in told[0].items() if key not in APART
+    }
+    assert sorted(map(str, told[1]["combinations"]["found"])) == sorted(map(str, told[0]["combinations"]["found"]))
+    with pytest.raises(DataError, match="every record"):
+        there.records()
+
+
+def test_columns_are_named_on_a_cluster(spark: Any) -> None:
+    with pytest.raises(DataError, match="are named"):
+        sf.risk(spark.createDataFrame(people(10)), engine=spark)

@@ -1,0 +1,151 @@
+"""Five traps of a cluster, and what a driver that dies leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.engines.base import Recoding, Secret
+from sfumato.engines.spark import SparkEngine, laid_out
+from sfumato.errors import AuditRefused, DataError, ReleaseError
+from tests.engines.people import COLUMNS, csv_folder, parquet_folder, people, policy
+from tests.engines.troubled import after, changing, failing
+from tests.secret import SEED
+
+
+def _published(session: Any, frame: Any, place: Path, **more: Any) -> dict[str, bytes]:
+    """The bytes of the part of a release that was made with one secret."""
+    out = sf.publish(policy("clustering", **more), data=frame, engine=session, seed=SEED).write(place, report=False)
+    return {file.name: file.read_bytes() for file in (out / "data").iterdir()}
+
+
+def operators(frame: Any) -> list[str]:
+    """What is done to rows, the last first."""
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    return re.findall(r"^[\s:+\-]*(?:\*\(\d+\) )?(?:AdaptiveSparkPlan[^\n]*)?(\w*)", plan, flags=re.M)
+
+
+def test_the_secret_order_comes_last(spark: Any) -> None:
+    """Trap 1: an optimizer drops a sort before a join or an exchange; the one that hides where rows were is the last of all."""
+    engine = SparkEngine(spark)
+    rows = engine.rows(policy(), spark.createDataFrame(people(60)))
+    names = ["age", "town", "illness"]
+    classes = engine.classes(rows, names)
+    part = sf.publish(policy(protect=[{"k-anonymity": {"k": 2}}]), data=people(60)).release.parts["data"]
+    whole = type(part)(classes.table.frame, classes.table.counts)
+    recoding = Recoding.of(classes, whole, np.arange(classes.table.rows), ["age", "town"])
+    secret = Secret(b"\x07" * 32)
+    frame = laid_out(engine.recode(rows, recoding, ["age", "town", "illness", "ward"], secret), 2)
+    done = [name for name in operators(frame) if name]
+    assert done[:3] == ["Project", "Sort", "Exchange"]
+    assert done.index("Sort") < min(done.index(name) for name in done if "Join" in name)
+    dropped = frame.join(spark.range(1).withColumnRenamed("id", "one"), how="cross")
+    assert [name for name in operators(dropped) if name][:3] != ["Project", "Sort", "Exchange"]
+    told = frame._jdf.queryExecution().toString()
+    assert not any(key in told for key in [*recoding.tuple_keys(secret), secret.content.hex()])
+
+
+def test_a_task_that_runs_again_writes_the_same_rows(spark: Any, tmp_path: Path) -> None:
+    """Trap 2: failed attempts and another division into partitions change no byte under one secret."""
+    frame = spark.createDataFrame(people(400))
+    quiet = _published(spark, frame.coalesce(1), tmp_path / "quiet")
+    assert _published(spark, failing(frame.repartition(3)), tmp_path / "failing") == quiet
+
+
+def test_another_secret_gives_another_order(spark: Any, tmp_path: Path) -> None:
+    frame = spark.createDataFrame(people(200))
+    one, other = [
+        sf.publish(policy(), data=frame, engine=spark, seed=SEED + more).write(tmp_path / str(more), report=False)
+        for more in (0, 1)
+    ]
+    first, second = [pq.read_table(out / "data" / "part-00000.parquet") for out in (one, other)]
+    assert first != second
+    names = [(name, "ascending") for name in first.column_names]
+    assert first.sort_by(names) == second.sort_by(names)
+
+
+def test_files_say_nothing_more(spark: Any, tmp_path: Path) -> None:
+    """Trap 3: two originals with the same published rows make the same folder, and nothing else lies in it."""
+    ages = [["30", "31"], ["33", "32"]]
+    columns = {name: COLUMNS[name] for name in ("age", "town", "illness")}
+    found = []
+    for place, pair in enumerate(ages):
+        table = pa.table({"age": pair * 20, "town": ["Ulm"] * 40, "illness": (["flu"] * 20 + ["gout"] * 20)})
+        asked = policy(protect=[{"k-anonymity": {"k": 30}}], columns=columns)
+        source = parquet_folder(
+            table.take(pa.array(np.random.default_rng(place).permutation(40))), tmp_path / f"in-{place}.parquet"
+        )
+        out = sf.publish(asked, data=str(source), engine=spark, seed=SEED).write(tmp_path / f"out-{place}")
+        found.append({file.relative_to(out).as_posix(): file.read_bytes() for file in out.rglob("*") if file.is_file()})
+    assert found[0] == found[1]
+    assert set(found[0]) == {"data/part-00000.parquet", "manifest.json", "certificate.json", "policy.yaml", "report.html"}
+    footer = pq.read_metadata(tmp_path / "out-0" / "data" / "part-00000.parquet")
+    assert set(footer.metadata) == {b"org.apache.spark.version", b"org.apache.spark.sql.parquet.row.metadata"}
+    schema = json.loads(footer.metadata[b"org.apache.spark.sql.parquet.row.metadata"])
+    assert all(field["metadata"] == {} for field in schema["fields"])
+    assert b"\x1f" not in found[0]["data/part-00000.parquet"]
+
+
+def test_a_source_that_changes_is_refused(spark: Any, tmp_path: Path) -> None:
+    """Trap 4: files are pinned, and rows without files are counted again."""
+    folder = parquet_folder(people(200), tmp_path / "again.parquet")
+    touched = after("classes", SparkEngine(spark, tmp_path), (folder / "a.parquet").touch)
+    with pytest.raises(DataError, match="changed while it was read"):
+        sf.publish(policy(), data=str(folder), engine=touched)
+    flag = tmp_path / "flag"
+    frame = changing(spark.createDataFrame(people(200)), flag, "town", "Ulm")
+    with pytest.raises(AuditRefused):
+        sf.publish(policy(), data=frame, engine=after("classes", SparkEngine(spark, tmp_path), flag.touch))
+    flag.unlink()
+    frame = changing(spark.createDataFrame(people(200)), flag, "ward", "west")
+    with pytest.raises(AuditRefused, match="truthfulness"):
+        sf.publish(policy(), data=frame, engine=after("write", SparkEngine(spark, tmp_path), flag.touch))
+    assert not [file for file in tmp_path.iterdir() if (file / "manifest.json").exists()]
+
+
+def test_the_trace_is_a_grouping(spark: Any) -> None:
+    """Trap 5: what the driver keeps of who stands where does not grow with the rows."""
+    table = people(150).drop_columns(["ward"])
+    asked = policy(
+        protect=[{"k-anonymity": {"k": 3}}], columns={name: COLUMNS[name] for name in ("name", "age", "town", "illness")}
+    )
+    classes = len(table.group_by(["age", "town", "illness"]).aggregate([]))
+    found = sf.publish(asked, data=spark.createDataFrame(pa.concat_tables([table] * 20)), engine=spark)
+    assert found.certificate.records.published == 3000
+    assert len(found.exhibit.trace.rows["data"]) <= 2 * classes
+    assert found.original.rows == classes
+
+
+def test_a_driver_that_dies_leaves_no_release(spark: Any, tmp_path: Path) -> None:
+    class Dying(SparkEngine):
+        def count(self, files: Any, names: Any) -> Any:
+            self.staging.joinpath("lost").write_text("\n".join(str(file) for file in self.staging.rglob("*")))
+            raise KeyboardInterrupt
+
+    staging = tmp_path / "staging"
+    staging.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        sf.publish(policy(), data=spark.createDataFrame(people(100)), engine=Dying(spark, staging))
+    seen = (staging / "lost").read_text().splitlines()
+    assert any(name.endswith(".parquet") for name in seen)
+    assert not any(name.endswith("certificate.json") for name in seen)
+    folder = next(Path(name) for name in seen if Path(name).name.startswith(".sfumato-"))
+    with pytest.raises(ReleaseError):
+        sf.verify(folder)
+
+
+def test_lines_that_do_not_fit_are_counted_not_quoted(spark: Any, tmp_path: Path) -> None:
+    folder = csv_folder(people(50), tmp_path / "people.csv")
+    with (folder / "1.csv").open("a") as file:
+        file.write("Zebulon Quux,33\n")
+    with pytest.raises(DataError, match=r"1 line\(s\)") as caught:
+        sf.publish(policy(), data=str(folder), engine=spark)
+    assert "Zebulon" not in str(caught.value)
