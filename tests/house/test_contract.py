@@ -111,7 +111,11 @@ class Pair(NamedTuple):
         assert given is not None
         hurried = {"seconds": 1} if "seconds" in METHODS[self.method].model_fields else {}
         claims = {"protect": [{self.model: self.level}], "method": {self.method: hurried}}
-        return sf.Policy.parse({"version": 1, **given.tree, **claims})
+        policy = sf.Policy.parse({"version": 1, **given.tree, **claims})
+        if "boundary" in METHODS[self.method]().refusal(policy):  # what knows nothing of boundaries is asked without
+            columns = {name: {**c, "boundary": None} if isinstance(c, dict) else c for name, c in given.tree["columns"].items()}
+            return sf.Policy.parse({"version": 1, **given.tree, "columns": columns, **claims})
+        return policy
 
 
 def pairs() -> list[Pair]:

@@ -108,6 +108,7 @@ FORMS: dict[str, Callable[[Folder, Written, Asked], Groups]] = {
     "recoded table": of_recoded,
     "linked table": of_linked,
     "sampled table": of_recoded,
+    "microaggregated table": of_recoded,
     "anatomy": of_anatomy,
     "replaced table": of_replaced,
     "graph": of_graph,

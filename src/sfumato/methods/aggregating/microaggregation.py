@@ -1,0 +1,193 @@
+"""`microaggregation`: groups of at least k near records, each published with the averages of its group; numbers stay numbers.
+
+Guarantee: everybody in a group has the same quasi-identifiers, so whoever knows a person's is left with the whole group. Every
+claim that survives joining groups can be kept: groups that break one join their nearest neighbours until none does. What is
+published of a group are averages, medians or modes of quasi-identifiers, never a hidden value.
+
+Paper: Hansen, Mukherjee (2003) for one column of numbers, where the groups are the best there are; Domingo-Ferrer, Torra (2005).
+
+Invariants
+    I1  Every group satisfies every claim, judged by the models themselves.
+    I2  A group is written with one text per column, so groups that look alike are one for everybody.
+    I3  Rows are shuffled with the cryptographic source.
+
+Departures: a number is written with two more digits behind the point than the column has; two groups that then look alike are one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.generalization import MISSING
+from sfumato.data.linkage import Linkage
+from sfumato.data.numbers import number
+from sfumato.data.table import Table, TextColumn
+from sfumato.errors import Infeasible
+from sfumato.forms.microaggregated import Microaggregated
+from sfumato.methods.aggregating.ground import is_numeric, points_of, values_of
+from sfumato.methods.aggregating.one_column import best_groups
+from sfumato.methods.aggregating.several_columns import districts, near_groups
+from sfumato.methods.base import Method, Task
+from sfumato.methods.recoding.base import recodes
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Release, Trace
+
+_NEIGHBOURS = 8
+_DIGITS = 8
+
+
+class Microaggregation(Method):
+    """Groups of near records, published with their means, medians or modes: numbers stay numbers."""
+
+    name: ClassVar[str] = "microaggregation"
+    form: ClassVar[type[Form]] = Microaggregated
+    paper: ClassVar[str] = "Hansen, Mukherjee 2003; Domingo-Ferrer, Torra 2005"
+
+    centre: Literal["mean", "median", "mode"] = Field(default="mean", description="what a group's numbers are replaced by")
+    categories: tuple[str, ...] = Field(default=(), description="columns of digits that are names, not numbers")
+
+    def refusal(self, policy: Policy) -> str:
+        if not policy.quasi_identifiers:
+            return "the policy has no quasi-identifier column"
+        if not policy.claims:
+            return "the policy protects nothing: 'protect' has no claims"
+        if policy.keep:
+            return "averages of a group need not obey the rules under 'keep'"
+        for name in policy.quasi_identifiers:
+            if policy.columns[name].boundary is not None:
+                return f"'{name}' has a boundary, which averages know nothing of"
+        strange = [name for name in self.categories if name not in policy.quasi_identifiers]
+        if strange:
+            return f"'{strange[0]}' is called a category and is no quasi-identifier"
+        for claim in policy.claims:
+            if not self.enforces(claim, policy):
+                return f"{claim} speaks about columns that averaging leaves as they are, or about several releases"
+        return ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        return recodes(claim, policy) and not claim.model.joint and claim.model.judges is Linkage
+
+    def groups_by_sensitive(self, policy: Policy) -> bool:
+        return any(claim.model.needs_sensitive for claim in policy.claims)
+
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        return [f"groups: near records, published with the {self.centre} of their numbers and their most frequent categories"]
+
+    def run(self, task: Task) -> Release:
+        table, names = task.data, task.policy.quasi_identifiers
+        numeric = [name for name in names if name not in self.categories and is_numeric(table.text(name))]
+        points = points_of(table, names, numeric)
+        fewest = max(claim.model.demand().fewest for claim in task.policy.claims)
+        if table.rows < fewest:
+            raise Infeasible(f"{table.rows} records are fewer than a group needs", hint="lower the levels of the claims")
+        task.progress(0.0, "gathering")
+        if points.shape[1] == 1:
+            of = best_groups(points[:, 0], fewest)
+        else:
+            of = near_groups(points, fewest, progress=lambda done: task.progress(done, "gathering"))
+        of = satisfied_groups(task, of, points)
+        return self._written(task, of, numeric)
+
+    def _written(self, task: Task, of: IntArray, numeric: list[str]) -> Release:
+        table, policy = task.data, task.policy
+        rows = task.randomness.child("row order").permutation(table.rows)  # I3
+        columns = {}
+        for name in policy.published:
+            if name not in policy.quasi_identifiers:
+                columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
+                continue
+            text, centre = table.text(name), self.centre if name in numeric else "mode"
+            columns[name] = pa.array(centres(text, of, centre), pa.string()).take(pa.array(of[rows]))  # I2
+        form = Microaggregated(centre=self.centre, numbers=tuple(numeric))
+        return Release(form, {"data": Part(pa.table(columns))}, 0, Trace({"data": rows}))
+
+
+def satisfied_groups(task: Task, of: IntArray, points: FloatArray) -> IntArray:
+    """The groups, joined with near ones until every claim holds in each (I1)."""
+    while (broken := ~holding(task, of)).any():
+        groups = len(broken)
+        if groups == 1:
+            raise Infeasible("all records as one group break a claim", hint="lower the levels of the claims")
+        size = np.bincount(of)
+        centre = np.stack([np.bincount(of, weights=column) / size for column in points.T], axis=1)
+        into = _neighbours(centre, broken)
+        of = np.unique(into[of], return_inverse=True)[1]
+    return of
+
+
+def holding(task: Task, of: IntArray) -> BoolArray:
+    """For each group: do all claims hold? Whoever knows some of the columns only sees several groups as one."""
+    table: Table = task.data
+    verdict = np.ones(int(of.max()) + 1, dtype=np.bool_)
+    for claim in task.policy.claims:
+        hidden = {name: (table.text(name).codes, table.text(name).labels) for name in claim.hide}
+        verdict &= np.asarray(claim.model.by_group().satisfied(Linkage.of_groups(of, hidden)))
+    return verdict
+
+
+def _neighbours(centre: FloatArray, broken: BoolArray) -> IntArray:
+    """For each group the number of the group that it joins: one that is near in the order of small districts."""
+    order = np.concatenate(list(districts(centre, 8, 0.5)))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    into = np.arange(len(order))
+    taken = np.zeros(len(order), dtype=np.bool_)
+    for group in np.flatnonzero(broken).tolist():
+        if taken[group]:
+            continue
+        near = order[max(0, place[group] - _NEIGHBOURS) : place[group] + _NEIGHBOURS + 1]
+        near = near[near != group]
+        near = near[~taken[near]] if not taken[near].all() else near
+        other = int(near[np.argmin(((centre[near] - centre[group]) ** 2).sum(axis=1))])
+        into[group] = into[other]
+        taken[group] = taken[other] = True
+    return into
+
+
+def centres(text: TextColumn, of: IntArray, centre: str) -> list[str]:
+    """What each group is written as in one column."""
+    if centre == "mode":
+        return [text.labels[code] for code in _modes(text, of)]
+    values = values_of(text)
+    known = np.flatnonzero(~np.isnan(values))
+    groups = int(of.max()) + 1
+    if centre == "mean":
+        many = np.bincount(of[known], minlength=groups)
+        means = np.bincount(of[known], weights=values[known], minlength=groups) / np.maximum(many, 1)
+        digits = behind_the_point(text) + 2
+        written = [f"{mean + 0.0:.{digits}f}" for mean in np.round(means, digits).tolist()]
+        return [mean if count else MISSING for mean, count in zip(written, many.tolist(), strict=True)]
+    return [MISSING if code < 0 else text.labels[code] for code in _medians(text, of, values, known, groups)]
+
+
+def behind_the_point(text: TextColumn) -> int:
+    """The most digits behind the point of a column of numbers, up to a few."""
+    read = [number(label) for label in text.labels if label != MISSING]
+    return min(max((max(0, -int(value.as_tuple().exponent)) for value in read if value is not None), default=0), _DIGITS)
+
+
+def _modes(text: TextColumn, of: IntArray) -> IntArray:
+    """The most frequent value of each group, the first of several in the order of their names."""
+    rank = np.argsort(np.argsort(np.array(text.labels, dtype=object), kind="stable"), kind="stable")
+    pairs, counts = np.unique(of * len(rank) + rank[text.codes], return_counts=True)
+    order = np.lexsort((pairs % len(rank), -counts, pairs // len(rank)))
+    first = np.unique((pairs // len(rank))[order], return_index=True)[1]
+    modes: IntArray = np.argsort(rank)[(pairs % len(rank))[order][first]]
+    return modes
+
+
+def _medians(text: TextColumn, of: IntArray, values: FloatArray, known: IntArray, groups: int) -> IntArray:
+    """The code of the lower median of each group, −1 where nothing is known."""
+    order = known[np.lexsort((text.codes[known], values[known], of[known]))]
+    many = np.bincount(of[known], minlength=groups)
+    start = np.cumsum(many) - many
+    middle = np.minimum(start + (np.maximum(many, 1) - 1) // 2, max(len(order) - 1, 0))
+    found = text.codes[order[middle]] if len(order) else np.zeros(groups, dtype=np.int64)
+    return np.where(many > 0, found, -1)
