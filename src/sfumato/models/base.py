@@ -154,6 +154,11 @@ class Model(BaseModel):
         """Most items that the outsider knows of a set-valued record; none: all of them."""
         return None
 
+    @property
+    def known_columns(self) -> int | None:
+        """Most of the given columns that the outsider knows of a person, whichever they are; none: all of them."""
+        return None
+
     def required(self) -> dict[str, Any]:
         """The level asked for."""
         return self.model_dump(exclude_none=True)

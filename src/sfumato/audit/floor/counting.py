@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sfumato.audit.floor.definitions import DEFINITIONS, Groups, Level, NotCounted, counted, level_of, reaches
 from sfumato.audit.floor.files import Folder, open_folder
-from sfumato.audit.floor.groups import of_anatomy, of_graph, of_linked, of_recoded, of_release_alone, of_replaced
+from sfumato.audit.floor.groups import of_anatomy, of_graph, of_linked, of_recoded, of_release_alone, of_replaced, of_suppressed
 from sfumato.audit.floor.subtables import through_tables
 from sfumato.audit.floor.written import Asked, Written, read_policy
 from sfumato.errors import ReleaseError
@@ -109,6 +109,7 @@ FORMS: dict[str, Callable[[Folder, Written, Asked], Groups]] = {
     "linked table": of_linked,
     "sampled table": of_recoded,
     "microaggregated table": of_recoded,
+    "locally suppressed table": of_suppressed,
     "anatomy": of_anatomy,
     "replaced table": of_replaced,
     "graph": of_graph,

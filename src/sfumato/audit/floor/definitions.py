@@ -16,11 +16,12 @@ Definitions, per group and hidden column; the release has the level of its worst
     average risk       the mean of one over the size of everybody's group                   El Emam, Dankar 2008
     profitability      loss over candidates where gain over candidates exceeds the cost     Wan et al. 2015
     (α, k)-anonymity   r₁ / T, and the number of candidates                                 Wong et al. 2006
+    subset anonymity   rows that look alike in any m known columns                          Templ, Kowarik, Meindl 2015
     k-degree-anonymity people with the same number of ties                                  Liu, Terzi 2008
 
 t-closeness, *ordered*: the m different numbers of the release in their order, neighbours 1/(m − 1) apart. The order is the one the
-policy declares, if it names every value, else that of numbers, else that of days; other text has no such distance. An empty cell is
-one apart from every number, and the two are compared one after the other: |p₀ − q₀| for empty or not, then (1 − p₀) times the
+policy declares, if it names every value, else that of numbers, else that of days; other text has no such distance. An empty cell
+is one apart from every number, and the two are compared one after the other: |p₀ − q₀| for empty or not, then (1 − p₀) times the
 distance of the numbers in the group from all numbers, together at most 1.
 
 Invariants
@@ -347,6 +348,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True),
     "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True),
+    "subset-anonymity": Definition({"k": ..., "m": ...}, lambda groups, level: {"k": groups.fewest, "m": level["m"]}, hides=False),
     "k-degree-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
     "differential-privacy": Definition({"epsilon": ..., "delta": ...}, None, frozenset({"epsilon", "delta"}), hides=False),
     "km-anonymity": Definition({"k": ..., "m": ...}, None, hides=False),

@@ -4,6 +4,7 @@ By form
     recoded table    rows with the same given cells; each hidden column by itself
     replaced table   the same with the columns that were not replaced: new values tell nothing of a person
     anatomy          rows with the same given cells are the mixture of their buckets, each with the listed counts over its rows
+    locally suppressed table   rows that look alike, for every choice of known columns
     graph            people with the same number of ties; people without a tie are in no edge, only in the manifest's number
 
 Invariants
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from math import lcm
 from typing import Any, TypeVar
 
@@ -110,6 +112,16 @@ def _of_bags(groups: Iterable[list[list[tuple[Row, Row]]]], place: int, shares: 
         elif shares:
             found.append({"these": most} | {f"other {place}": 1 for place in range(len(people) - most)})
     return found
+
+
+def of_suppressed(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """Rows that look alike, for each choice of known columns."""
+    part = folder.part("data")
+    if asked.model != "subset-anonymity":
+        return looking_alike(part, asked.given, asked.hide)
+    known = combinations(asked.given, min(int(asked.level["m"]), len(asked.given)))
+    sizes = [size for columns in known for size in part.alike(columns).values()]
+    return Groups(min(sizes, default=0), sizes=sizes)
 
 
 def of_release_alone(folder: Folder, policy: Written, asked: Asked) -> Groups:

@@ -1,6 +1,6 @@
 """Groups of records in several coordinates: MDAV within districts, improved by exchanges, also across the borders of districts.
 
-The best groups are hard to find (Oganian, Domingo-Ferrer 2001), and MDAV looks at every pair of records. So large tables are cut
+The best groups are hard to find, and MDAV looks at every pair of records. So large tables are cut
 into districts of near records; within each MDAV makes the groups, and points move and change places while that helps
 (`exchange`). Then districts are cut anew, between groups and elsewhere, and points may cross what was a border before.
 

@@ -1,0 +1,190 @@
+"""`local-suppression`: few suppressed cells, so that whoever knows up to m quasi-identifiers of a person is left with k rows.
+
+Small tables are given to an integer program (`fewest_cells`), whose bound the private report states. For others cells are
+suppressed in rounds: every row that too few look like loses the cell that settles most of what is wrong with it for its weight;
+where a row has nothing left to lose, the rows nearest to it follow it. Then what was not needed is given back.
+
+Guarantee: what is published is counted again (I1), so the claims hold however cells were chosen.
+Paper: Templ, Kowarik, Meindl (2015) for what is asked; the search is our own.
+
+Invariants
+    I1  Nothing is published in which some choice of known columns leaves a row among too few that look alike.
+    I2  Rows are shuffled with the cryptographic source; all cells but the suppressed ones are the original's.
+    I3  Every round suppresses a cell, so the rounds end; in a table that is suppressed everywhere all rows look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.generalization import Generalization
+from sfumato.data.table import Table
+from sfumato.errors import Infeasible
+from sfumato.forms.recoded import Optimality, RecodedTrace
+from sfumato.forms.suppressed import SuppressedCells
+from sfumato.methods.base import Method, Task
+from sfumato.methods.suppressing.fewest_cells import MOST, fewest_cells, terms
+from sfumato.methods.suppressing.patterns import Known, choices, short_rows
+from sfumato.policy.claims import Claim
+from sfumato.policy.generalizations import generalization_of
+from sfumato.policy.policy import Policy
+from sfumato.release.form import Form
+from sfumato.release.release import Part, Release
+
+_GIVEN_BACK = 20_000_000
+"""Rows times choices times tries that giving cells back may take."""
+
+
+class LocalSuppression(Method):
+    """Suppress few cells, so that whoever knows up to m columns is left with k rows."""
+
+    name: ClassVar[str] = "local-suppression"
+    form: ClassVar[type[Form]] = SuppressedCells
+    paper: ClassVar[str] = "Templ, Kowarik, Meindl 2015"
+
+    weights: dict[str, float] = Field(default_factory=dict, description="how much a cell of a column is worth; 1 unless said")
+    seconds: float = Field(default=10.0, gt=0, description="time of the integer program, where the table is small enough for one")
+
+    def preference(self, records: int | None) -> tuple[int, str]:
+        return 6, "it suppresses single cells and leaves all others as they are"
+
+    def refusal(self, policy: Policy) -> str:
+        if not policy.claims:
+            return "the policy protects nothing: 'protect' has no claims"
+        for claim in policy.claims:
+            if not self.enforces(claim, policy):
+                return f"it keeps subset-anonymity of quasi-identifiers, not {claim}"
+        strange = [name for name in self.weights if name not in policy.quasi_identifiers]
+        if strange:
+            return f"'{strange[0]}' has a weight and is no quasi-identifier"
+        if any(weight <= 0 for weight in self.weights.values()):
+            return "a weight must be above 0"
+        bounded = [name for name in policy.quasi_identifiers if policy.columns[name].boundary is not None]
+        return f"'{bounded[0]}' has a boundary, and a suppressed cell says nothing at all" if bounded else ""
+
+    def enforces(self, claim: Claim, policy: Policy) -> bool:
+        return claim.model.known_columns is not None and set(claim.given) <= set(policy.quasi_identifiers)
+
+    def run(self, task: Task) -> Release:
+        table, names = task.data, task.policy.quasi_identifiers
+        codes = np.stack([table.text(name).codes.astype(np.int64) + 1 for name in names], axis=1)
+        asked = _asked(task.policy)
+        if table.rows < max(k for _, k in asked):
+            raise Infeasible(f"{table.rows} rows are fewer than the claims ask for", hint="lower k")
+        weights = np.array([self.weights.get(name, 1.0) for name in names])
+        task.progress(0.0, "suppressing cells")
+        hidden = given_back(codes, asked, weights, in_rounds(codes, asked, weights))
+        said = None
+        if terms(codes, asked) <= MOST:
+            found = fewest_cells(codes, asked, weights, self.seconds)
+            if found is not None and _holds(codes, found.hidden, asked) and _cost(found.hidden, weights) <= _cost(hidden, weights):
+                hidden = found.hidden
+            said = _statement(found.bound, hidden, weights) if found is not None and not self.weights else None
+        if not _holds(codes, hidden, asked):  # I1
+            raise Infeasible("no choice of suppressed cells was found", hint="lower k or m")
+        return _written(task, hidden, said)
+
+
+def _asked(policy: Policy) -> list[tuple[Known, int]]:
+    """Known columns, and how many rows must be left."""
+    place = {name: number for number, name in enumerate(policy.quasi_identifiers)}
+    found: dict[Known, int] = {}
+    for claim in policy.claims:
+        for known in choices([place[name] for name in claim.given], claim.model.known_columns or 1):
+            if known:
+                found[known] = max(found.get(known, 1), claim.model.demand().candidates)
+    return list(found.items()) or [((), 1)]
+
+
+def in_rounds(codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray) -> BoolArray:
+    """Cells that make the claims hold, chosen row by row."""
+    hidden = np.zeros(codes.shape, dtype=np.bool_)
+    while (short := short_rows(np.where(hidden, 0, codes), asked)).any():
+        worth = np.zeros(codes.shape)
+        for place, (known, _) in enumerate(asked):
+            worth[:, known] += short[:, [place]]
+        worth = np.where(hidden, 0.0, worth / weights)
+        rows = np.flatnonzero(worth.max(axis=1) > 0)
+        if len(rows):
+            hidden[rows, worth[rows].argmax(axis=1)] = True  # I3
+        else:
+            _followed(codes, hidden, asked, short)
+    return hidden
+
+
+def _followed(codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]], short: BoolArray) -> None:
+    """For rows with nothing left to lose: other rows are suppressed in the same columns, those first that lose least."""
+    place = int(np.argmax(short.any(axis=0)))
+    known, k = asked[place]
+    row = int(np.flatnonzero(short[:, place])[0])
+    columns = [column for column in known if hidden[row, column]]
+    loses = (~hidden[:, known]).sum(axis=1)
+    order = np.argsort(loses, kind="stable")
+    missing = k - int((loses == 0).sum())
+    for other in [one for one in order.tolist() if loses[one] > 0][: max(missing, 1)]:
+        hidden[other, columns] = True
+
+
+def given_back(codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray, hidden: BoolArray) -> BoolArray:
+    """The same without cells that were not needed, tried one by one while that is quick, else by value."""
+    tries = _GIVEN_BACK // max(len(codes) * sum(len(known) for known, _ in asked), 1)
+    cells = np.argwhere(hidden)
+    if len(cells) <= tries:
+        batches = [cells[[place]] for place in np.argsort(-weights[cells[:, 1]], kind="stable").tolist()]
+    else:
+        keys = cells[:, 1] * (int(codes.max()) + 1) + codes[cells[:, 0], cells[:, 1]]
+        batches = [cells[keys == key] for key in np.unique(keys)[:tries].tolist()]
+    for batch in batches[:tries]:
+        tried = hidden.copy()
+        tried[batch[:, 0], batch[:, 1]] = False
+        if _holds(codes, tried, asked):
+            hidden = tried
+    return hidden
+
+
+def _holds(codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]]) -> bool:
+    return not short_rows(np.where(hidden, 0, codes), asked).any()
+
+
+def _cost(hidden: BoolArray, weights: FloatArray) -> float:
+    return float(hidden.sum(axis=0) @ weights)
+
+
+def _statement(bound: float, hidden: BoolArray, weights: FloatArray) -> Optimality:
+    cells = max(hidden.size, 1)
+    least = int(np.ceil(bound - 1e-6))
+    return Optimality(
+        objective="loss",
+        lower_bound=float(f"{least / cells:.6g}"),
+        proven_optimal=int(hidden.sum()) <= least,
+        space="single cells of quasi-identifiers suppressed, all others as they are",
+        proof="integer program, solved by HiGHS within its tolerance",
+    )
+
+
+def _written(task: Task, hidden: BoolArray, said: Optimality | None) -> Release:
+    table: Table = task.data
+    rows = task.randomness.child("row order").permutation(table.rows)  # I2
+    names = task.policy.quasi_identifiers
+    marks = {name: _mark(generalization_of(task.policy, name, table.text(name).labels)) for name in names}
+    columns = {}
+    for name in task.policy.published:
+        column = table.column(name).combine_chunks()
+        if name in marks:
+            text = table.text(name)
+            labels, place = [*text.labels, marks[name]], names.index(name)
+            column = pa.array(labels, pa.string()).take(pa.array(np.where(hidden[:, place], len(text.labels), text.codes)))
+        columns[name] = column.take(pa.array(rows))
+    trace = RecodedTrace({"data": rows}, optimality=said, lasting=said is not None)
+    return Release(SuppressedCells(marks=marks), {"data": Part(pa.table(columns))}, 0, trace)
+
+
+def _mark(domain: Generalization) -> str:
+    """What stands for everything."""
+    return domain.label(0, domain.size)

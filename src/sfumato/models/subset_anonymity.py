@@ -1,0 +1,55 @@
+"""Subset anonymity: whoever knows up to m of somebody's quasi-identifiers is left with at least k published rows.
+
+Candidates are the rows that show the same in the known columns; a suppressed cell is like a suppressed cell and nothing else. All
+of them may trade places without contradicting whoever knows these columns of everybody, so each of them is a given person's with
+1/k at most.
+
+Guarantee: any m known columns, whichever they are, leave everybody among at least k rows that look alike in them. Nothing is said
+about outsiders who know more columns, and nothing about hidden values.
+Departures: sdcMicro lets a suppressed cell fit every value, so k wholly suppressed rows would make everybody safe. They do not:
+whoever is alone with what they show is found by everybody who knows that, however many rows show nothing.
+
+>>> import numpy as np
+>>> link = Linkage(np.array([1, 1]), np.array([4, 2]))
+>>> SubsetAnonymity(k=3, m=2).satisfied(link).tolist(), SubsetAnonymity(k=3, m=2).achieved(link)
+([True, False], {'k': 2, 'm': 2})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import Demand, Example, Model, Safer, crowd
+
+
+class SubsetAnonymity(Model):
+    """Whoever knows up to m quasi-identifiers of a person is left with at least k published rows."""
+
+    name: ClassVar[str] = "subset-anonymity"
+    paper: ClassVar[str] = "Templ, Kowarik, Meindl 2015"
+    bounds_candidates: ClassVar[bool] = True
+    needs_sensitive: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 3, "m": 2}, holds=crowd("aaa", "aaaa"), fails=crowd("aaa", "aa")),)
+
+    k: int = Field(ge=1, description="fewest published rows that any known values may fit")
+    m: int = Field(ge=1, le=8, description="most quasi-identifiers that an outsider knows of a person")
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return linkage.candidates >= self.k
+
+    def demand(self) -> Demand:
+        return Demand(candidates=self.k, sufficient=True)
+
+    @property
+    def known_columns(self) -> int | None:
+        return self.m
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0, "m": self.m}
