@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 ROWS = 1 << 18
 """Rows that are made text at a time."""
-_NEEDS_QUOTES = '[",\r\n]'
+_NEEDS_QUOTES, _SIGNS = '[",\r\n]', (b'"', b",", b"\r", b"\n")
 
 
 def _wide(text: str) -> Any:
@@ -60,8 +60,19 @@ def _fields(column: pa.ChunkedArray) -> Any:
 def _fields_of(texts: Any) -> Any:
     """Texts, quoted where that is needed; nulls stay nulls."""
     wide = pc.cast(texts, pa.large_string())
+    if _plain(wide):
+        return wide
     special = pc.or_(pc.match_substring_regex(wide, _NEEDS_QUOTES), pc.equal(wide, ""))
     if not pc.any(special, skip_nulls=True).as_py():
         return wide
     quoted = pc.binary_join_element_wise(_wide(""), pc.replace_substring(wide, '"', '""'), _wide(""), _wide('"'))
     return pc.if_else(special, quoted, wide)
+
+
+def _plain(wide: Any) -> bool:
+    """Whether no text needs quotes: no sign that a reader knows stands in them, and none is empty."""
+    if len(wide) - wide.null_count and not pc.min(pc.binary_length(wide)).as_py():
+        return False
+    chunks = wide.chunks if isinstance(wide, pa.ChunkedArray) else [wide]
+    texts = [bytes(_text_of(chunk)) for chunk in chunks if len(chunk)]
+    return not any(sign in text for text in texts for sign in _SIGNS)

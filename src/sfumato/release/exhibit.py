@@ -177,17 +177,22 @@ class Exhibit:
     def _original_generalization(self, name: str) -> Generalization:
         return generalization_of(self.policy, name, self.original.text(name).labels)
 
-    @cached_property
+    @property
     def classes(self) -> Classes:
         """Published rows with the same quasi-identifiers."""
-        known = [self.data.text(name).codes for name in self.policy.quasi_identifiers]
-        return group(known, rows=self.data.rows, weights=self.data.counts)
+        return self.once(_classes)
 
     def intervals(self, name: str) -> tuple[IntArray, IntArray]:
         """The interval of leaves behind each published label of a column; a label that is none stands for everything."""
         domain = self.recoded[name]
         spans = [domain.interval(label) or (0, domain.size) for label in self.data.text(name).labels]
         return np.array([lo for lo, _ in spans], dtype=np.int64), np.array([hi for _, hi in spans], dtype=np.int64)
+
+
+@of_parts
+def _classes(exhibit: Exhibit) -> Classes:
+    known = [exhibit.data.text(name).codes for name in exhibit.policy.quasi_identifiers]
+    return group(known, rows=exhibit.data.rows, weights=exhibit.data.counts)
 
 
 def _outside(exhibit: Exhibit) -> Exhibit:

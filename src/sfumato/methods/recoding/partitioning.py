@@ -1,7 +1,8 @@
 """Mondrian: cut the space of records again and again, each time where it saves most, as long as every part is safe.
 
 Strict multidimensional partitioning on points with counts. A cut divides the node of a hierarchy into its children, or a
-range at its median. All groups are cut in the same round, so a round is a few passes over arrays.
+range at its median. All groups are cut in the same round, so a round is a few passes over arrays; where a number of records
+decides, one compiled pass cuts one group after the other (`kernels.cutting`), with the same result.
 
 Paper: LeFevre, DeWitt, Ramakrishnan (2006); boundaries by starting from the maximum allowed microdata [boundaries Def. 9].
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,13 @@ from numpy.typing import NDArray
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.methods.recoding.cell_costs import cell_costs
 from sfumato.methods.recoding.claims import Claims
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
+
+if TYPE_CHECKING:
+    from sfumato.methods.recoding.kernels.cutting import Trees
 
 Progress = Callable[[float], None]
 
@@ -43,7 +48,53 @@ def mondrian(
 
     Cuts are judged by `claims`, those of the problem unless others are given.
     """
-    play = _Play(problem, claims or Claims(problem), Costs.of(problem, objective))
+    claims = claims or Claims(problem)
+    if claims.by_size:
+        return problem.grouping(_one_by_one(problem, claims.fewest, objective))
+    return in_rounds(problem, claims, objective=objective, progress=progress)
+
+
+def _one_by_one(problem: RecodingProblem, fewest: int, objective: str) -> IntArray:
+    """The group of each point where the number of records decides everything: the same cuts, in one compiled pass."""
+    from sfumato.methods.recoding.kernels.cutting import CuttingDesk, cut_by_size
+
+    point = np.flatnonzero(~problem.out)
+    region = problem.regions.of[point]
+    order = point[np.argsort(region, kind="stable")]
+    first = np.concatenate([np.flatnonzero(np.diff(region[np.argsort(region, kind="stable")], prepend=-1)), [len(order)]])
+    trees = _trees(problem)
+    widest = max(2, int(trees.child.max(initial=0)) + 1)
+    child, chosen, weight = (np.zeros(n, dtype=np.int64) for n in (len(order), len(order), max(d.size for d in problem.domains)))
+    size, lo, last, becomes = np.zeros((4, widest + 1), dtype=np.int64)
+    desk = CuttingDesk(
+        child, chosen, size, lo, last, becomes, np.zeros(widest + 1), weight, np.zeros(2, dtype=np.int64), np.zeros(1)
+    )
+    codes, costs = np.ascontiguousarray(problem.points), cell_costs(problem, objective)
+    return cut_by_size(codes, problem.counts, order, first.astype(np.int64), fewest, costs, trees, desk)
+
+
+def _trees(problem: RecodingProblem) -> Trees:
+    """The hierarchies of all columns as the compiled pass reads them."""
+    from sfumato.methods.recoding.kernels.cutting import Trees
+
+    none = np.zeros((0, 0), dtype=np.int64)
+    above = [domain.ancestors if isinstance(domain, Hierarchy) else none for domain in problem.domains]
+    ranks = [
+        _ranks(domain)[rows] if isinstance(domain, Hierarchy) else none for domain, rows in zip(problem.domains, above, strict=True)
+    ]
+    before = np.cumsum([0, *(rows.size for rows in above)])[:-1]
+    return Trees(
+        np.where([rows.size > 0 for rows in above], before, -1).astype(np.int64),
+        np.array([len(rows) for rows in above], dtype=np.int64),
+        np.array([domain.size for domain in problem.domains], dtype=np.int64),
+        np.concatenate([rows.ravel() for rows in above]).astype(np.int64),
+        np.concatenate([rows.ravel() for rows in ranks]).astype(np.int64),
+    )
+
+
+def in_rounds(problem: RecodingProblem, claims: Claims, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
+    """All groups are cut in the same round, whatever the claims."""
+    play = _Play(problem, claims, Costs.of(problem, objective))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     point = np.flatnonzero(~problem.out)
     of = np.unique(problem.regions.of[point], return_inverse=True)[1].astype(np.int64)
@@ -161,14 +212,19 @@ def _extent(of: IntArray, code: IntArray, groups: int, size: int) -> tuple[IntAr
 
 def _children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: IntArray) -> IntArray:
     """For each code the child, of the lowest node around its group, that it stands under, counted among its siblings."""
-    above = tree.ancestors
-    order = np.argsort(tree.parent[:-1], kind="stable")
-    rank = np.zeros(len(tree.names), dtype=np.int64)
-    rank[order] = np.arange(len(order)) - np.searchsorted(tree.parent[order], tree.parent[order])
+    above, rank = tree.ancestors, _ranks(tree)
     depth = np.zeros(len(lo), dtype=np.int64)
     for row in above[1:]:
         depth += row[lo] == row[last]
     return rank[above][np.minimum(depth + 1, len(above) - 1)[of], code]
+
+
+def _ranks(tree: Hierarchy) -> IntArray:
+    """The place of each node among its siblings."""
+    order = np.argsort(tree.parent[:-1], kind="stable")
+    rank = np.zeros(len(tree.names), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - np.searchsorted(tree.parent[order], tree.parent[order])
+    return rank
 
 
 def medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tuple[IntArray, IntArray]:

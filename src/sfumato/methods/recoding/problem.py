@@ -325,15 +325,14 @@ class RecodingProblem:
         """Per column the published interval of each group."""
         if grouping.published is not None:
             return [(cells.lo, cells.hi) for cells in grouping.published]
-        points = self.cell_point[grouping.cell]
-        published = []
-        for column, domain in enumerate(self.domains):
-            lo = np.full(grouping.groups, domain.size, dtype=np.int64)
-            hi = np.zeros(grouping.groups, dtype=np.int64)
-            np.minimum.at(lo, grouping.group, self.points[points, column])
-            np.maximum.at(hi, grouping.group, self.points[points, column] + 1)
-            published.append(domain.close(lo, hi))
-        return published
+        if not grouping.groups:
+            none = np.zeros(0, dtype=np.int64)
+            return [(none, none) for _ in self.domains]
+        order = np.argsort(grouping.group, kind="stable")
+        first = np.searchsorted(grouping.group[order], np.arange(grouping.groups))
+        codes = self.points[self.cell_point[grouping.cell[order]]]
+        lo, hi = (side.reduceat(codes, first, axis=0).astype(np.int64) for side in (np.minimum, np.maximum))
+        return [domain.close(lo[:, column], hi[:, column] + 1) for column, domain in enumerate(self.domains)]
 
     def cells(self, grouping: Grouping) -> list[Cells]:
         """Per column what each group is published as."""
