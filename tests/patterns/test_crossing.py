@@ -17,6 +17,7 @@ from sfumato.methods.replacing.kernels.localities import NARROW, WIDE
 from sfumato.methods.replacing.patterns.crossing import crossing
 from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
 from sfumato.methods.replacing.patterns.localities import localities
+from sfumato.methods.replacing.patterns.partitions import runs
 from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import parse
@@ -44,7 +45,7 @@ def every_crossing(values, size):
 @given(st.lists(st.integers(0, 7), max_size=18), st.integers(1, 5), st.integers(1, 12), st.integers(0, 99))
 def test_sample_against_all_triples(values, size, count, seed):
     data = np.array(values, dtype=np.int64)
-    inside, possible = localities(data, size, 0.5, Randomness(1)), every_crossing(values, size)
+    inside, possible = localities(data, runs(data.size, size), 0.5, Randomness(1)), every_crossing(values, size)
     assert {tuple(row) for row in crossing(inside, data, 10_000, Randomness(seed)).tolist()} == possible
     some = [tuple(row) for row in crossing(inside, data, count, Randomness(seed)).tolist()]
     assert len(set(some)) == len(some) == min(count, len(possible))
@@ -53,7 +54,7 @@ def test_sample_against_all_triples(values, size, count, seed):
 
 def test_sample_is_uniform():
     data = np.array([0, 4, 4, 9, 2, 6, 1])
-    inside, possible = localities(data, 2, 0.5, Randomness(1)), sorted(every_crossing(data.tolist(), 2))
+    inside, possible = localities(data, runs(data.size, 2), 0.5, Randomness(1)), sorted(every_crossing(data.tolist(), 2))
     hits = dict.fromkeys(possible, 0)
     for seed in range(2000):
         for row in crossing(inside, data, 3, Randomness(seed)).tolist():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.methods.replacing.kernels.localities import NARROW, WIDE, extract, plain_extract
 from sfumato.methods.replacing.patterns.localities import localities, points_of, sampled
+from sfumato.methods.replacing.patterns.partitions import runs
 from sfumato.randomness import Randomness
 
 
@@ -74,7 +75,7 @@ def test_kernel_equals_its_twin(values, pruned):
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=30), st.integers(3, 9), st.floats(0.05, 1.0))
 def test_sampled_localities_hold_and_stay_inside_partitions(values, size, share):
     data = np.array(values)
-    pattern = localities(data, size, share, Randomness(1))
+    pattern = localities(data, runs(data.size, size), share, Randomness(1))
     by_point, partition = np.empty(pattern.points.max() + 1), np.empty(pattern.points.max() + 1)
     by_point[pattern.points], partition[pattern.points] = data, np.arange(data.size) // size
     for i, j, k, side in pattern.triples:
@@ -87,7 +88,7 @@ def test_sampled_localities_hold_and_stay_inside_partitions(values, size, share)
 
 
 def test_equal_values_of_a_partition_are_one_point():
-    assert points_of(np.array([5, 3, 5, 3, 3, 9]), 3).tolist() == [1, 0, 1, 2, 2, 3]
+    assert points_of(np.array([5, 3, 5, 3, 3, 9]), runs(6, 3)).tolist() == [1, 0, 1, 2, 2, 3]
 
 
 def test_sample_takes_the_rounded_share_of_every_group():
@@ -104,7 +105,7 @@ def test_sample_is_uniform():
 
 
 def test_nothing_to_keep_below_three_values():
-    pattern = localities(np.array([4, 4, 7]), None, 1.0, Randomness(1))
+    pattern = localities(np.array([4, 4, 7]), runs(3, None), 1.0, Randomness(1))
     assert pattern.triples.shape == (0, 4)
     assert pattern.order.tolist() == [[0, 1]]
-    assert localities(np.array([], dtype=np.int64), 20, 0.5, Randomness(1)).triples.size == 0
+    assert localities(np.array([], dtype=np.int64), runs(0, 20), 0.5, Randomness(1)).triples.size == 0

@@ -88,6 +88,9 @@ class Check(Onlooker):
     forbids: ClassVar[bool] = True
     """Whether a release that breaks it is not even made; else it is made, and its certificate says that it does not hold."""
 
+    asked: ClassVar[bool] = False
+    """Whether the policy sets its level, so that a release which falls short of it is no defect of the method."""
+
     @abstractmethod
     def examine(self, exhibit: Exhibit) -> Finding:
         """The verdict."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.audit.rules import Judge
 from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.classes import group
 from sfumato.forms.replaced import WalkTrace
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.replacements import Ordered
@@ -37,6 +38,17 @@ def localities_of(exhibit: Exhibit) -> Iterator[tuple[Localities, str]]:
     for rule in integrity_rules(exhibit.policy):
         if isinstance(rule.body, Localities):
             yield from ((rule.body, column.name) for column in rule.body.columns)
+
+
+def partition_of(exhibit: Exhibit, rule: Localities, name: str) -> IntArray:
+    """The partition of every record; where they are records near each other, as the trace says."""
+    records = int(exhibit.original.rows)
+    if rule.by:
+        return np.asarray(group([exhibit.original.text(c.name).codes for c in rule.by], rows=records).of, dtype=np.int64)
+    if rule.near:
+        said = exhibit.traced(WalkTrace).partitions.get(name, np.empty(0, np.int64))
+        return said if said.size == records else np.arange(records, dtype=np.int64)
+    return np.arange(records, dtype=np.int64) // (rule.partition or max(1, records))
 
 
 def levels(exhibit: Exhibit, name: str, domain: Ordered) -> tuple[IntArray, IntArray]:
@@ -68,12 +80,12 @@ class KeptSpace:
         self._join(list(self._rows()))
 
     def _variables(self) -> dict[str, IntArray]:
-        sizes = {name: rule.partition or max(1, self.records) for rule, name in localities_of(self.exhibit)}
+        homes = {name: partition_of(self.exhibit, rule, name) for rule, name in localities_of(self.exhibit)}
         found, taken = {}, 0
         for name in self.domains:
             own = np.arange(self.records)
-            if name in sizes:
-                own = np.unique(np.column_stack([own // sizes[name], self.before[name]]), axis=0, return_inverse=True)[1].ravel()
+            if name in homes:
+                own = np.unique(np.column_stack([homes[name], self.before[name]]), axis=0, return_inverse=True)[1].ravel()
             found[name] = own + taken
             taken += int(own.max(initial=-1)) + 1
         return found
@@ -82,11 +94,12 @@ class KeptSpace:
         box = np.empty((self.size.size, 2))
         for name, domain in self.domains.items():
             box[self.of[name]] = (domain.low, domain.high)
-        for rule, name in localities_of(self.exhibit):
-            size = rule.partition or max(1, self.records)
-            for start in range(0, self.records if self.exhibit.traced(WalkTrace).range == "partition" else 0, size):
-                inside = slice(start, start + size)
-                box[self.of[name][inside]] = (self.before[name][inside].min(), self.before[name][inside].max())
+        for rule, name in localities_of(self.exhibit) if self.exhibit.traced(WalkTrace).range == "partition" else ():
+            home, values = partition_of(self.exhibit, rule, name), self.before[name]
+            ends = np.full((int(home.max(initial=-1)) + 1, 2), (np.inf, -np.inf))
+            np.minimum.at(ends[:, 0], home, values)
+            np.maximum.at(ends[:, 1], home, values)
+            box[self.of[name]] = ends[home]
         return box
 
     def _rows(self) -> Iterator[Rows]:

@@ -1,4 +1,9 @@
-"""Replaced table: ``data.csv`` with the columns of the source, some of them with new values."""
+"""Replaced table: ``data.csv`` with the columns of the source, some of them with new values.
+
+``kept.csv``, when there is one, says which properties of the original hold between which rows, numbered from 1: a locality by the
+rows of its three values and the gap that is at least as wide (`wider`: `low` between the lower two, `high` between the upper two);
+a rule of the policy that names records by the same rule with the rows that stand for them.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +23,9 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form, differing_columns, differing_parts
 from sfumato.release.past import Memory, Sheet, each_once, remember, sheet_of
 from sfumato.release.release import Part, Trace
+
+KEPT = "kept"
+KEPT_COLUMNS = ("rule", "column", "low", "middle", "high", "wider")
 
 
 class MadePart(BaseModel):
@@ -52,6 +60,8 @@ class WalkTrace(Trace):
     localities: Mapping[str, IntArray] = field(default_factory=dict)
     range: Literal["", "domain", "partition"] = ""
     walk: WalkProgress | None = None
+    partitions: Mapping[str, IntArray] = field(default_factory=dict)
+    """By column the partition of every record, where partitions are records near each other."""
 
     def __post_init__(self) -> None:
         if isinstance(self.walk, Mapping):  # as it is read from a file
@@ -65,10 +75,16 @@ class Replaced(Form):
     shows_columns: ClassVar[bool] = True
     replaces: ClassVar[bool] = True
     remembered: ClassVar[bool] = True
+    beside_people: ClassVar[frozenset[str]] = frozenset({KEPT})
 
     parts: tuple[MadePart, ...] = Field(default=(), description="columns that were drawn together, and how")
     walked: bool = Field(default=False, description="whether values were walked to and not drawn")
     walk: WalkProgress | None = Field(default=None, description="only in folders of earlier versions: how far the walk went")
+    told: bool = Field(default=False, description="whether kept.csv says which properties hold between which rows")
+    ordered: bool = Field(default=False, description="whether rows stand in the order of the source")
+    linked_at_most: float | None = Field(
+        default=None, gt=0, le=1, description="the share of people whose row may be found by whoever knows everybody's old numbers"
+    )
 
     @property
     def rests_on_chance(self) -> bool:
@@ -102,8 +118,9 @@ class Replaced(Form):
         return _kept(exhibit.policy)
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
-        yield from differing_parts(exhibit, ["data"])
+        yield from differing_parts(exhibit, ["data", *([KEPT] if self.told else [])])
         yield from differing_columns(exhibit, "data", exhibit.policy.published)
+        yield from differing_columns(exhibit, KEPT, KEPT_COLUMNS)
 
     def beside(self, part: str, policy: Policy, original: Any) -> tuple[str, pa.Table, list[str]]:
         return part, original.frame, list(policy.with_role("replaced"))

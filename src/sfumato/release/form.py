@@ -37,6 +37,8 @@ class Form(BaseModel):
     name: ClassVar[str]
     made: ClassVar[frozenset[str]] = frozenset()
     """Columns that the form brings along itself."""
+    beside_people: ClassVar[frozenset[str]] = frozenset()
+    """Parts in which no columns of people stand; `misfits` says which they have."""
     shows_columns: ClassVar[bool] = False
     """Whether its parts show columns of the policy, so that roles can be judged on them."""
     recodes: ClassVar[bool] = False

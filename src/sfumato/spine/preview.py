@@ -60,7 +60,7 @@ def preview(
 
 
 def _samples(policy: Policy, dataset: Any, release: Release, rows: int) -> Iterator[Sample]:
-    for part in release.parts:
+    for part in (name for name in release.parts if name not in release.form.beside_people):
         table, original, columns = release.form.beside(part, policy, dataset)
         if columns:
             yield _sample(table, columns, original, release, part, rows)

@@ -259,6 +259,7 @@ def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) 
     """Why nothing is published: what cannot be had, with the reason, or else a defect of the method."""
     wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
     names, claims = {finding.model for finding in failed}, {claim.model.name for claim in policy.claims}
+    claims |= {name for name, check in catalogue("audit.checks", Check).items() if check.asked}
     if chosen.method.finds_out() and names <= {*claims, "earlier promises"}:
         hint = (
             "lower the level, widen the domains, leave out rules that tell too much, or use another method; nothing was published"

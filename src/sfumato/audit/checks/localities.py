@@ -1,8 +1,9 @@
 """Localities: every sampled exhibit of two distances comes out in the release as it does in the original.
 
 For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and
-exactly (tolerance 0). It also asks that the triples lie inside one partition or (`across`) in three, that as many different ones
-of each kind were sampled as the policy says, and that records of a partition that shared a value share one still.
+exactly (tolerance 0). It also asks that the triples lie inside one partition or (`across`) in three (in several, where partitions
+are the classes of a column), that as many different ones of each kind were sampled as the policy says, that records of a partition
+that shared a value share one still, and that partitions of near records have as many as asked.
 
 Paper
     [multitype Def. 5, §5.5]
@@ -17,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.space import levels, localities_of
+from sfumato.audit.space import levels, localities_of, partition_of
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.forms.replaced import Replaced, WalkTrace
 from sfumato.policy.keep import replacements_of
@@ -38,43 +39,50 @@ class KeptLocalities(Check):
         return walked and any(localities_of(exhibit))
 
     def examine(self, exhibit: Exhibit) -> Finding:
-        judged, across, broken, untied, missing = 0, 0, 0, 0, 0
+        judged, across, broken, untied, missing, small = 0, 0, 0, 0, 0, 0
         domains = replacements_of(exhibit.policy)
         for rule, name in localities_of(exhibit):
             domain = domains[name]
             assert isinstance(domain, Ordered)
             before, after = levels(exhibit, name, domain)
             triples = exhibit.traced(WalkTrace).localities.get(name, np.empty((0, 4), np.int64))
-            size = rule.partition or max(1, before.size)
-            inside, apart = spread(triples, size)
+            home = partition_of(exhibit, rule, name)
+            inside, apart = spread(triples, home, loose=bool(rule.by))
             judged += len(triples)
             across += int(apart.sum())
-            broken += broken_triples(before, after, triples, size)
-            untied += untied_records(before, after, size)
-            missing += abs(expected(before, size, rule.sample) - different(triples[inside]))
+            broken += broken_triples(before, after, triples, inside | apart)
+            untied += untied_records(before, after, home)
+            small += too_small(home, rule.partition) if rule.near else 0
+            missing += abs(expected(before, home, rule.sample) - different(triples[inside]))
             missing += abs(rule.across - different(triples[apart]))
-        wrong = {"broken": broken, "untied": untied, "missing": missing}
+        wrong = {"broken": broken, "untied": untied, "missing": missing} | ({"small": small} if small else {})
         reason = ", ".join(f"{count} {what}" for what, count in wrong.items() if count)
         holds = not reason
         achieved = {"judged": judged, "across": across, **wrong}
         return Finding(self.name, holds, dict.fromkeys(wrong, 0), achieved, reason=reason)
 
 
-def broken_triples(before: IntArray, after: IntArray, triples: IntArray, size: int) -> int:
-    """Triples neither inside a partition nor in three, or whose exhibit is not that of the original."""
+def broken_triples(before: IntArray, after: IntArray, triples: IntArray, placed: BoolArray) -> int:
+    """Triples neither inside a partition nor across (not `placed`), or whose exhibit is not that of the original."""
     a, b, c = triples[:, :3].T
-    inside, apart = spread(triples, size)
     old = abs(before[a] - before[b]) - abs(before[b] - before[c])
     new = abs(after[a] - after[b]) - abs(after[b] - after[c])
     between = (before[a] < before[b]) & (before[b] < before[c])
     kept = np.where(old > 0, new >= 0, new <= 0)
-    return int((~((inside | apart) & between & kept)).sum())
+    return int((~(placed & between & kept)).sum())
 
 
-def spread(triples: IntArray, size: int) -> tuple[BoolArray, BoolArray]:
-    """Which triples lie in one partition, and which in three."""
-    a, b, c = triples[:, :3].T // size
-    return (a == b) & (b == c), (a != b) & (b != c) & (a != c)
+def spread(triples: IntArray, home: IntArray, *, loose: bool = False) -> tuple[BoolArray, BoolArray]:
+    """Which triples lie in one partition, and which in three; `loose` takes two for enough."""
+    a, b, c = home[triples[:, :3].T]
+    inside = (a == b) & (b == c)
+    return inside, ~inside if loose else (a != b) & (b != c) & (a != c)
+
+
+def too_small(home: IntArray, fewest: int | None) -> int:
+    """Partitions of fewer records than asked, when the table has as many."""
+    counts = np.bincount(home)
+    return int(((counts > 0) & (counts < min(fewest or 0, home.size))).sum())
 
 
 def different(triples: IntArray) -> int:
@@ -82,19 +90,19 @@ def different(triples: IntArray) -> int:
     return int(np.unique(triples[:, :3], axis=0).shape[0])
 
 
-def untied_records(before: IntArray, after: IntArray, size: int) -> int:
+def untied_records(before: IntArray, after: IntArray, home: IntArray) -> int:
     """Records that shared a value with the one sorted before them in their partition and do not share it any more."""
-    partition = np.arange(before.size) // size
-    order = np.lexsort((before, partition))
-    tied = (np.diff(before[order]) == 0) & (np.diff(partition[order]) == 0)
+    order = np.lexsort((before, home))
+    tied = (np.diff(before[order]) == 0) & (np.diff(home[order]) == 0)
     return int((np.diff(after[order])[tied] != 0).sum())
 
 
-def expected(values: IntArray, size: int, share: Fraction) -> int:
+def expected(values: IntArray, home: IntArray, share: Fraction) -> int:
     """How many localities the policy asks for: the rounded share of each partition's, or the unimplied ones when it wants all."""
     total = 0
-    for start in range(0, values.size, size):
-        points = np.unique(values[start : start + size])
+    order = np.argsort(home, kind="stable")
+    for own in np.split(values[order], np.flatnonzero(np.diff(home[order])) + 1):
+        points = np.unique(own)
         total += _all_of(points) if share >= 1 else int(np.floor(float(share) * _per_pair(points) + 0.5))
     return total
 

@@ -95,8 +95,8 @@ def measure(original: Any, data: Any, policy: Any) -> dict[str, Measured]:
     names = numeric_columns(original, data, policy)
     before = np.column_stack([original.numbers(name) for name in names])
     after = np.column_stack([data.numbers(name) for name in names])
-    by_value = nearest(*_scaled(before, after))
-    by_rank = nearest(_ranks(before, before), _ranks(after, after))
+    by_value = nearest(*same_range(before, after))
+    by_rank = nearest(mid_ranks(before, before), mid_ranks(after, after))
     found = {}
     for name in (name for name in policy.sensitive if name in data.names):
         mine, theirs = _codes(original.text(name), data.text(name))
@@ -134,14 +134,15 @@ def nearest(positions: FloatArray, rows: FloatArray) -> IntArray:
     return np.asarray(found, dtype=np.int64)
 
 
-def _scaled(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+def same_range(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both tables with every column scaled to a range of one."""
     both = np.vstack([before, after])
     spread = np.ptp(both, axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     return before / scale, after / scale
 
 
-def _ranks(values: FloatArray, among: FloatArray) -> FloatArray:
+def mid_ranks(values: FloatArray, among: FloatArray) -> FloatArray:
     """Every value as its mid-rank in its own table, between 0 and 1."""
     found = np.empty_like(values)
     for column in range(values.shape[1]):

@@ -20,7 +20,7 @@ class RolesKept(Check):
 
     def examine(self, exhibit: Exhibit) -> Finding:
         policy = exhibit.policy
-        shown = {name for part in exhibit.parts.values() for name in part.shown}
+        shown = {name for part, own in exhibit.parts.items() if part not in exhibit.form.beside_people for name in own.shown}
         shown -= exhibit.form.made
         identifiers = sorted(name for name in shown if name in policy.columns and policy.columns[name].role == "identifier")
         strangers = sorted(shown - set(policy.published) - set(identifiers))

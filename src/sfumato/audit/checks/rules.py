@@ -76,7 +76,7 @@ def left_open(exhibit: Exhibit) -> int:
 
 
 def _broken(exhibit: Exhibit, rule: IntegrityRule) -> int:
-    if set(exhibit.parts) == {"data"}:
+    if _one_table(exhibit):
         return exhibit.once(_judge).broken(rule)
     sight = _sight(exhibit, rule)
     assert sight is not None
@@ -97,14 +97,20 @@ def _sight(exhibit: Exhibit, rule: IntegrityRule) -> dict[str, TextColumn] | Non
 
 
 def _ready(rule: IntegrityRule, exhibit: Exhibit) -> bool:
-    if set(exhibit.parts) != {"data"}:
+    if not _one_table(exhibit):
         return _sight(exhibit, rule) is not None
     if any(isinstance(node, Cell) for node in rule.body.walk()):
-        return exhibit.behind is not None
+        ordered = isinstance(exhibit.form, Replaced) and exhibit.form.ordered and not classify(rule).against_original
+        return exhibit.behind is not None or ordered
     if not classify(rule).against_original:
         return True
     whole = isinstance(rule.body, SameMultiset) or _only_in_aggregates(rule)
     return exhibit.original is not None and (whole or exhibit.behind is not None)
+
+
+def _one_table(exhibit: Exhibit) -> bool:
+    """Whether people stand in one part only; what is told of it beside holds no columns of theirs."""
+    return set(exhibit.parts) == {"data"} or isinstance(exhibit.form, Replaced)
 
 
 def _only_in_aggregates(rule: IntegrityRule) -> bool:

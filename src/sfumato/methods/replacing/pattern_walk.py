@@ -2,19 +2,22 @@
 
 The owner names properties under `keep:` (orderings, relative distances by `localities(…)`, any linear inequality between values).
 `localities(age) sample 0.08 partition 20 across 50` samples 8 % of the relative distances inside every run of 20 records, and 50
-more of the column that compare values of three different runs; all of them are kept alike.
+more of the column that compare values of three different runs; all of them are kept alike. `partition by class` takes the records
+of a class together, `partition near 20` records that are near each other in all the columns.
 All tables that keep them form a polytope around the data; a walk inside it ends at a random one, which is published.
 
 Guarantee
     Every property holds in the published table, exactly: values are integers in units of their domain and no sum is rounded.
-    Nothing is guaranteed about privacy; the audit measures it afterwards.
+    Nothing is guaranteed about privacy; the audit measures it afterwards, and refuses a release in which the outsider of
+    `linked_at_most` finds more people than that.
 
 Paper
     [multitype ch. 5]
 
 Invariants
     I1  Only levels of the declared domains are published, written as the domain writes them.
-    I2  Rows are shuffled with the cryptographic source; the sampled localities stay in the private trace.
+    I2  Rows are shuffled with the cryptographic source, unless the policy wants `rows: ordered`; the sampled localities stay in the
+        private trace, unless it wants them told (`tell: kept`).
 
 Departures
     Full chords, tied values, implied equalities, order with every locality, integer steps and a stop on measured mixing: see
@@ -43,15 +46,16 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.numbers import number
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.forms.replaced import Replaced, WalkProgress, WalkTrace
+from sfumato.forms.replaced import KEPT, Replaced, WalkProgress, WalkTrace
 from sfumato.methods.base import Method, Task
 from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet, obstacle
 from sfumato.methods.replacing.patterns.localities import KeptPattern
+from sfumato.methods.replacing.patterns.telling import kept_part
 from sfumato.methods.replacing.patterns.walking import Walked, WalkEffort, walk
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Ordered
-from sfumato.policy.rules import IntegrityRule, columns_of
+from sfumato.policy.rules import IntegrityRule
 from sfumato.policy.rules.tree import Localities
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Release
@@ -63,6 +67,12 @@ NOTES = (
     "a person whose value the properties pin is published with it; the private report counts such values",
     "how far the walk mixed is told to the data holder; parts that have not lie closer to the data than a uniform choice would",
 )
+
+
+TOLD = (
+    "kept.csv says what is true of the original between which rows: whoever knows some people's numbers may look for rows that fit"
+)
+ORDERED = "rows stand in the order of the source: whoever knows that order knows whose row is whose"
 
 
 class PatternWalk(Method):
@@ -80,6 +90,16 @@ class PatternWalk(Method):
         description="values of a locality partition move in their domain, or only between the partition's least and largest value",
     )
     sample_size: float = Field(default=100.0, gt=0, le=128, description="effective sample size at which a part counts as mixed")
+    tell: Literal["nothing", "kept"] = Field(
+        default="nothing", description="`kept`: publish which properties hold between which rows, so that recipients can use them"
+    )
+    rows: Literal["shuffled", "ordered"] = Field(
+        default="shuffled",
+        description="`ordered`: rows stand in the order of the source, so that v[1] in a rule is row 1",
+    )
+    linked_at_most: float | None = Field(
+        default=None, gt=0, le=1, description="largest share of people whose row an outsider who knows all old numbers may find"
+    )
 
     def refusal(self, policy: Policy) -> str:
         replaced = policy.with_role("replaced")
@@ -94,10 +114,19 @@ class PatternWalk(Method):
                 return f"'{name}' is not replaced by integers, decimals or dates"
         return next((why for rule in integrity_rules(policy) if (why := _rule_refusal(rule, policy))), "")
 
+    def finds_out(self) -> bool:
+        return self.linked_at_most is not None
+
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         limit = "until it has mixed" if self.steps is None else f"until it has mixed, at most {self.steps:,} steps"
         kept = [f"keep: {rule}" for rule in integrity_rules(policy)]
-        return [*kept, f"{self.walks} walks through every independent part, each {limit}", "privacy is measured, not guaranteed"]
+        told = ["kept.csv will say which properties hold between which rows"] if self.tell == "kept" else []
+        return [
+            *kept,
+            *told,
+            f"{self.walks} walks through every independent part, each {limit}",
+            "privacy is measured, not guaranteed",
+        ]
 
     def unremembered(self, policy: Policy) -> str:
         return "kept properties of several releases together were never judged: publish without a ledger"
@@ -111,11 +140,23 @@ class PatternWalk(Method):
         walked = walk(polytope, task.randomness, effort)
         place = walked.place[polytope.variable_of]
         levels = {name: place[own] for name, own in variable.items()}
-        rows = task.randomness.child("row order").permutation(table.rows)  # I2
-        part = Part(pa.table(_columns(policy, table, levels, rows)))
+        shuffled = task.randomness.child("row order").permutation(table.rows)
+        rows = shuffled if self.rows == "shuffled" else np.arange(table.rows, dtype=np.int64)  # I2
         kept = {name: _triples(own) for name, own in patterns.items()}
-        trace = WalkTrace({"data": rows}, localities=kept, range=self.range, walk=_progress(walked, effort), lasting=True)
-        return Release(Replaced(walked=True), {"data": part}, trace=trace, notes=NOTES)
+        parts = {"data": Part(pa.table(_columns(policy, table, levels, rows)))}
+        if self.tell == "kept":
+            parts[KEPT] = Part(kept_part(integrity_rules(policy), kept, rows))
+        near = {name: patterns[name].home for name in _near(policy)}
+        walked_so = _progress(walked, effort)
+        trace = WalkTrace({"data": rows}, localities=kept, range=self.range, walk=walked_so, partitions=near, lasting=True)
+        return Release(self._form(), parts, trace=trace, notes=(*NOTES, *self._told()))
+
+    def _form(self) -> Replaced:
+        ordered = self.rows == "ordered"
+        return Replaced(walked=True, told=self.tell == "kept", ordered=ordered, linked_at_most=self.linked_at_most)
+
+    def _told(self) -> list[str]:
+        return [note for asked, note in ((self.tell == "kept", TOLD), (self.rows == "ordered", ORDERED)) if asked]
 
 
 def _rule_refusal(rule: IntegrityRule, policy: Policy) -> str:
@@ -123,9 +164,21 @@ def _rule_refusal(rule: IntegrityRule, policy: Policy) -> str:
     if why:
         return f"the rule '{rule}' {why}"
     if isinstance(rule.body, Localities):
-        kept = [column.name for column in columns_of(rule) if policy.columns[column.name].role != "replaced"]
-        return f"the rule '{rule}' names '{kept[0]}', which is not replaced" if kept else ""
+        kept = [column.name for column in rule.body.columns if policy.columns[column.name].role != "replaced"]
+        hidden = [column.name for column in rule.body.by if not _as_it_is(policy, column.name)]
+        unseen = f"the rule '{rule}' makes partitions by '{hidden[0]}', which is not published as it is" if hidden else ""
+        return f"the rule '{rule}' names '{kept[0]}', which is not replaced" if kept else unseen
     return ""
+
+
+def _as_it_is(policy: Policy, name: str) -> bool:
+    return name in policy.published and policy.columns[name].role != "replaced"
+
+
+def _near(policy: Policy) -> list[str]:
+    """Columns whose partitions are records near each other."""
+    bodies = [rule.body for rule in integrity_rules(policy) if isinstance(rule.body, Localities) and rule.body.near]
+    return [column.name for body in bodies for column in body.columns]
 
 
 def sheet_of(policy: Policy, table: Table, *, narrow: bool = False) -> RuleSheet:
@@ -137,7 +190,7 @@ def sheet_of(policy: Policy, table: Table, *, narrow: bool = False) -> RuleSheet
         values = [_exact(label, name) for label in text.labels]
         return [values[code] for code in text.codes]
 
-    return RuleSheet(replaced, table.rows, fixed, narrow)
+    return RuleSheet(replaced, table.rows, fixed, narrow, lambda name: np.asarray(table.text(name).codes, dtype=np.int64))
 
 
 def _ordered(policy: Policy) -> dict[str, Ordered]:

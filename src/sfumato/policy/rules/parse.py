@@ -4,7 +4,7 @@ Grammar, loosest binding first (⟨x⟩, … is a list):
 
     rule        ::= names "determines" names | names "references" names
                   | "unique" "(" names ")" | "same_multiset" "(" names ")" | "at_least" "(" k "," names ")"
-                  | "localities" "(" names ")" ["sample" σ] ["partition" n ["across" m]]
+                  | "localities" "(" names ")" ["sample" σ] ["partition" (n | "near" n | "by" names) ["across" m]]
                   | "at_most" "(" n "," names ")" | "no_overlap" "(" column "," column "by" names ")"
                   | "increasing" "(" column ["by" names] "along" column ")"
                   | condition
@@ -124,18 +124,22 @@ class RuleReader(TokenReader):
         return count, self.names()
 
     def options(self, made: Localities) -> Localities:
-        sample, partition, across = made.sample, made.partition, made.across
+        sample, partition, across, by, near = made.sample, made.partition, made.across, made.by, False
         if self.accept("sample"):
             at, sample = self.token.at, self.number("the sampling rate")
             if not 0 < sample <= 1:
                 raise self.wrong("the sampling rate lies above 0 and up to 1", at)
         if self.accept("partition"):
-            partition = self.whole("the number of values in a partition", least=3)
-        if self.is_word("across") and partition is None:
+            if self.accept("by"):
+                by = self.names()
+            else:
+                near = self.accept("near") is not None
+                partition = self.whole("the number of values in a partition", least=3)
+        if self.is_word("across") and partition is None and not by:
             raise self.wrong("localities across partitions need partitions", hint="write 'partition' and its size before 'across'")
         if self.accept("across"):
             across = self.whole("the number of localities across partitions", least=1)
-        return Localities(made.columns, sample, partition, across, at=made.at)
+        return Localities(made.columns, sample, partition, across, by, near, at=made.at)
 
     def relation(self) -> Condition | Statement:
         """A condition, or two lists of columns around `determines` or `references`."""

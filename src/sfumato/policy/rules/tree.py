@@ -297,13 +297,17 @@ class References(Statement):
 class Localities(Statement):
     """`localities(a, b) sample 0.08 partition 20 across 50`: relative distances stay [multitype ch. 5].
 
-    A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions.
+    A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions. With
+    `partition by class` the records of a class are a partition, with `partition near 20` at least 20 that are near each other in
+    all the columns.
     """
 
     columns: tuple[ColumnValue, ...]
     sample: Fraction = Fraction(1)
     partition: int | None = None
     across: int = 0
+    by: tuple[ColumnValue, ...] = ()
+    near: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""Localities between partitions: a uniform sample of the triples whose values lie in three different partitions.
+"""Localities between partitions: a uniform sample of the triples whose values lie in three partitions, or in two or three.
 
 Paper
     [multitype §5.5], cross-partitions properties
 
 Notation
-    triple       points (i, j, k) with d_i < d_j < d_k in three different partitions; j is its middle
+    triple       points (i, j, k) with d_i < d_j < d_k in three different partitions; j is its middle. Where partitions are classes
+                 of a column (`loose`) two are enough: a school may have no more
     rank         a triple's number when all are listed by middle, then by i, then by k
 
 Invariants
@@ -21,7 +22,7 @@ Cost
 >>> import numpy as np
 >>> from sfumato.methods.replacing.patterns.localities import localities
 >>> values = np.array([0, 9, 4])
->>> crossing(localities(values, 1, 1.0, Randomness(1)), values, 5, Randomness(1)).tolist()        # 4 − 0 ≤ 9 − 4
+>>> crossing(localities(values, np.arange(3), 1.0, Randomness(1)), values, 5, Randomness(1)).tolist()      # 4 − 0 ≤ 9 − 4
 [[0, 2, 1, 0]]
 """
 
@@ -38,24 +39,24 @@ LARGEST = 1 << 62
 """The most triples whose ranks fit a word."""
 
 
-def crossing(inside: KeptPattern, values: IntArray, count: int, chance: Randomness) -> IntArray:
+def crossing(inside: KeptPattern, values: IntArray, count: int, chance: Randomness, *, loose: bool = False) -> IntArray:
     """Rows (i, j, k, side) of `count` different localities between the partitions of `inside`, or of all when there are fewer."""
     from sfumato.methods.replacing.kernels.localities import NARROW, WIDE
 
     by_point = np.empty(int(inside.edges[-1]) if values.size else 0, np.int64)
     by_point[inside.points] = values
     home = np.repeat(np.arange(inside.edges.size - 1), np.diff(inside.edges))
-    ends = np.cumsum(middles(by_point, home, inside.edges))
+    ends = np.cumsum(middles(by_point, home, inside.edges, loose=loose))
     ranks = _ranks(int(ends[-1]) if ends.size else 0, count, chance)
     middle = np.searchsorted(ends, ranks, side="right")
     before = np.concatenate([[0], ends])[middle]
-    found = [_triple(by_point, home, int(j), int(left)) for j, left in zip(middle, ranks - before, strict=True)]
+    found = [_triple(by_point, home, int(j), int(left), loose) for j, left in zip(middle, ranks - before, strict=True)]
     i, j, k = np.array(found, dtype=np.int64).reshape(-1, 3).T
     side = np.where(by_point[j] - by_point[i] <= by_point[k] - by_point[j], NARROW, WIDE)
     return np.column_stack([i, j, k, side]).astype(np.int64)
 
 
-def middles(by_point: IntArray, home: IntArray, edges: IntArray) -> IntArray:
+def middles(by_point: IntArray, home: IntArray, edges: IntArray, *, loose: bool = False) -> IntArray:
     """For every point, how many triples it is the middle of."""
     ranked = np.sort(by_point)
     below = np.searchsorted(ranked, by_point, side="left")
@@ -63,7 +64,8 @@ def middles(by_point: IntArray, home: IntArray, edges: IntArray) -> IntArray:
     own_below = np.arange(by_point.size) - edges[home]  # I2
     own_above = edges[home + 1] - 1 - np.arange(by_point.size)
     paired = _around(by_point, own_below, own_above) - own_below * own_above
-    found: IntArray = (below - own_below) * (above - own_above) - paired
+    apart = (below - own_below) * (above - own_above) - paired
+    found: IntArray = below * above - own_below * own_above if loose else apart
     if float(found.sum(dtype=np.float64)) >= LARGEST:
         raise DataError("the column has too many different values for localities across partitions")
     return found
@@ -95,14 +97,15 @@ def _ranks(total: int, count: int, chance: Randomness) -> IntArray:
     return np.sort(drawn[:count])
 
 
-def _triple(by_point: IntArray, home: IntArray, j: int, left: int) -> tuple[int, int, int]:
+def _triple(by_point: IntArray, home: IntArray, j: int, left: int, loose: bool) -> tuple[int, int, int]:
     """The triple with middle j that has `left` others of that middle before it."""
-    elsewhere = home != home[j]
+    elsewhere = loose | (home != home[j])
     lower = np.flatnonzero(elsewhere & (by_point < by_point[j]))
     upper = np.flatnonzero(elsewhere & (by_point > by_point[j]))
-    partners = upper.size - np.bincount(home[upper], minlength=int(home[-1]) + 1)[home[lower]]
+    banned = np.bincount(home[upper], minlength=int(home[-1]) + 1)[home[lower]]
+    partners = upper.size - (np.where(home[lower] == home[j], banned, 0) if loose else banned)
     ends = np.cumsum(partners)
     place = int(np.searchsorted(ends, left, side="right"))
     i = int(lower[place])
-    k = upper[home[upper] != home[i]][left - int(ends[place] - partners[place])]
-    return i, j, int(k)
+    allowed = upper if loose and home[i] != home[j] else upper[home[upper] != home[i]]
+    return i, j, int(allowed[left - int(ends[place] - partners[place])])

@@ -35,6 +35,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.errors import DataError, PolicyError
 from sfumato.methods.replacing.patterns.crossing import crossing
 from sfumato.methods.replacing.patterns.localities import KeptPattern, localities
+from sfumato.methods.replacing.patterns.partitions import classes_of, neighbourhoods, runs
 from sfumato.methods.replacing.patterns.polytope import Polytope, PropertySheet
 from sfumato.policy.rules import Inequality, IntegrityRule, conjuncts, linear_comparison
 from sfumato.policy.rules.tree import (
@@ -71,6 +72,8 @@ class RuleSheet:
     fixed: Callable[[str], list[Fraction]] | None = None
     narrow: bool = False
     """Whether values of a partition stay between its least and largest one."""
+    codes: Callable[[str], IntArray] | None = None
+    """The values of a column that is published as it is, as numbers that tell them apart."""
 
     def polytope(
         self, rules: Iterable[IntegrityRule], chance: Randomness
@@ -93,13 +96,24 @@ class RuleSheet:
     def _patterns(self, rules: list[IntegrityRule], chance: Randomness) -> dict[str, KeptPattern]:
         found: dict[str, KeptPattern] = {}
         for rule, body in ((rule, rule.body) for rule in rules if isinstance(rule.body, Localities)):
+            home = self.partition(body)
             for name in (column.name for column in body.columns):
                 if name in found:
                     raise PolicyError(f"two rules name the localities of '{name}'", where=f"keep: {rule}")
                 source = chance.child("localities").child(name)
-                inside = localities(self.replaced[name].levels, body.partition, float(body.sample), source)
+                inside = localities(self.replaced[name].levels, home, float(body.sample), source)
                 found[name] = self._widened(inside, name, rule, source.child("across"))
         return found
+
+    def partition(self, rule: Localities) -> IntArray:
+        """The partition of every record."""
+        if rule.by:
+            assert self.codes is not None
+            return classes_of([self.codes(column.name) for column in rule.by], self.records)
+        if rule.near:
+            assert rule.partition is not None
+            return neighbourhoods([self.replaced[column.name].levels for column in rule.columns], rule.partition)
+        return runs(self.records, rule.partition)
 
     def _widened(self, inside: KeptPattern, name: str, rule: IntegrityRule, chance: Randomness) -> KeptPattern:
         """The pattern of a column with the localities between its partitions that the rule wants, if the data has as many."""
@@ -107,9 +121,9 @@ class RuleSheet:
         wanted = rule.body.across
         if not wanted:
             return inside
-        found = crossing(inside, self.replaced[name].levels, wanted, chance)
+        found = crossing(inside, self.replaced[name].levels, wanted, chance, loose=bool(rule.body.by))
         if len(found) < wanted:
-            hint = "ask for fewer, or for smaller partitions; each takes three different values from three partitions"
+            hint = "ask for fewer, or for smaller partitions; each takes three different values from several partitions"
             why = f"the data has no {wanted} localities across partitions of '{name}'"
             raise DataError(why, where=f"keep: {rule}", hint=hint)
         return inside.and_also(found)

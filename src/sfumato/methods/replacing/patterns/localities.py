@@ -20,7 +20,7 @@ Departures
 
 >>> import numpy as np
 >>> from sfumato.randomness import Randomness
->>> pattern = localities(np.array([3, 5, 11, 27]), 4, 1.0, Randomness(1))
+>>> pattern = localities(np.array([3, 5, 11, 27]), np.zeros(4, int), 1.0, Randomness(1))
 >>> pattern.points.tolist(), pattern.triples.tolist()
 ([0, 1, 2, 3], [[0, 1, 2, 0], [0, 2, 3, 0]])
 >>> pattern.order.tolist()
@@ -48,6 +48,8 @@ class KeptPattern:
     order: IntArray
     edges: IntArray
     """The first point of every partition, and the number of points."""
+    home: IntArray
+    """The partition of every record."""
 
     def and_also(self, triples: IntArray) -> KeptPattern:
         """The pattern with more localities, each with the order it needs."""
@@ -55,27 +57,24 @@ class KeptPattern:
         return replace(self, triples=np.concatenate([self.triples, triples]), order=order)
 
 
-def localities(values: IntArray, partition: int | None, sample: float, chance: Randomness) -> KeptPattern:
-    """The pattern of a column; partitions are runs of `partition` records in the order given, or all of it."""
-    size = max(1, values.size if partition is None else partition)
-    points = points_of(values, size)
-    by_point = np.empty(points.max(initial=-1) + 1, np.float64)
-    by_point[points] = values
-    first = np.minimum.reduceat(points, np.arange(0, values.size, size)) if values.size else points
-    edges = np.append(first, by_point.size)
+def localities(values: IntArray, home: IntArray, sample: float, chance: Randomness) -> KeptPattern:
+    """The pattern of a column; `home` is the partition of every record, numbered without gaps."""
+    points = points_of(values, home)
+    by_point, partition = np.empty(points.max(initial=-1) + 1, np.float64), np.empty(points.max(initial=-1) + 1, np.int64)
+    by_point[points], partition[points] = values, home
+    edges = np.searchsorted(partition, np.arange(home.max(initial=-1) + 2))
     complete = sample >= 1.0
     found = [_of_partition(by_point, start, end, complete) for start, end in pairwise(edges)]
     counts = np.array([rows.shape[0] for rows in found], dtype=np.int64)
     triples = np.concatenate([np.empty((0, 4), np.int64), *found])[sampled(counts, sample, chance)]
-    return KeptPattern(points, triples, _chain(edges) if complete else _order(triples), edges)
+    return KeptPattern(points, triples, _chain(edges) if complete else _order(triples), edges, home)
 
 
-def points_of(values: IntArray, size: int) -> IntArray:
+def points_of(values: IntArray, home: IntArray) -> IntArray:
     """The point of every record: distinct (partition, value) pairs, numbered in that order."""
-    partition = np.arange(values.size, dtype=np.int64) // size
-    order = np.lexsort((values, partition))
+    order = np.lexsort((values, home))
     fresh = np.zeros(values.size, dtype=np.int64)
-    fresh[1:] = (np.diff(partition[order]) != 0) | (np.diff(values[order]) != 0)
+    fresh[1:] = (np.diff(home[order]) != 0) | (np.diff(values[order]) != 0)
     points = np.empty(values.size, dtype=np.int64)
     points[order] = np.cumsum(fresh)  # I2
     return points
