@@ -1,8 +1,13 @@
-"""``kind: graph``: who knows whom, from an edge list, a GraphML file, or a networkx or igraph object.
+"""``kind: graph``: who knows whom, from an edge list, a GraphML file, a table of a database, or a networkx or igraph object.
 
 An edge list has two names a line, separated by tab, comma, semicolon or blank; further columns, a header and lines that begin
-with ``#`` or ``%`` are passed over. Direction, loops and repeated edges are dropped and counted. Names stay in the data
-holder's memory and are never published.
+with ``#`` or ``%`` are passed over. Loops and repeated edges are dropped and counted. Names stay in the data holder's memory and
+are never published.
+
+What is published is who is tied to whom. A graph that says its ties have a direction (networkx, igraph, GraphML) is refused unless
+`direction: dropped` accepts that; of an edge list nobody can tell, and pairs in both directions are one tie. Weights are passed
+over. A graph of two kinds of nodes (people and what they have, in two columns without a common name) is refused: ties inside a kind
+cannot be, so flips there give themselves away. Sets of things are `kind: baskets`.
 
 >>> parse_edges(b"# who votes for whom\\na\\tb\\nb\\ta\\nb\\tc\\n", "votes.tsv").size
 2
@@ -11,9 +16,10 @@ holder's memory and are never published.
 from __future__ import annotations
 
 import io
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -27,28 +33,43 @@ from sfumato.io.contents import is_there, read_bytes
 from sfumato.io.files import read_file
 from sfumato.io.frames import from_frame
 from sfumato.io.quoting import require_quotes, require_records
+from sfumato.io.sql import is_url, read_sql
 
 _SEPARATORS = "\t,; "
 _COMMENT = (b"#", b"%")
 _LOOKED_AT = 1_000
+_TWO_KINDS = 50
+"""From so many ties on, two columns without a common name are two kinds of nodes; fewer may be so by chance."""
 _HEADERS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "u", "v"}
 
 
 class GraphSource(Source):
-    """A social graph: an edge list (.tsv, .csv, .txt, .gz, .parquet), GraphML, or a networkx or igraph object."""
+    """A social graph: an edge list (.tsv, .csv, .txt, .gz, .parquet), GraphML, a database, or a networkx or igraph object."""
 
     name: ClassVar[str] = "graph"
-    private: ClassVar[tuple[str, ...]] = ("source", "base", "isolated")
+    private: ClassVar[tuple[str, ...]] = ("source", "base", "isolated", "table", "ends")
 
     isolated: int = Field(default=0, ge=0, description="people without any tie, whom an edge list cannot name")
+    table: str = Field(default="", description="which table, when the source is a database")
+    ends: tuple[str, str] | None = Field(default=None, description="the two columns of that table that name who is tied")
+    direction: Literal["refused", "dropped"] = Field(default="refused", description="what happens to a graph with directed ties")
 
     def read(self, data: Any = None) -> Graph:
-        if data is None:
-            if not self.source:
-                raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
-            data = self.path()
-        graph = read_graph(data)
+        if data is None and not self.source:
+            raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
+        given = data if data is not None else (self.source if is_url(self.source) else self.path())
+        if self.direction == "refused" and is_directed(given):
+            what = "the ties of this graph have a direction, and only who is tied to whom can be published"
+            raise DataError(what, hint="add 'direction: dropped' under data to publish them without it")
+        graph = self._from_database(given) if isinstance(given, str) and is_url(given) else read_graph(given)
         return graph.joined(self.isolated, [], []) if self.isolated else graph
+
+    def _from_database(self, url: str) -> Graph:
+        table = read_sql(url, self.table)
+        missing = [name for name in self.ends or () if name not in table.column_names]
+        if missing:
+            raise DataError(f"table '{self.table}' has no column '{missing[0]}'", hint="name two columns under data.ends")
+        return from_columns(table.select(list(self.ends)) if self.ends else table, self.table)
 
 
 def read_graph(data: Any) -> Graph:
@@ -62,6 +83,19 @@ def read_graph(data: Any) -> Graph:
     if hasattr(data, "is_multigraph"):
         return Graph.from_networkx(data)
     return from_columns(from_frame(data), "the frame")
+
+
+def is_directed(data: Any) -> bool:
+    """Whether a graph says of itself that its ties have a direction."""
+    if hasattr(data, "is_directed"):
+        return bool(data.is_directed())
+    if (
+        isinstance(data, str | Path)
+        and str(data).lower().removesuffix(".gz").endswith((".graphml", ".xml"))
+        and is_there(Path(data))
+    ):
+        return re.search(rb"<(\w+:)?graph\b[^>]*edgedefault\s*=\s*[\"']directed", read_bytes(Path(data))) is not None
+    return False
 
 
 def _read_path(path: Path) -> Graph:
@@ -131,6 +165,11 @@ def from_columns(table: pa.Table, name: str) -> Graph:
     if both.null_count or "" in (labels := both.dictionary.to_pylist()):
         raise DataError(f"{name} has edges with an empty end", where=name, hint="every line needs two names")
     codes = np.asarray(both.indices, dtype=np.int64)
+    if len(source) >= _TWO_KINDS and not np.intersect1d(codes[: len(source)], codes[len(source) :]).size:
+        what = f"the two columns of {name} have no name in common: its nodes are of two kinds, and ties inside a kind cannot be"
+        raise DataError(
+            what, where=name, hint="publish them as 'kind: baskets', one record with its items for every node of one kind"
+        )
     return Graph.from_pairs(codes[: len(source)], codes[len(source) :], len(labels), labels)
 
 
