@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from sfumato.data.database import Database
 from sfumato.data.table import Table
+from sfumato.discover.basket_shapes import BasketShape, item_columns, of_file, of_table
 from sfumato.discover.proposal import Proposal
 from sfumato.errors import DataError
 from sfumato.io.settings import Suggested, suggested
@@ -77,7 +78,15 @@ def discover(
         later = partial(_second_half, progress)
         where = {"source": source, "target": target, "schema": schema}
         return discover_database(database, policy, where=where, declared=declared, progress=later)
-    return _of_table(source, policy, table, progress, read or {})
+    shape = of_file(source) if policy is None else None
+    return _of_baskets(shape, source, table) if shape else _of_table(source, policy, table, progress, read or {})
+
+
+def _of_baskets(shape: BasketShape, source: Any, table: str) -> Suggestion:
+    """A policy for sets of things."""
+    settings = {name: value for name, value in shape.settings.items() if value not in ("", [])}
+    tree = {"version": 1, "data": {"kind": "baskets"} | _named(source, table) | settings} | shape.tree()
+    return Suggestion(tree, (shape.reason,))
 
 
 def _second_half(progress: Progress, done: float, what: str) -> None:
@@ -96,6 +105,9 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
     if not isinstance(rows, Table):
         hint = "give a CSV or Parquet file, a table of a database, or the URL of a database"
         raise DataError("discovery looks at tables and databases", hint=hint)
+    shape = of_table(rows) if policy is None else None
+    if shape is not None:
+        return _of_baskets(shape, source, table)
     finders = sorted(catalogue("discover", Finder).values(), key=lambda cls: cls.order)
     found = []
     for place, cls in enumerate(finders):
@@ -104,10 +116,15 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
     tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"} | _named(source, table) | dict(read) | settings.keys()}
     for each in found:
         tree |= each.policy
-    reasons = (*_told(settings), *(reason for each in found for reason in each.reasons))
+    reasons = (*_told(settings), *_sets(rows), *(reason for each in found for reason in each.reasons))
     warnings = (*settings.doubts, *(warning for each in found for warning in each.warnings))
     remarks = {name: remark for each in found for name, remark in each.remarks.items()}
     return Suggestion(tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals), remarks=remarks)
+
+
+def _sets(rows: Table) -> Iterator[str]:
+    for name, separator in item_columns(rows).items():
+        yield f"'{name}' holds sets of items; alone they are read with kind: baskets, items: {name}, separator: {separator!r}"
 
 
 def _told(settings: Suggested) -> Iterator[str]:

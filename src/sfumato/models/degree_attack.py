@@ -13,8 +13,8 @@ Argument
         X − Y = δ + B(n − δ) − B(n + δ),
 
     whatever the numbers of ties are: an untied pair gains, a tied one loses with the same μ. Sums of coins are ordered by
-    likelihood ratio (a tie that is kept with 1 − μ against one that appears with μ; the rest is common and log-concave), so the best
-    guess takes the node with more published ties for the person with more, and a coin where they are equal:
+    likelihood ratio (a tie that is kept with 1 − μ against one that appears with μ; the rest is common and log-concave), so the
+    best guess takes the node with more published ties for the person with more, and a coin where they are equal:
 
         success = Pr(X > Y) + ½ Pr(X = Y).
 
