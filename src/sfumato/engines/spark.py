@@ -127,7 +127,8 @@ class SparkEngine:
                 found = distant.frame.toArrow() if different < 0 else None
                 distant.frame.unpersist()
             if found is not None:
-                found = found.sort_by([(name, "ascending") for name in names])
+                # frequent values first, as they come in rows: methods that break ties by the first value then break them alike
+                found = found.sort_by([(COUNT, "descending"), *((name, "ascending") for name in names)])
                 identity, counts = found.column(IDENTITY).to_numpy(), found.column(COUNT).to_numpy().astype(np.int64)
                 if len(np.unique(identity)) == many:
                     table = Table(pa.table({name: found.column(name) for name in names}), counts=counts)

@@ -1,0 +1,94 @@
+"""The same policies on both engines, on Adult and on census rows: claims, certificate and loss side by side.
+
+    python benchmarks/spark_same.py [--master local[2]]
+
+Writes ``results/spark-same.csv``: one line per table and method, with whether the findings of all claims are the same in all
+figures, whether both certificates hold and have the same checks, how many are suppressed, and the loss of both releases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+import sfumato as sf
+from sfumato.policy.policy import Choice
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+RESULTS = Path(__file__).with_name("results") / "spark-same.csv"
+KNOWN = ["age", "gender", "education", "marital", "race", "work_class", "country"]
+METHODS = {
+    "mondrian": {},
+    "clustering": {},
+    "refined": {"seconds": 3},
+    "global": {},
+}
+
+
+def census(rows: int = 30_000) -> tuple[sf.Policy, pa.Table]:
+    table = pa.csv.read_csv(
+        SHARED / "data/census_income_kdd/occ_like_148318.csv.gz",
+        convert_options=pa.csv.ConvertOptions(column_types={"age": pa.string(), "occupation": pa.string()}),
+    ).slice(0, rows)
+    columns: dict[str, Any] = {name: {"role": "quasi-identifier"} for name in KNOWN} | {"occupation_group": "sensitive"}
+    columns["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
+    asked = [{"k-anonymity": {"k": 10}}, {"l-diversity": {"l": 2, "kind": "entropy"}}]
+    return sf.Policy.parse({"version": 1, "columns": columns, "protect": asked}), table.drop_columns(["occupation"])
+
+
+def cases() -> list[tuple[str, sf.Policy, Any]]:
+    bounded = sf.Policy.read(SHARED / "policies/adult-boundaries.yaml")
+    found = [("adult, boundaries", bounded, pa.csv.read_csv(SHARED / "data/adult/adult_45222.csv.gz", convert_options=_text()))]
+    plain = sf.Policy.read(SHARED / "policies/adult-arx.yaml")
+    asked, table = census()
+    found.append(("adult, k = 5", plain, pa.csv.read_csv(SHARED / "data/adult/adult_30162.csv.gz", convert_options=_text())))
+    return [*found, ("census, k = 10, entropy l = 2", asked, table)]
+
+
+def _text() -> Any:
+    names = ["age", "education-num", "fnlwgt", "capital-gain", "capital-loss", "hours-per-week"]
+    return pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+
+
+def compared(name: str, policy: sf.Policy, table: Any, session: Any) -> list[list[Any]]:
+    lines = []
+    for method, parameters in METHODS.items():
+        asked = replace(policy, method=Choice(method, parameters))
+        here = sf.publish(asked, data=table)
+        there = sf.publish(asked, data=session.createDataFrame(table), engine=session)
+        claims = len(asked.claims)
+        same = [f.to_json() for f in here.certificate.findings[:claims]] == [
+            f.to_json() for f in there.certificate.findings[:claims]
+        ]
+        checks = {f.model for f in here.certificate.findings} == {f.model for f in there.certificate.findings}
+        holds = here.certificate.holds and there.certificate.holds
+        loss = here.utility["loss"], there.utility["loss"]
+        gone = here.certificate.records.suppressed, there.certificate.records.suppressed
+        lines.append([name, method, same, checks, holds, *gone, *loss, f"{loss[1] / loss[0] - 1:+.4f}"])
+        print(lines[-1], flush=True)
+    return lines
+
+
+def main(session: Any = None) -> None:
+    if session is None:
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--master", default="local[2]")
+        from sfumato.engines.spark import start
+
+        session = start(parser.parse_args().master, **{"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "4"})
+    lines = [line for case in cases() for line in compared(*case, session)]
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.writer(file)
+        head = ["table", "method", "same_claims", "same_checks", "hold", "suppressed", "suppressed_spark"]
+        writer.writerow([*head, "loss", "loss_spark", "difference"])
+        writer.writerows(lines)
+
+
+if __name__ == "__main__":
+    main()
