@@ -20,6 +20,7 @@ EXTRAS = {
     "sqlalchemy": "sql",
     "psycopg": "sql",
     "sqlglot": "sql",
+    "duckdb": "duckdb",
     "networkx": "graphs",
     "numba": "compiler",
     "polars": "frames",

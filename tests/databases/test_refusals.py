@@ -76,7 +76,14 @@ def test_a_server_that_cannot_be_reached(change: dict[str, object], said: str, p
 
 @pytest.mark.parametrize(
     "url",
-    ["gibberish", "mysql://me:open-sesame-17@there/db", "nosuch://x", "sqlite://", "sqlite:////no/such/file.db", "sqlite:////tmp"],
+    [
+        "gibberish",
+        "firebird://me:open-sesame-17@there/stock",
+        "nosuch://x",
+        "sqlite://",
+        "sqlite:////no/such/file.db",
+        "sqlite:////tmp",
+    ],
 )
 def test_a_url_that_leads_nowhere(url: str) -> None:
     refused(lambda: read_schema(url), url=url)

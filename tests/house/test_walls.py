@@ -44,6 +44,7 @@ HOMES = {
     "sqlalchemy": {"io/sql"},
     "sqlglot": {"io/sql/syntax.py"},
     "psycopg": {"io/sql"},
+    "duckdb": {"io/sql"},
     "cryptography": {"release/signature.py", "methods/replacing/sampling/keyed.py"},
     "click": {"cli"},
     "starlette": {"studio"},

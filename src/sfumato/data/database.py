@@ -131,7 +131,7 @@ class Schema:
 
     tables: tuple[TableFacts, ...]
     dialect: str = ""
-    """postgresql or sqlite."""
+    """postgresql, sqlite or duckdb."""
     namespace: str = ""
     """The PostgreSQL schema the tables were found in."""
     types: tuple[TypeFacts, ...] = ()

@@ -1,4 +1,4 @@
-"""``kind: database``: a whole database as data, PostgreSQL or SQLite; the source is only read."""
+"""``kind: database``: a whole database as data; the source is only read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DatabaseSource(Source):
     target: str = Field(default="", description="SQLAlchemy URL of the test database; ${NAME} is taken from the environment")
     mode: Literal["create", "fill", "clone"] = Field(default="create", description="how the target gets its tables")
     grants: bool = Field(default=False, description="whether a clone gets the source's rights, too")
-    namespace: str = Field(default="", alias="schema", description="PostgreSQL schema of the tables")
+    namespace: str = Field(default="", alias="schema", description="schema of the tables inside of the database")
     tables: list[str] | None = Field(default=None, description="only these tables")
     subset: dict[str, str] = Field(default_factory=dict, description="per table a condition or a share like 5%")
     consistent: list[list[str]] = Field(default_factory=list, description="columns in which equal values stay equal")
@@ -113,15 +113,15 @@ class DatabaseSource(Source):
         return secret.encode()
 
     def url(self, text: str) -> str:
-        """The URL with environment variables put in; a relative SQLite file starts from the policy's folder."""
+        """The URL with environment variables put in; a relative file starts from the policy's folder."""
         return given_url(text, self.base)
 
 
 def given_url(text: str, base: Path = Path(".")) -> str:
-    """A URL as somebody typed it; relative SQLite files start from `base`."""
+    """A URL as somebody typed it; relative files start from `base`."""
     url = expanded(text)
     prefix, found, path = url.partition(":///")
-    if found and prefix.startswith("sqlite") and path and path != ":memory:" and not Path(path).is_absolute():
+    if found and prefix.startswith(("sqlite", "duckdb")) and path and path != ":memory:" and not Path(path).is_absolute():
         return f"{prefix}:///{(base / path).absolute()}"
     return url
 

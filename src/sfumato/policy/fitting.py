@@ -39,9 +39,27 @@ _FITS: dict[str, tuple[type[ValueDomain], ...]] = {
     "timestamp": (Dates, Timestamps, Values, Like),
     "text": (ValueDomain,),
 }
-_NOTHING = {"text": "", "json": "{}", "array": "{}", "tsvector": "", "binary": "\\x", "hstore": "", "xml": ""}
+_NOTHING = {"text": "", "json": "{}", "array": "{}", "list": "[]", "tsvector": "", "binary": "\\x", "hstore": "", "xml": ""}
 """What stands for nothing where a null is not allowed."""
-_WIDTHS = {"SMALLINT": 15, "INT2": 15, "INTEGER": 31, "INT": 31, "INT4": 31, "SERIAL": 31, "BIGINT": 63, "INT8": 63}
+_WIDTHS = {
+    "TINYINT": 7, "SMALLINT": 15, "INT2": 15, "MEDIUMINT": 23, "INTEGER": 31, "INT": 31, "INT4": 31, "SERIAL": 31, "BIGINT": 63,
+    "INT8": 63,
+}  # fmt: skip
+_UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64}
+
+
+def _bounds(native: str) -> tuple[int, int] | None:
+    """The least number of a type of whole numbers and the first that is too large, as far as the type says.
+
+    >>> _bounds("smallint"), _bounds("int(10) unsigned"), _bounds("UTINYINT"), _bounds("numeric")
+    ((-32768, 32768), (0, 4294967296), (0, 256), None)
+    """
+    name, *rest = re.sub(r"\(\d+\)", " ", native.upper()).split() or [""]
+    if name in _UNSIGNED:
+        return 0, 1 << _UNSIGNED[name]
+    if name not in _WIDTHS:
+        return None
+    return (0, 1 << _WIDTHS[name] + 1) if "UNSIGNED" in rest else (-(1 << _WIDTHS[name]), 1 << _WIDTHS[name])
 
 
 def misfit(domain: ValueDomain, column: ColumnFacts) -> str:
@@ -113,10 +131,10 @@ def _spells_uuid(pattern: str) -> bool:
 
 def _narrow(domain: PatternDomain, column: ColumnFacts) -> bool:
     """Whether every number of a pattern of digits fits; leading zeros would be lost."""
-    bits = _WIDTHS.get(column.native.upper(), 63)
+    most = (_bounds(column.native) or (0, 1 << 63))[1]
     signs = re.sub(r"\[[^]]*\]|\\d", "9", domain.pattern)
     widest = re.sub(r"(.)\{(\d+)\}", lambda found: found[1] * int(found[2]), signs)
-    return not re.match(r"0|\[0|\\d", domain.pattern) and widest.isdigit() and int(widest) < 1 << bits
+    return not re.match(r"0|\[0|\\d", domain.pattern) and widest.isdigit() and int(widest) < most
 
 
 def _misfit_values(domain: Values, column: ColumnFacts) -> str:
@@ -131,8 +149,8 @@ def _misfit_values(domain: Values, column: ColumnFacts) -> str:
 
 
 def _misfit_ordered(domain: Ordered, column: ColumnFacts) -> str:
-    bits = _WIDTHS.get(column.native.upper())
-    if isinstance(domain, Integers) and bits and not -(1 << bits) <= domain.low <= domain.high < 1 << bits:
+    bounds = _bounds(column.native)
+    if isinstance(domain, Integers) and bounds and not bounds[0] <= domain.low <= domain.high < bounds[1]:
         return f"the bounds are wider than {column.native}"
     if isinstance(domain, Decimals) and column.places is not None and domain.places > column.places:
         return f"{domain.places} decimal places do not fit {column.native}"

@@ -22,6 +22,7 @@ from sfumato.data.database import Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
+from sfumato.io.sql.duckdb_link import in_generations, insert_texts
 from sfumato.io.sql.link import Session, connect, same_database
 from sfumato.io.sql.modes import Create
 from sfumato.io.sql.names import listed, quoted
@@ -112,8 +113,9 @@ def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: 
     """The written columns, in the order of the table, spelt for the target."""
     columns = {name: part.column(name) for name in new.written}
     if source != dialect:
-        columns = {name: respelt(values, old.column(name), new.column(name), dialect) for name, values in columns.items()}
-    return pa.table(columns)
+        columns = {name: respelt(values, old.column(name), new.column(name), source, dialect) for name, values in columns.items()}
+    own = [key for key in new.foreign_keys if key.parent == new.name] if dialect == "duckdb" else []
+    return in_generations(pa.table(columns), own, new.name) if own else pa.table(columns)
 
 
 def _fill(
@@ -157,8 +159,7 @@ def csv_piece(batch: pa.RecordBatch) -> memoryview:
 def _copy(link: Session, table: TableFacts, frame: pa.Table, steps: _Steps) -> str:
     """Fills an empty table; the digest of what was sent."""
     digest = hashlib.sha256()
-    send = _copy_postgres if link.dialect == "postgresql" else _insert
-    with send(link, table, frame) as take:
+    with _SENDERS[link.dialect](link, table, frame) as take:
         for batch in frame.to_batches(max_chunksize=ROWS_AT_ONCE) if frame.num_columns else ():
             piece = csv_piece(batch)
             digest.update(piece)
@@ -189,6 +190,16 @@ def _insert(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]
 
     yield take
     _counted(table, link.rows(f"SELECT count(*) FROM {quoted(table.name)}")[0][0], frame)
+
+
+@contextlib.contextmanager
+def _insert_duckdb(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
+    relation = link.relation(table.name)
+    yield lambda batch, _: insert_texts(link.raw, relation, table, batch)
+    _counted(table, link.rows(f"SELECT count(*) FROM {relation}")[0][0], frame)
+
+
+_SENDERS = {"postgresql": _copy_postgres, "sqlite": _insert, "duckdb": _insert_duckdb}
 
 
 def _counted(table: TableFacts, rows: int, frame: pa.Table) -> None:

@@ -7,13 +7,13 @@ Invariants
 Departures: a computed column cannot be left out, so sqlglot's own translation stands for what the dialects do not share, and the
 target computes or refuses it. Texts are ordered by the collation of the target.
 
->>> carried_condition("[Unit Price]>=(0) AND qty == 5", ("Unit Price", "Qty"), "postgresql")
+>>> carried_condition("[Unit Price]>=(0) AND qty == 5", ("Unit Price", "Qty"), "sqlite", "postgresql")
 '"Unit Price" >= (0) AND "Qty" = 5'
->>> carried_condition("state::text = ANY (ARRAY['a'::character varying, 'b'::character varying]::text[])", ("state",), "sqlite")
+>>> carried_condition("state::text = ANY (ARRAY['a'::varchar, 'b'::character varying]::text[])", ("state",), "postgresql", "sqlite")
 '"state" IN (\\'a\\', \\'b\\')'
->>> carried_condition("name GLOB 'a*'", ("name",), "postgresql") is None
+>>> carried_condition("name GLOB 'a*'", ("name",), "sqlite", "postgresql") is None
 True
->>> [default_for(text, "TEXT", "sqlite") for text in ("'x'::character varying", "now()", "f(1)")]
+>>> [default_for(text, "postgresql", "TEXT", "sqlite") for text in ("'x'::character varying", "now()", "f(1)")]
 ["'x'", 'CURRENT_TIMESTAMP', None]
 """
 
@@ -24,39 +24,40 @@ from collections.abc import Sequence
 from sfumato.io.sql.names import literal
 from sfumato.io.sql.syntax import condition, expression, written
 
-_OTHER = {"postgresql": "sqlite", "sqlite": "postgresql"}
 _SHARED = {
     *("and", "or", "not", "paren", "eq", "neq", "gt", "gte", "lt", "lte", "in", "between", "is", "null", "boolean"),
     *("column", "identifier", "literal", "add", "sub", "mul", "neg", "length", "coalesce"),
 }
 _MOMENTS = {"currenttimestamp": "CURRENT_TIMESTAMP", "currentdate": "CURRENT_DATE", "currenttime": "CURRENT_TIME"}
+_CASTING = ("postgresql", "duckdb")
+"""Dialects whose types are told apart strictly."""
 _TEXTS = ("text", "varchar", "TEXT", "VARCHAR")
 
 
-def carried_condition(sql: str, columns: Sequence[str], dialect: str) -> str | None:
-    """A condition of the other dialect as `dialect` writes it, or nothing."""
-    found = condition(sql, columns, _OTHER[dialect])
+def carried_condition(sql: str, columns: Sequence[str], source: str, dialect: str) -> str | None:
+    """A condition of one dialect as another writes it, or nothing."""
+    found = condition(sql, columns, source)
     if found is None or any(node.key not in _SHARED for node in found.walk()):  # I1
         return None
     return written(found, dialect)
 
 
-def carried_value(sql: str, columns: Sequence[str], dialect: str) -> str:
+def carried_value(sql: str, columns: Sequence[str], source: str, dialect: str) -> str:
     """The expression of a computed column, as well as it can be said."""
-    found = condition(sql, columns, _OTHER[dialect])
+    found = condition(sql, columns, source)
     return (written(found, dialect) if found is not None else None) or sql
 
 
-def default_for(default: str | None, native: str, dialect: str) -> str | None:
+def default_for(default: str | None, source: str, native: str, dialect: str) -> str | None:
     """A default that is a constant or the present moment, or nothing."""
-    value = expression(default, _OTHER[dialect]) if default else None
+    value = expression(default, source) if default else None
     while value is not None and value.key in ("cast", "paren"):
         value = value.this
     if value is None:
         return None
     if value.key in _MOMENTS and value.this is None:
         moment = _MOMENTS[value.key]
-        return f"({moment}::text)" if dialect == "postgresql" and native.startswith(_TEXTS) else moment
+        return f"({moment}::text)" if dialect in _CASTING and native.startswith(_TEXTS) else moment
     if value.key == "boolean" or (value.key == "literal" and native.upper() == "BOOLEAN"):
         return _truth(str(value.this).lower() in ("1", "true", "t"), native, dialect)
     if value.key == "literal":
@@ -65,5 +66,5 @@ def default_for(default: str | None, native: str, dialect: str) -> str | None:
 
 
 def _truth(holds: bool, native: str, dialect: str) -> str:
-    """Only PostgreSQL's own type knows the words; elsewhere truth is a number."""
-    return str(holds).lower() if dialect == "postgresql" and native.upper() == "BOOLEAN" else str(int(holds))
+    """Only a type of its own knows the words; elsewhere truth is a number."""
+    return str(holds).lower() if dialect in _CASTING and native.upper() == "BOOLEAN" else str(int(holds))

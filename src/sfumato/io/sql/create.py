@@ -1,12 +1,14 @@
-"""The statements that make tables: bare ones first in PostgreSQL, whole ones in SQLite, which cannot add constraints later."""
+"""The statements that make tables: bare ones first in PostgreSQL, whole ones in servers that cannot add constraints later."""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 
 from sfumato.data.database import ColumnFacts, Schema, TableFacts
+from sfumato.io.sql.duckdb_link import trial
 from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import listed, literal, quoted
 from sfumato.io.sql.translate import foreign_key_sql
@@ -16,7 +18,7 @@ def create_statement(table: TableFacts, dialect: str, relation: Callable[[str], 
     """One CREATE TABLE; `relation` spells names of tables and sequences."""
     if dialect == "postgresql":
         return f"CREATE TABLE {relation(table.name)} ({', '.join(_postgres_column(c, relation) for c in table.columns)})"
-    return table.sql or _sqlite_table(table)
+    return table.sql or _whole_table(table, dialect, relation)
 
 
 def _postgres_column(column: ColumnFacts, relation: Callable[[str], str]) -> str:
@@ -34,26 +36,31 @@ def _postgres_column(column: ColumnFacts, relation: Callable[[str], str]) -> str
     return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
 
 
-def _sqlite_table(table: TableFacts) -> str:
+_COMPUTED = {"sqlite": "STORED", "duckdb": "VIRTUAL"}
+
+
+def _whole_table(table: TableFacts, dialect: str, relation: Callable[[str], str]) -> str:
     numbered = next((column.name for column in table.columns if column.identity in ("AUTOINCREMENT", "ROWID")), "")
-    parts = [_sqlite_column(column, column.name == numbered) for column in table.columns]
+    parts = [_whole_column(column, column.name == numbered, dialect, relation) for column in table.columns]
     if table.primary_key and not numbered:
         parts.append(f"PRIMARY KEY ({listed(table.primary_key)})")
     parts += [f"UNIQUE ({listed(columns)})" for columns in table.uniques]
     parts += [(f"CONSTRAINT {quoted(one.name)} " if one.name else "") + f"CHECK ({one.sql})" for one in table.checks]
-    parts += [foreign_key_sql(key) for key in table.foreign_keys]
-    return f"CREATE TABLE {quoted(table.name)} ({', '.join(parts)})"
+    parts += [foreign_key_sql(key, relation, dialect) for key in table.foreign_keys]
+    return f"CREATE TABLE {relation(table.name)} ({', '.join(parts)})"
 
 
-def _sqlite_column(column: ColumnFacts, numbered: bool) -> str:
+def _whole_column(column: ColumnFacts, numbered: bool, dialect: str, relation: Callable[[str], str]) -> str:
     parts = [quoted(column.name), column.native]
     if numbered:
         parts.append("PRIMARY KEY" + (" AUTOINCREMENT" if column.identity == "AUTOINCREMENT" else ""))
     if column.computed:
-        parts.append(f"GENERATED ALWAYS AS ({column.computed}) STORED")
+        parts.append(f"GENERATED ALWAYS AS ({column.computed}) {_COMPUTED[dialect]}")
+    elif column.sequence:
+        parts.append(f"DEFAULT nextval({literal(relation(column.sequence))})")
     elif column.default is not None and not numbered:
         parts.append(f"DEFAULT {column.default}")
-    return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
+    return " ".join(parts if column.nullable or column.computed else [*parts, "NOT NULL"])
 
 
 def _sequences_of(schema: Schema, table: TableFacts) -> list[str]:
@@ -64,8 +71,8 @@ def _sequences_of(schema: Schema, table: TableFacts) -> list[str]:
 
 def make_table(link: Session, plan: Schema, table: TableFacts) -> list[str]:
     """An empty table with its checks; sentences about those the target does not understand."""
-    if link.dialect == "sqlite":
-        return _make_sqlite(link, table)
+    if link.dialect != "postgresql":
+        return _make_whole(link, plan, table)
     for statement in _sequences_of(plan, table):
         link.run(statement)
     link.run(create_statement(table, link.dialect, link.relation))
@@ -88,6 +95,17 @@ def drop_table(link: Session, name: str) -> None:
     link.run(f"DROP TABLE {link.relation(name)}")
 
 
+def drop_all(link: Session, plan: Schema, names: set[str]) -> None:
+    """Tables at once, those that refer to others first; whatever else needs them is nothing to be swept away."""
+    known = {name.lower(): name for name in names}
+    for table in reversed(plan.tables):
+        if table.name.lower() in known:
+            link.run(f"DROP TABLE {link.relation(table.name)}")
+    used = {column.sequence for table in plan.tables for column in table.columns if column.sequence}
+    for name in used if names else ():
+        link.run(f"DROP SEQUENCE IF EXISTS {link.relation(name)}")
+
+
 def _add_check(link: Session, table: TableFacts, name: str, sql: str) -> list[str]:
     import psycopg
 
@@ -103,14 +121,27 @@ def _add_check(link: Session, table: TableFacts, name: str, sql: str) -> list[st
     return []
 
 
-def _make_sqlite(link: Session, table: TableFacts) -> list[str]:
+def _make_whole(link: Session, plan: Schema, table: TableFacts) -> list[str]:
+    """A table with everything it declares; a check of another dialect is tried on an empty database first."""
+    for statement in _sequences_of(plan, table):
+        link.run(statement)
     kept, lost = [], []
-    for one in table.checks if not table.sql else ():
-        with sqlite3.connect(":memory:") as trial:
-            try:
-                trial.execute(create_statement(replace(table, checks=(one,)), "sqlite"))
-                kept.append(one)
-            except sqlite3.Error:
-                lost.append(f"the target does not understand the check '{one.name}' of table '{table.name}'")
-    link.run(create_statement(replace(table, checks=tuple(kept)), "sqlite"))
+    for one in table.checks:
+        if table.sql or _understood(replace(table, checks=(one,)), link.dialect):
+            kept.append(one)
+        else:
+            lost.append(f"the target does not understand the check '{one.name}' of table '{table.name}'")
+    link.run(create_statement(replace(table, checks=tuple(kept)), link.dialect, link.relation))
     return lost
+
+
+def _understood(table: TableFacts, dialect: str) -> bool:
+    """Whether the columns and checks of a table can be made, without defaults and without what it refers to."""
+    columns = tuple(replace(column, default=None, sequence="") for column in table.columns)
+    alone = replace(table, name="trial", columns=columns, foreign_keys=())
+    with contextlib.closing(sqlite3.connect(":memory:") if dialect == "sqlite" else trial()) as raw:
+        try:
+            raw.execute(create_statement(alone, dialect))
+        except Exception:
+            return False
+    return True

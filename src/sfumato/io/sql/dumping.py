@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError
-from sfumato.io.sql.link import SPELLING, Session, address_of
+from sfumato.io.sql.address import address_of
+from sfumato.io.sql.link import SPELLING, Session
 
 _LIMIT = 64 << 20
 """Largest text of a schema."""

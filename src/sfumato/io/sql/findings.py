@@ -1,7 +1,8 @@
 """`server_findings`: whether every declared constraint stands in the target, was checked on every row, and how many rows break it.
 
 The server is asked twice: what its catalogue says (PostgreSQL: `convalidated`, `indisvalid`; SQLite: `foreign_key_check`,
-`integrity_check`), and by counting the rows that would break each constraint, whether or not it is declared there.
+`integrity_check`; DuckDB has nothing unchecked), and by counting the rows that would break each constraint, whether or not it is
+declared there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sfumato.data.database import CheckConstraint, ForeignKey, Schema, ServerFin
 from sfumato.io.sql.introspect import schema_of
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import QUALIFIED, listed, quoted
+from sfumato.io.sql.syntax import plain_condition
 from sfumato.io.sql.translate import check_name
 from sfumato.io.sql.trouble import plainly
 
@@ -26,6 +28,8 @@ _BROKEN = f"SELECT {QUALIFIED.format('c')} FROM pg_index i JOIN pg_class c ON c.
 class _Target:
     link: Session
     schema: Schema
+    said: str
+    """The dialect that the checks to be found are written in."""
     unchecked: frozenset[tuple[str, str]]
     """Constraints by table and name that the server has not checked."""
     suspect: frozenset[str]
@@ -38,7 +42,7 @@ class _Target:
 def server_findings(target: str, schema: Schema, *, namespace: str | None = None) -> tuple[ServerFinding, ...]:
     """One finding for every key, not-null and check that `schema` declares."""
     with connect(target, namespace=namespace) as link, plainly("checking the target"):
-        asked = _Target(link, schema_of(link), *_server_says(link))
+        asked = _Target(link, schema_of(link), schema.dialect or link.dialect, *_server_says(link))
         there = {table.name: table for table in asked.schema.tables}
         return tuple(
             finding
@@ -53,6 +57,8 @@ def _server_says(link: Session) -> tuple[frozenset[tuple[str, str]], frozenset[s
             (str(table), str(name)) for table, name in link.rows(f"{_UNCHECKED} AND {link.inside('c.relnamespace')}")
         )
         return unchecked, frozenset(str(row[0]) for row in link.rows(f"{_BROKEN} AND {link.inside('c.relnamespace')}"))
+    if link.dialect == "duckdb":  # it has no constraint that was not checked
+        return frozenset(), frozenset()
     suspect = {str(row[0]) for row in link.rows("PRAGMA foreign_key_check")}
     if link.rows("PRAGMA integrity_check(1)") != [("ok",)]:
         suspect |= {str(row[0]) for row in link.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -120,6 +126,10 @@ def _foreign(asked: _Target, key: ForeignKey, there: TableFacts, sound: bool) ->
 
 def _check(asked: _Target, table: TableFacts, there: TableFacts, name: str, check: CheckConstraint, sound: bool) -> ServerFinding:
     found = next((one for one in there.checks if (name and one.name == name) or one.sql.split() == check.sql.split()), None)
+    if found is None:
+        said = plain_condition(check.sql, table.names, asked.said)
+        meant = (one for one in there.checks if said is not None)
+        found = next((one for one in meant if plain_condition(one.sql, there.names, asked.schema.dialect) == said), None)
     if found is None:
         return ServerFinding(table.name, "check", (), name, present=False, validated=False)
     validated = sound and (table.name, found.name) not in asked.unchecked

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
+from sfumato.io.sql.duckdb_schema import duckdb_schema
 from sfumato.io.sql.journal import ASIDE, JOURNAL
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.postgres_schema import postgres_schema
@@ -16,15 +17,18 @@ from sfumato.registry import nearest
 
 
 def read_schema(url: str, schema: str | None = None, tables: Sequence[str] | None = None) -> Schema:
-    """All tables (or those named); `schema` names a PostgreSQL schema other than the user's own."""
+    """All tables (or those named); `schema` names a schema of the database other than the user's own."""
     with connect(url, namespace=schema) as link, plainly("reading the schema"):
         found = schema_of(link)
     return _selected(found, list(tables) if tables is not None else [table.name for table in found.tables])
 
 
+_READERS = {"postgresql": postgres_schema, "sqlite": sqlite_schema, "duckdb": duckdb_schema}
+
+
 def schema_of(link: Session) -> Schema:
     """All tables that a session sees, without our own journal."""
-    found = postgres_schema(link) if link.dialect == "postgresql" else sqlite_schema(link)
+    found = _READERS[link.dialect](link)
     return replace(found, tables=tuple(table for table in found.tables if table.name not in (JOURNAL, ASIDE)))
 
 

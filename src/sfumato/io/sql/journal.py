@@ -14,6 +14,9 @@ from sfumato.io.sql.names import QUALIFIED, quoted
 
 JOURNAL, ASIDE = "_sfumato_load", "_sfumato_aside"
 _OLD = -1
+_DUCKDB = """
+SELECT CASE WHEN table_schema = current_schema() THEN table_name ELSE table_schema || '.' || table_name END
+FROM information_schema.tables WHERE table_catalog = current_database()"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ def existing(link: Session) -> set[str]:
     """Everything in the target that has rows, by name."""
     if link.dialect == "sqlite":
         return {row[0] for row in link.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    if link.dialect == "duckdb":
+        return {row[0] for row in link.rows(_DUCKDB)}
     relations = f"relkind IN ('r', 'p', 'v', 'm', 'f') AND {link.inside('c.relnamespace')}"
     return {row[0] for row in link.rows(f"SELECT {QUALIFIED.format('c')} FROM pg_class c WHERE {relations}")}
 

@@ -1,7 +1,7 @@
 """A way into a database: the source is opened so that it can only be read, and no message carries the URL.
 
-Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables;
-SQLite: file opened with ``mode=ro``, one transaction); every session writes and reads values in the same spelling (ISO dates,
+Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables; SQLite
+and DuckDB: file opened for reading only, one transaction); every session writes and reads values in the same spelling (ISO dates,
 UTC, hex bytes, shortest exact floats). Row security that would hide rows is an error, not a smaller table.
 """
 
@@ -12,12 +12,13 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from sfumato.errors import DataError
 from sfumato.extras import require
+from sfumato.io.sql.address import FILES, address_of, dialect_of, file_of, file_to_open
+from sfumato.io.sql.duckdb_link import duckdb_schemas, is_empty, open_duckdb
 from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.trouble import connecting, plainly
 
@@ -35,12 +36,12 @@ SPELLING = {
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An open session in one of the two dialects."""
+    """An open session in one of the dialects."""
 
     dialect: str
     raw: Any
     others: set[str] = field(default_factory=set)
-    """PostgreSQL schemas beside the current one whose tables count, too; such a table is called `schema.table`."""
+    """Schemas beside the current one whose tables count, too; such a table is called `schema.table`."""
 
     def relation(self, name: str) -> str:
         """The name of a table as the server reads it."""
@@ -56,7 +57,7 @@ class Session:
     @property
     def mark(self) -> str:
         """What stands for a value in a statement."""
-        return "?" if self.dialect == "sqlite" else "%s"
+        return "?" if self.dialect in FILES else "%s"
 
     def run(self, sql: str, *values: object) -> Any:
         """Without values a statement is sent as it stands: a percent sign in it is only a percent sign."""
@@ -78,46 +79,19 @@ class Session:
             raise
 
 
-def dialect_of(url: str) -> str:
-    """Which of the two dialects a URL speaks.
-
-    >>> dialect_of("postgres://somebody@example/db"), dialect_of("sqlite:///people.db")
-    ('postgresql', 'sqlite')
-    """
-    backend = str(address_of(url).get_backend_name())
-    if backend in ("postgresql", "postgres"):
-        return "postgresql"
-    if backend == "sqlite":
-        return "sqlite"
-    raise DataError(f"databases of the kind '{backend}' are not supported", hint="use postgresql://… or sqlite:///…")
-
-
-def address_of(url: str) -> Any:
-    """The parts of a URL; a message about it never repeats it."""
-    require("sqlalchemy", "reading and writing databases")
-    require("sqlglot", "reading and writing databases")
-    import sqlalchemy as sa
-
-    try:
-        return sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError):
-        raise DataError(
-            "the URL of the database cannot be understood", hint="write postgresql://user@host/name or sqlite:///path"
-        ) from None
-
-
 @contextlib.contextmanager
 def connect(url: str, *, write: bool = False, namespace: str | None = None) -> Iterator[Session]:
-    """A session; without `write` the server itself refuses every change. `namespace` is a PostgreSQL schema."""
+    """A session; without `write` the server itself refuses every change. `namespace` is a schema of the database."""
     dialect = dialect_of(url)
-    new = dialect == "sqlite" and write and not sqlite_path(url).exists()
-    raw = _sqlite(url, write) if dialect == "sqlite" else _postgres(url, write, namespace)
+    new = dialect in FILES and write and not file_of(url).exists()
+    raw = _OPENED[dialect](url, write, namespace)
     try:
-        yield Session(dialect, raw, set() if dialect == "sqlite" or namespace else _others(raw))
+        yield Session(dialect, raw, set() if namespace else _OTHERS[dialect](raw))
     finally:
+        bare = new and dialect == "duckdb" and is_empty(raw)
         raw.close()
-        if new and sqlite_path(url).exists() and sqlite_path(url).stat().st_size == 0:
-            sqlite_path(url).unlink()
+        if new and file_of(url).exists() and (bare or file_of(url).stat().st_size == 0):
+            file_of(url).unlink()
 
 
 _SCHEMAS = """
@@ -171,20 +145,8 @@ def _prepare_postgres(raw: Any, write: bool, namespace: str | None) -> None:
             raw.autocommit, raw.read_only, raw.isolation_level = False, True, psycopg.IsolationLevel.REPEATABLE_READ
 
 
-def sqlite_path(url: str) -> Path:
-    """The file behind a SQLite URL."""
-    name = address_of(url).database
-    if not name or name == ":memory:":
-        raise DataError("a SQLite database needs a file", hint="write sqlite:///path/to/file.db")
-    return Path(name)
-
-
-def _sqlite(url: str, write: bool) -> sqlite3.Connection:
-    path = sqlite_path(url)
-    if path.is_dir() or not (path.exists() or write):
-        raise DataError("the file of the SQLite database does not exist", hint="check the path after sqlite:///")
-    if write and not path.parent.is_dir():
-        raise DataError("the folder of the SQLite database does not exist", hint="create it, or check the path")
+def _sqlite(url: str, write: bool, _namespace: str | None) -> sqlite3.Connection:
+    path = file_to_open(url, write)
     address = f"file:{quote(os.path.abspath(path))}?mode={'rwc' if write else 'ro'}"
     with plainly("opening the database"):
         raw = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
@@ -208,6 +170,10 @@ def _prepare_sqlite(raw: sqlite3.Connection, write: bool) -> None:
     raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
+_OPENED = {"sqlite": _sqlite, "duckdb": open_duckdb, "postgresql": _postgres}
+_OTHERS = {"sqlite": lambda _: set(), "duckdb": duckdb_schemas, "postgresql": _others}
+
+
 def _unfinished() -> DataError:
     """Only a writer may roll a crashed transaction back, and a source is not written."""
     what = "opening the database: a program that was writing the file was cut off"
@@ -219,8 +185,8 @@ def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | N
     kind = dialect_of(one)
     if kind != dialect_of(other):
         return False
-    if kind == "sqlite":
-        paths = sqlite_path(one), sqlite_path(other)
+    if kind in FILES:
+        paths = file_of(one), file_of(other)
         if all(path.exists() for path in paths):
             return os.path.samefile(*paths)
         return os.path.realpath(paths[0]) == os.path.realpath(paths[1])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from typing import Any
 
 from sfumato.data.database import Schema
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
-from sfumato.io.sql.create import make_table
+from sfumato.io.sql.address import FILES
+from sfumato.io.sql.create import drop_all, make_table
+from sfumato.io.sql.duckdb_link import trial
 from sfumato.io.sql.finish_load import add_constraints, build_indexes
 from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import quoted
@@ -37,6 +40,9 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
             old = _old_tables(link, plan, replace)
             _rehearse(link, plan, old, replace)
             journal.close(link)
+            if link.dialect == "duckdb":
+                drop_all(link, plan, old)
+                old = set()
             journal.begin(link, fingerprint, old)
             _declare_types(link, plan)
             _declare_functions(link, plan)
@@ -74,7 +80,7 @@ def check_types(link: Session, plan: Schema) -> None:
 
 def _make_schemas(link: Session, plan: Schema) -> None:
     """Schemas beside the current one; the session knows them from now on."""
-    if link.dialect == "postgresql":
+    if link.dialect != "sqlite":
         for name in plan.others:
             link.run(f"CREATE SCHEMA IF NOT EXISTS {quoted(name)}")
             link.others.add(name)
@@ -84,25 +90,29 @@ def _old_tables(link: Session, plan: Schema, replace: bool) -> set[str]:
     """Tables that stand where ours will stand."""
     wanted = {table.name for table in plan.tables}
     there = journal.existing(link)
-    folded = {name.lower() for name in there}  # SQLite tells names apart without regard to case
-    found = {name for name in wanted if name.lower() in folded} if link.dialect == "sqlite" else there & wanted
+    folded = {name.lower() for name in there}  # files tell names apart without regard to case
+    found = {name for name in wanted if name.lower() in folded} if link.dialect in FILES else there & wanted
     if found and not replace:
         raise DataError(f"the target has a table '{min(found)}' already", hint="choose an empty target, or replace its tables")
-    if found and link.dialect == "sqlite" and found & _views(link):
+    if found and link.dialect in FILES and found & _views(link):
         raise DataError(f"the target has a view '{min(found & _views(link))}'", hint="choose an empty target")
     return found
 
 
 def _views(link: Session) -> set[str]:
-    return {str(row[0]) for row in link.rows("SELECT name FROM sqlite_master WHERE type = 'view'")}
+    listed = (
+        "sqlite_master WHERE type = 'view'" if link.dialect == "sqlite" else "information_schema.tables WHERE table_type = 'VIEW'"
+    )
+    return {str(row[0]) for row in link.rows(f"SELECT {'name' if link.dialect == 'sqlite' else 'table_name'} FROM {listed}")}
 
 
 def _rehearse(link: Session, plan: Schema, old: set[str], replace: bool) -> None:
     """Makes everything without rows and takes it back, so that what the target cannot make is known before anything changes."""
-    if link.dialect == "sqlite":
-        with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as trial:
-            _make_all(Session("sqlite", trial), plan)
-            trial.execute("PRAGMA foreign_key_check")
+    if link.dialect in FILES:
+        with contextlib.closing(_in_memory(link.dialect)) as raw:
+            rehearsal = Session(link.dialect, raw)
+            _make_schemas(rehearsal, plan)
+            _make_all(rehearsal, plan)
         return
     link.run("SAVEPOINT rehearsal")
     if old:
@@ -116,13 +126,21 @@ def _rehearse(link: Session, plan: Schema, old: set[str], replace: bool) -> None
     link.run("ROLLBACK TO SAVEPOINT rehearsal")
 
 
+def _in_memory(dialect: str) -> Any:
+    return sqlite3.connect(":memory:", isolation_level=None) if dialect == "sqlite" else trial()
+
+
 def _make_all(link: Session, plan: Schema) -> None:
     for table in plan.tables:
         with plainly(f"making table '{table.name}'"):
             make_table(link, plan, table)
-    add_constraints(link, plan, foreign=False)
+    if link.dialect == "postgresql":
+        add_constraints(link, plan, foreign=False)
     build_indexes(link, plan)
-    add_constraints(link, plan, foreign=True)
+    if link.dialect == "postgresql":
+        add_constraints(link, plan, foreign=True)
+    if link.dialect == "sqlite":
+        link.run("PRAGMA foreign_key_check")
 
 
 def _drop_together(link: Session, tables: set[str]) -> None:

@@ -1,7 +1,7 @@
 """Rows out of a database: each value is the text the server writes for it, a null is a null.
 
 PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values,
-which are spelt by `storage`. All tables come from one snapshot.
+which are spelt by `storage`, DuckDB columns of text. All tables come from one snapshot.
 
 Cost: memory of one table twice at most (its text as sent, in pieces of some megabytes, and as columns).
 """
@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
+from sfumato.io.sql.duckdb_link import texts_of
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import quoted
 from sfumato.io.sql.storage import affinity, text_column
@@ -39,7 +40,7 @@ def read_back(target: str, schema: Schema, *, progress: Progress | None = None) 
 
 
 def _tables(link: Session, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
-    read = _postgres if link.dialect == "postgresql" else _sqlite
+    read = _READERS[link.dialect]
     for number, table in enumerate(schema.tables):
         if progress:
             progress(number / len(schema.tables), f"reading {table.name}")
@@ -124,3 +125,10 @@ def _sqlite(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
         arrays = [text_column(values, kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
         pieces.append(pa.table(arrays, names=list(table.names)))
     return _joined(pieces, table.names)
+
+
+def _duckdb(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
+    return texts_of(link.raw, link.relation(table.name), table, limit)
+
+
+_READERS = {"postgresql": _postgres, "sqlite": _sqlite, "duckdb": _duckdb}

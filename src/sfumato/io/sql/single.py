@@ -2,7 +2,7 @@
 
 Any dialect that SQLAlchemy finds a driver for will do here: one table needs no more than its columns and its rows. Whole databases
 need much that `sqlalchemy.inspect` does not see or not inside our snapshot (sequences, domains, keys that were never validated,
-conditions as they are written), and ask the two servers themselves.
+conditions as they are written), and ask the servers themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sfumato.errors import DataError
 from sfumato.extras import require
-from sfumato.io.sql.link import address_of
+from sfumato.io.sql.address import address_of
 from sfumato.io.sql.trouble import connecting
 
 _URL = re.compile(r"^[a-z][a-z0-9+_]*://", re.IGNORECASE)

@@ -1,6 +1,6 @@
 """SQL read by sqlglot, as words and as trees: the one place that knows the library, loaded with the first text.
 
-A tree is a condition (or a value) over the columns of one table in a spelling that both dialects share: columns are named exactly
+A tree is a condition (or a value) over the columns of one table in a spelling that the dialects share: columns are named exactly
 as the table declares them, `= ANY (ARRAY[…])` is `IN (…)`, and the casts that PostgreSQL writes around everything are gone.
 
 Invariants
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LONGEST = 100_000
 DEEPEST = 100
-_READ = {"postgresql": "postgres", "sqlite": "sqlite"}
+_READ = {"postgresql": "postgres", "sqlite": "sqlite", "duckdb": "duckdb"}
 
 _WHOLE = {"TINYINT", "SMALLINT", "INT", "BIGINT"}
 _NUMERIC = _WHOLE | {"DECIMAL", "FLOAT", "DOUBLE"}
@@ -63,7 +63,7 @@ def expression(sql: str, dialect: str) -> Expr | None:
 
 
 def condition(sql: str, columns: Collection[str], dialect: str) -> Expr | None:
-    """The tree in the spelling that both dialects share, or None."""
+    """The tree in the spelling that the dialects share, or None."""
     from sqlglot.expressions import Paren
 
     found = expression(sql, dialect)
@@ -76,6 +76,23 @@ def condition(sql: str, columns: Collection[str], dialect: str) -> Expr | None:
     exact = dialect == "postgresql"
     known = {name if exact else name.lower(): name for name in columns}
     return holder.this if _named(holder, known, exact) and not _ambiguous(holder) else None
+
+
+def plain_condition(sql: str, columns: Collection[str], dialect: str) -> str | None:
+    """The condition without brackets, each operation around its parts: one text for one meaning, whoever wrote it.
+
+    >>> plain_condition("((a > 0) AND (b))", ["a", "b"], "duckdb") == plain_condition("a > 0 AND b", ["a", "b"], "sqlite")
+    True
+    """
+    from sqlglot.expressions import Paren
+
+    found = condition(sql, columns, dialect)
+    if found is None:
+        return None
+    holder = Paren(this=found.unnest())
+    for bracket in list(holder.this.find_all(Paren)):
+        bracket.replace(bracket.unnest())
+    return repr(holder.this)
 
 
 def written(tree: Expr, dialect: str) -> str | None:

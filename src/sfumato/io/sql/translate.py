@@ -1,4 +1,4 @@
-"""A schema in the other dialect: SQLite's tables for PostgreSQL and the other way round.
+"""A schema in another dialect: one server's tables for another.
 
 A type of the target is chosen so that every value to be loaded comes back as it was: SQLite does not enforce what a column
 declares, so a declared DATETIME that holds other things becomes text, and a PostgreSQL numeric of more than fifteen digits
@@ -9,7 +9,7 @@ Departures: a whole real and an integer are one number in PostgreSQL's numeric t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -17,18 +17,22 @@ import pyarrow as pa
 from sfumato.data.database import CheckConstraint, ColumnFacts, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.io.sql.conditions import carried_condition, carried_value, default_for
+from sfumato.io.sql.duckdb_plan import for_duckdb
 from sfumato.io.sql.names import listed, literal, quoted
-from sfumato.io.sql.translate_types import to_postgres, to_sqlite
+from sfumato.io.sql.translate_types import CHOOSE
 
-_INTEGERS = {"bigint", "numeric"}
+_WIDER = (({"bigint", "numeric"}, "numeric"), ({"BIGINT", "HUGEINT"}, "HUGEINT"))
+"""Which type holds both of two."""
+_TEXT = {"postgresql": "text", "duckdb": "VARCHAR"}
+"""Which type holds everything."""
 
 
 def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema:
     """The schema as the target declares it."""
     if dialect == schema.dialect:
-        return schema
+        return for_duckdb(schema, tables) if dialect == "duckdb" else schema
     types = _types(schema, dialect, tables)
-    made = tuple(_table(table, types, dialect) for table in schema.tables)
+    made = tuple(_table(table, types, schema.dialect, dialect) for table in schema.tables)
     lost = [
         f"an index of table '{table.name}' is not copied into the other dialect" for table in schema.tables for _ in table.indexes
     ]
@@ -44,7 +48,7 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
         for name in _names(table)
         if name not in {check.name for check in new.checks}
     ]
-    return replace(
+    new = replace(
         schema,
         tables=made,
         dialect=dialect,
@@ -55,18 +59,19 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
         others=(),
         left_out=schema.left_out + tuple(lost),
     )
+    return for_duckdb(new, tables) if dialect == "duckdb" else new
 
 
 def _types(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> dict[tuple[str, str], str]:
-    choose = to_postgres if dialect == "postgresql" else to_sqlite
+    choose = CHOOSE[dialect]
     types = {
-        (table.name, column.name): choose(table.name, column, _values(tables[table.name], column))
+        (table.name, column.name): choose(table.name, column, _values(tables[table.name], column), schema.dialect)
         for table in schema.tables
         for column in table.columns
     }
-    changed = dialect == "postgresql"
+    changed = dialect != "sqlite"
     while changed:
-        changed = sum(_joined(types, key) for key in schema.foreign_keys) > 0
+        changed = sum(_joined(types, key, _TEXT[dialect]) for key in schema.foreign_keys) > 0
     return types
 
 
@@ -75,24 +80,25 @@ def _values(table: Table, column: ColumnFacts) -> pa.ChunkedArray:
     return pa.chunked_array([], pa.string()) if column.computed else table.column(column.name)
 
 
-def _joined(types: dict[tuple[str, str], str], key: ForeignKey) -> bool:
+def _joined(types: dict[tuple[str, str], str], key: ForeignKey, text: str) -> bool:
     """Gives both ends of a foreign key one type; whether anything changed."""
     changed = False
     for child, parent in zip(key.columns, key.parent_columns, strict=True):
         ends = (key.table, child), (key.parent, parent)
         found = {types[end] for end in ends}
-        if len(found) > 1 and not all(one == "text" or one.startswith("varchar") for one in found):
+        if len(found) > 1 and not all(one == text or one.startswith("varchar") for one in found):
             for end in ends:
-                types[end] = "numeric" if found <= _INTEGERS else "text"
+                types[end] = next((wide for narrow, wide in _WIDER if found <= narrow), text)
             changed = True
     return changed
 
 
-def _table(table: TableFacts, types: Mapping[tuple[str, str], str], dialect: str) -> TableFacts:
-    columns = tuple(_column(table, column, types[table.name, column.name], dialect) for column in table.columns)
-    said = [(name, carried_condition(one.sql, table.names, dialect)) for name, one in zip(_names(table), table.checks, strict=True)]
+def _table(table: TableFacts, types: Mapping[tuple[str, str], str], source: str, dialect: str) -> TableFacts:
+    columns = tuple(_column(table, column, types[table.name, column.name], source, dialect) for column in table.columns)
+    pairs = zip(_names(table), table.checks, strict=True)
+    said = [(name, carried_condition(one.sql, table.names, source, dialect)) for name, one in pairs]
     named = tuple(CheckConstraint(name, text) for name, text in said if text is not None)
-    if dialect == "sqlite":
+    if dialect in ("sqlite", "postgresql"):
         named += tuple(_choices(table))
     carried_table = replace(table, columns=columns, checks=named, sql="", indexes=(), constraints=())
     return replace(carried_table, constraints=tuple(_keys(carried_table))) if dialect == "postgresql" else carried_table
@@ -118,14 +124,16 @@ def _choices(table: TableFacts) -> list[CheckConstraint]:
     ]
 
 
-def _column(table: TableFacts, column: ColumnFacts, native: str, dialect: str) -> ColumnFacts:
+def _column(table: TableFacts, column: ColumnFacts, native: str, source: str, dialect: str) -> ColumnFacts:
     numbered = column.generated and not column.computed
     if dialect == "postgresql":
         identity = "BY DEFAULT" if numbered and native == "bigint" else ""
+    elif dialect == "duckdb":
+        identity = "SEQUENCE" if numbered and native in ("BIGINT", "HUGEINT") else ""
     else:
         identity = "AUTOINCREMENT" if numbered and table.primary_key == (column.name,) and native == "INTEGER" else ""
-    default = None if numbered else default_for(column.default, native, dialect)
-    computed = column.computed and carried_value(column.computed, table.names, dialect)
+    default = None if numbered else default_for(column.default, source, native, dialect)
+    computed = column.computed and carried_value(column.computed, table.names, source, dialect)
     generated = bool(identity or computed)
     bare = replace(column, sequence="", numbering="", collation="", type_name="", computed=computed)
     return replace(bare, native=native, default=default, identity=identity, generated=generated)
@@ -138,10 +146,10 @@ def _keys(table: TableFacts) -> list[CheckConstraint]:
     return keys + [CheckConstraint(key.name, foreign_key_sql(key)) for key in table.foreign_keys]
 
 
-def foreign_key_sql(key: ForeignKey) -> str:
-    """The clause that declares a foreign key, in either dialect."""
-    options = key.options or {}
-    text = f"FOREIGN KEY ({listed(key.columns)}) REFERENCES {quoted(key.parent)} ({listed(key.parent_columns)})"
+def foreign_key_sql(key: ForeignKey, relation: Callable[[str], str] = quoted, dialect: str = "") -> str:
+    """The clause that declares a foreign key; DuckDB knows no actions."""
+    options = (key.options or {}) if dialect != "duckdb" else {}
+    text = f"FOREIGN KEY ({listed(key.columns)}) REFERENCES {relation(key.parent)} ({listed(key.parent_columns)})"
     for action in ("on delete", "on update"):
         if options.get(action, "NO ACTION") != "NO ACTION":
             text += f" {action.upper()} {options[action]}"

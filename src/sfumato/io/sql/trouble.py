@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,6 +66,10 @@ def plainly(doing: str) -> Iterator[None]:
         raise _postgres(error, doing) from None
     except sqlite3.Error as error:
         raise _sqlite(error, doing) from None
+    except Exception as error:
+        if "duckdb" in sys.modules and isinstance(error, sys.modules["duckdb"].Error):
+            raise _duckdb(error, doing) from None
+        raise
 
 
 def _postgres(error: Any, doing: str) -> DataError:
@@ -120,6 +125,35 @@ def _sqlite(error: sqlite3.Error, doing: str) -> DataError:
         if pattern.search(text):
             return DataError(f"{doing}: {what}", hint=hint)
     return DataError(f"{doing}: SQLite refuses ({getattr(error, 'sqlite_errorname', type(error).__name__)})")
+
+
+_DUCKDB = (
+    (re.compile(r"foreign key"), "a foreign key names a row that is not there", ""),
+    (re.compile(r"Duplicate key|unique constraint"), "a value that must be unique appears twice", ""),
+    (re.compile(r"NOT NULL constraint"), "a null where none is allowed", ""),
+    (re.compile(r"CHECK constraint"), "a check constraint does not hold", ""),
+    (re.compile(r"Could not set lock|Conflicting lock"), "another program has the file open", "close it, or run again later"),
+    (re.compile(r"different configuration"), "this program has the file open already", "give another file as the target"),
+    (re.compile(r"not a valid DuckDB"), "the file is no DuckDB database", "check the path"),
+    (re.compile(r"version|storage"), "the file was written by another version of DuckDB", "open and export it with that version"),
+    (
+        re.compile(r"depend"),
+        "something else in the target needs a table to be replaced",
+        "drop it first, or choose an empty target",
+    ),
+    (re.compile(r"main key table"), "another table of the target refers to one to be replaced", "choose an empty target"),
+    (re.compile(r"Permission denied|Cannot open"), "the file cannot be opened", "check the path and its rights"),
+    (re.compile(r"Conversion Error"), "a value does not fit its column", ""),
+)
+
+
+def _duckdb(error: Exception, doing: str) -> DataError:
+    """The message may quote values and is only looked at."""
+    text = str(error)
+    for pattern, what, hint in _DUCKDB:
+        if pattern.search(text):
+            return DataError(f"{doing}: {what}", hint=hint)
+    return DataError(f"{doing}: DuckDB refuses ({type(error).__name__})")
 
 
 def connecting(error: Exception) -> DataError:
