@@ -28,7 +28,7 @@ class Loss(Metric):
     paper: ClassVar[str] = "sequential §7"
 
     def measure(self, exhibit: Exhibit) -> float:
-        columns = per_column(exhibit)
+        columns = exhibit.once(per_column)
         return sum(columns.values()) / max(len(columns), 1)
 
 
@@ -41,7 +41,7 @@ class LossByColumn(Metric):
     needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: Exhibit) -> dict[str, float]:
-        return per_column(exhibit)
+        return exhibit.once(per_column)
 
 
 def per_column(exhibit: Exhibit) -> dict[str, float]:

@@ -33,6 +33,7 @@ class RecodedReading(Reading):
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         table = exhibit.data
-        classes = group([table.text(name).codes for name in claim.given], rows=table.rows)
+        whole = claim.given == exhibit.policy.quasi_identifiers
+        classes = exhibit.classes if whole else group([table.text(name).codes for name in claim.given], rows=table.rows)
         hidden = {name: table.text(name) for name in claim.hide}
         return Linkage.of_groups(classes.of, {name: (text.codes, text.labels) for name, text in hidden.items()}, table.counts)
