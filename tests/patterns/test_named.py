@@ -194,6 +194,19 @@ def test_records_near_each_other_move_no_farther_than_their_neighbours():
     assert not finding(alone, "localities").holds
 
 
+def test_sample_nothing_keeps_no_locality_and_still_ties_and_boxes():
+    keep = ["localities(score) sample 0 partition near 6"]
+    made = sf.publish(policy_of(keep, range="partition"), data=school(), seed=secret(8))
+    assert len(made.release.trace.localities["score"]) == 0
+    assert finding(exhibit_of(made), "localities").holds
+    before, after, home = school()["score"].to_numpy(), by_record(made), made.release.trace.partitions["score"]
+    for own in range(home.max() + 1):
+        old, new = before[home == own], after[home == own]
+        assert old.min() <= new.min() <= new.max() <= old.max()
+        assert len(set(zip(old, new, strict=True))) == len(set(old))
+    assert (np.argsort(before, kind="stable") != np.argsort(after, kind="stable")).any()
+
+
 def test_found_share_by_hand():
     before = np.array([[0.0], [1.0], [2.0], [3.0]])
     assert found_share(before, before) == 1.0

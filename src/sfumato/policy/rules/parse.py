@@ -127,8 +127,8 @@ class RuleReader(TokenReader):
         sample, partition, across, by, near = made.sample, made.partition, made.across, made.by, False
         if self.accept("sample"):
             at, sample = self.token.at, self.number("the sampling rate")
-            if not 0 < sample <= 1:
-                raise self.wrong("the sampling rate lies above 0 and up to 1", at)
+            if not 0 <= sample <= 1:
+                raise self.wrong("the sampling rate lies between 0 and 1", at)
         if self.accept("partition"):
             if self.accept("by"):
                 by = self.names()

@@ -299,7 +299,7 @@ class Localities(Statement):
 
     A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions. With
     `partition by class` the records of a class are a partition, with `partition near 20` at least 20 that are near each other in
-    all the columns.
+    all the columns. `sample 0` keeps no relative distance, only which values of a partition are equal.
     """
 
     columns: tuple[ColumnValue, ...]
