@@ -213,3 +213,18 @@ def test_baskets_as_lists_and_as_words() -> None:
     with pytest.raises(DataError, match="list of items"):
         BasketSource().read([1, 2])
     assert BasketSource().read([["two words"]]).names == ("two words",)
+
+
+def test_baskets_as_long_tables_and_words_without_a_word_about_it(tmp_path: Path) -> None:
+    rows = "".join(f"{person},{item}\n" for person in range(12) for item in ("bread", "milk", "beer")[person % 3 :])
+    (tmp_path / "long.csv").write_text("id,item\n" + rows)
+    (tmp_path / "words.csv").write_text("bought\n" + "bread milk\nbeer\nmilk beer\n")
+    long = BasketSource(source="long.csv", base=tmp_path).read()
+    assert (len(long), sorted(long.names)) == (12, ["beer", "bread", "milk"])
+    assert len(BasketSource(source="words.csv", base=tmp_path).read()) == 3
+    tree = {"version": 1, "data": {"kind": "baskets", "source": "long.csv"}, "protect": [{"k-anonymity": {"k": 2}}]}
+    made = sf.publish(sf.Policy.parse(tree, base=tmp_path))
+    assert "id" not in made.release.parts["data"].table.column_names
+    (tmp_path / "odd.csv").write_text("name,what\na,bread\nb,milk\n")
+    with pytest.raises(DataError, match="'record:'"):
+        BasketSource(source="odd.csv", base=tmp_path).read()

@@ -10,7 +10,8 @@ wide        a table with one 0/1 column per item; columns with other values, or 
 ==========  =======================================================================================
 
 In Python also a `Baskets`, or a list with a list (or set) of items for every record. ``auto`` takes fimi for ``.dat`` and
-``.txt``, long when `record` is named, items when `items` is, wide otherwise.
+``.txt``, long when `record` is named, items when `items` is. Where nothing is named one column of words holds items, two columns of
+which the first repeats are record and item, and a table with 0 and 1 is wide.
 """
 
 from __future__ import annotations
@@ -89,7 +90,27 @@ class BasketSource(Source):
             return from_long(table, self.record, self.items)
         if self.format == "items" or (self.format == "auto" and self.items):
             return from_items(table, self.items, self.separator)
+        record, items = _told_columns(table) if self.format == "auto" else ("", "")
+        if items:
+            return from_long(table, record, items) if record else from_items(table, items, self.separator)
         return from_wide(table, self.labels)
+
+
+def _told_columns(table: Table) -> tuple[str, str]:
+    """Record and items, where a table tells by itself: one column of words holds items; of two, the first repeats.
+
+    >>> import pyarrow as pa
+    >>> _told_columns(Table(pa.table({"id": ["1", "1", "2"], "item": ["bread", "milk", "beer"]})))
+    ('id', 'item')
+    >>> _told_columns(Table(pa.table({"bread": ["1", "0"], "milk": ["1", "1"]})))
+    ('', '')
+    """
+    texts = [table.text(name) for name in table.names]
+    flags = any(all(label.lower() in _FLAGS for label in text.labels) for text in texts)
+    repeats = bool(texts) and int(texts[0].counts().max(initial=0)) > 1
+    if flags or not (len(texts) == 1 or (len(texts) == 2 and repeats)):
+        return "", ""
+    return ("" if len(texts) == 1 else table.names[0]), table.names[-1]
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -175,7 +196,10 @@ def from_wide(table: Table, labels: tuple[str, ...] = ()) -> Baskets:
         if all(label.lower() in _FLAGS for label in text.labels):
             flags[name] = np.array([_FLAGS[label.lower()] for label in text.labels], dtype=bool)[text.codes]
     if not flags:
-        raise DataError("no column of the table holds 0 and 1 only", hint="name the column of items with 'items:' under data")
+        raise DataError(
+            "no column of the table holds 0 and 1 only",
+            hint="name the column of items with 'items:' under data, and of one item per row also 'record:'",
+        )
     return Baskets(
         Sets.from_dense(np.column_stack(list(flags.values()))),
         tuple(flags),

@@ -26,6 +26,7 @@ from sfumato.errors import DataError
 from sfumato.io.contents import ENCODE, is_there, read_bytes, require_size
 from sfumato.io.frames import from_frame
 from sfumato.io.quoting import line_of_record, require_quotes, require_records
+from sfumato.io.readers import reader_of
 from sfumato.io.sheets import EXCEL, STATISTICS, named_header, read_excel, read_statistics
 
 LONGEST_RECORD = 1 << 24
@@ -134,7 +135,7 @@ def _read(
     content: bytes, header: Sequence[str], convert: pa_csv.ConvertOptions, longest: int, threads: bool, options: dict[str, Any]
 ) -> pa.Table:
     return pa_csv.read_csv(
-        pa.BufferReader(content),  # no Python object, which threads might still ask for something when the process ends
+        reader_of(content),  # no Python object, which threads might still hold when the process ends
         read_options=pa_csv.ReadOptions(block_size=longest, column_names=list(header), skip_rows=1, use_threads=threads),
         parse_options=pa_csv.ParseOptions(newlines_in_values=True, **options),
         convert_options=convert,

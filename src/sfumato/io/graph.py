@@ -33,6 +33,7 @@ from sfumato.io.contents import is_there, read_bytes
 from sfumato.io.files import read_file
 from sfumato.io.frames import from_frame
 from sfumato.io.quoting import require_quotes, require_records
+from sfumato.io.readers import reader_of
 from sfumato.io.sql import is_url, read_sql
 
 _SEPARATORS = "\t,; "
@@ -143,7 +144,7 @@ def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool
     require_quotes(content, separator, name)
     try:
         table = pa_csv.read_csv(
-            pa.BufferReader(content),
+            reader_of(content),
             read_options=pa_csv.ReadOptions(column_names=names, skip_rows=int(skip), block_size=1 << 24),
             parse_options=pa_csv.ParseOptions(delimiter=separator),
             convert_options=pa_csv.ConvertOptions(

@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
+from sfumato.io.readers import reader_of
 from sfumato.io.sql.duckdb_link import texts_of
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import quoted
@@ -99,7 +100,7 @@ def _parsed(piece: bytearray, table: TableFacts) -> pa.Table:
     names = list(table.names)
     try:
         return pa_csv.read_csv(
-            pa.BufferReader(pa.py_buffer(piece)),
+            reader_of(piece),
             pa_csv.ReadOptions(column_names=[str(i) for i in range(len(names))], use_threads=False, block_size=len(piece) + 1),
             pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             pa_csv.ConvertOptions(
