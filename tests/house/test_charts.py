@@ -9,6 +9,7 @@ import pytest
 from markupsafe import Markup
 
 from sfumato.report.charts import WIDTH, bars, columns, paired_bars
+from sfumato.report.scatter import Mark, scatter
 
 LETTER, TALL = 6.6, 9.0
 """A letter of 12 units is about that wide; a line of text is about that high above its base."""
@@ -55,3 +56,15 @@ def test_pairs_keep_apart_and_inside() -> None:
 def test_crowded_columns_become_bars() -> None:
     assert "middle" in columns(FEW, title="t")
     assert "middle" not in columns(MANY, title="t")
+
+
+@pytest.mark.parametrize("count", [1, 4, 10, 30])
+def test_steps_of_a_scatter_keep_apart(count: int) -> None:
+    steps = [f"k = {5 * place}, l = 2" for place in range(count)]
+    marks = [
+        Mark(place, 0.01 * place, name, True, "", place) for place in range(count) for name in ("mondrian", "clustering", "x", "y")
+    ]
+    placed = boxes(scatter(marks, steps, title="t"))
+    for one, two in combinations(placed, 2):
+        assert one[1] <= two[0] or two[1] <= one[0] or one[3] <= two[2] or two[3] <= one[2], (one, two)
+    assert max(right for _, right, *_ in placed) <= WIDTH + 30

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from sfumato.report.charts import WIDTH
+
 COLOURS = ("#3f4b57", "#b5654a", "#5b8a72", "#8a6fa8", "#c09a3e", "#4f86a8", "#a04668", "#77705f")
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 18, 16, 46
-_KEY = 22
-"""Height of one row of the key."""
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 12, 40
+_KEY, _KEYS = 18, 3
+"""Height of one row of the key, and how many stand in it."""
+_LETTER = 6.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Mark:
     number: int
 
 
-def scatter(marks: Sequence[Mark], steps: Sequence[str], *, title: str, width: int = 640, height: int = 300) -> Markup:
+def scatter(marks: Sequence[Mark], steps: Sequence[str], *, title: str, width: int = WIDTH, height: int = 240) -> Markup:
     """The points with a line through the best of every step; hollow ones are dominated."""
     series = list(dict.fromkeys(mark.series for mark in marks))
     colour = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(series)}
@@ -36,14 +39,14 @@ def scatter(marks: Sequence[Mark], steps: Sequence[str], *, title: str, width: i
 
     def at(mark: Mark) -> tuple[float, float]:
         beside = series.index(mark.series) - (len(series) - 1) / 2
-        x = _LEFT + room * (mark.step + 0.5) + beside * min(14, room / (len(series) + 1))
+        x = _LEFT + room * (mark.step + 0.5) + beside * min(10, room / (len(series) + 1))
         return round(x, 1), round(_TOP + (height - _TOP - _BOTTOM) * (1 - mark.cost / top), 1)
 
     drawn = [_axes(steps, ticks, width, height, room), _line([at(mark) for mark in _best(marks)])]
     drawn += [_dot(mark, *at(mark), colour[mark.series]) for mark in marks]
     drawn.append(_key(colour, height))
-    frame = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>')
-    rows = (len(series) + 3) // 4
+    frame = Markup('<svg viewBox="0 0 {} {}" class="chart" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>')
+    rows = (len(series) + _KEYS - 1) // _KEYS
     return frame.format(width, height + _KEY * rows, title, Markup("").join(drawn))
 
 
@@ -74,10 +77,12 @@ def _axes(steps: Sequence[str], ticks: Sequence[float], width: int, height: int,
     for tick in ticks:
         y = round(_TOP + (height - _TOP - _BOTTOM) * (1 - tick / ticks[-1]), 1)
         parts.append(line.format(_LEFT, y, width - _RIGHT, y))
-        parts.append(Markup('<text x="{}" y="{}" text-anchor="end" class="v">{}</text>').format(_LEFT - 8, y + 4, f"{tick:.6g}"))
-    crowded = max((len(step) for step in steps), default=0) * 6.6 > room
-    for place, step in enumerate(steps):
-        x, low = round(_LEFT + room * (place + 0.5), 1), height - _BOTTOM + 20 + (14 if crowded and place % 2 else 0)
+        parts.append(Markup('<text x="{}" y="{}" text-anchor="end" class="v">{}</text>').format(_LEFT - 6, y + 4, f"{tick:.6g}"))
+    wide = max((len(step) for step in steps), default=0) * _LETTER
+    every = max(1, math.ceil(wide / (2 * room)))
+    for place, step in enumerate(steps[::every]):
+        x = round(_LEFT + room * (every * place + 0.5), 1)
+        low = height - _BOTTOM + 16 + (14 if wide > every * room and place % 2 else 0)
         parts.append(Markup('<text x="{}" y="{}" text-anchor="middle" class="l">{}</text>').format(x, low, step))
     return Markup("").join(parts)
 
@@ -89,15 +94,15 @@ def _line(places: Sequence[tuple[float, float]]) -> Markup:
 
 def _dot(mark: Mark, x: float, y: float, colour: str) -> Markup:
     shape = Markup(
-        '<circle cx="{}" cy="{}" r="5.5" fill="{}" stroke="{}" stroke-width="1.6" data-point="{}"><title>{}</title></circle>'
+        '<circle cx="{}" cy="{}" r="4" fill="{}" stroke="{}" stroke-width="1.3" data-point="{}"><title>{}</title></circle>'
     )
     return shape.format(x, y, colour if mark.best else "#ffffff", colour, mark.number, mark.tip)
 
 
 def _key(colour: dict[str, str], height: int) -> Markup:
-    entry = Markup('<circle cx="{}" cy="{}" r="5" fill="{}"/><text x="{}" y="{}" class="l">{}</text>')
+    entry = Markup('<circle cx="{}" cy="{}" r="4" fill="{}"/><text x="{}" y="{}" class="l">{}</text>')
     parts = []
     for place, (name, ink) in enumerate(colour.items()):
-        x, y = _LEFT + 8 + 145 * (place % 4), height + 4 + _KEY * (place // 4)
-        parts.append(entry.format(x, y, ink, x + 11, y + 4, name if len(name) <= 18 else name[:17] + "…"))
+        x, y = 10 + 143 * (place % _KEYS), height + 4 + _KEY * (place // _KEYS)
+        parts.append(entry.format(x, y, ink, x + 8, y + 4, name if len(name) <= 18 else name[:17] + "…"))
     return Markup("").join(parts)
