@@ -158,4 +158,5 @@ def test_the_changelog_says_things_once() -> None:
         headings = re.findall(r"(?m)^### (.+)$", release)
         assert len(headings) == len(set(headings)), headings
         entries = Counter(" ".join(entry.split())[:40] for entry in re.split(r"(?m)^- ", release)[1:])
-        assert [entry for entry, count in entries.items() if count > 1] == []
+        twice = [entry for entry, count in entries.items() if count > 1]
+        assert twice == [], "entries that stand twice (a merge kept both): delete one of each"

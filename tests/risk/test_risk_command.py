@@ -145,3 +145,12 @@ def test_every_kind_of_safe_harbor_is_recognized() -> None:
 )
 def test_columns_that_are_not_personal(name: str, values: list[str]) -> None:
     assert kind_of(name, values) is None
+
+
+def test_long_labels_are_no_free_text_and_a_country_is_no_date() -> None:
+    counts = ("no", "two", "three", "some other", "many more")
+    labels = [f"a kind of household with {count} people who are related" for count in counts]
+    assert kind_of("household", labels, rows=5) is not None
+    assert kind_of("household", labels, rows=3_000) is None
+    assert kind_of("country_of_birth", ["Peru", "Chile"]) is None
+    assert kind_of("birth", ["1970-03-01", "1981-11-30"]) is not None

@@ -23,6 +23,8 @@ from sfumato.data.words import says, words
 MOST_LOOKED_AT = 400
 """Distinct values whose look is judged."""
 MOST_OF_THEM = 0.8
+_OWN_WORDS = 10
+"""Rows for every different text, at most, in a column of free text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class PersonalKind:
     looks: Callable[[str], bool] | None = None
     direct: bool = True
     """Whether it points at a person by itself; else it does together with other columns."""
+    numbered: bool = False
+    """Whether its values have digits, whatever the name says: a country of birth is no date."""
 
 
 def _like(pattern: str) -> Callable[[str], bool]:
@@ -138,7 +142,7 @@ KINDS: tuple[PersonalKind, ...] = (
     ),
     PersonalKind("coordinates", "B", ("latitude", "longitude", "lat", "lon", "lng", "gps", "geo"), is_point, direct=False),
     PersonalKind("places smaller than a state", "B", _PLACES, direct=False),
-    PersonalKind("dates of a person", "C", _DATES, direct=False),
+    PersonalKind("dates of a person", "C", _DATES, direct=False, numbered=True),
 )  # fmt: skip
 """In the order of asking: what is surest comes first."""
 
@@ -154,18 +158,25 @@ FREE_TEXT = PersonalKind("free text", "R")
 AGES = PersonalKind("ages above 89", "C", direct=False)
 
 
-def kind_of(name: str, values: Sequence[str]) -> PersonalKind | None:
-    """The kind of a column by its name, else by the look of most of its distinct values; None when it shows none."""
+def kind_of(name: str, values: Sequence[str], rows: int = 0) -> PersonalKind | None:
+    """The kind of a column by its name, else by the look of most of its distinct values; None when it shows none.
+
+    Of `rows` that have a value, few say the same in free text: long labels of a list are none.
+    """
     sample = [value for value in values if value][:MOST_LOOKED_AT]
     if len(words(name)) == 1 and words(name)[0] == "name":
         return next(kind for kind in KINDS if kind.hipaa == "A")
     for kind in KINDS:
-        if any(says(name, phrase) for phrase in kind.phrases):
+        if any(says(name, phrase) for phrase in kind.phrases) and not (kind.numbered and _has_no_digits(sample)):
             return kind
     for kind in KINDS:
         if kind.looks and sample and sum(map(kind.looks, sample)) >= MOST_OF_THEM * len(sample):
             return kind
-    return FREE_TEXT if _is_prose(sample) else None
+    return FREE_TEXT if _is_prose(sample) and _OWN_WORDS * len(values) >= rows else None
+
+
+def _has_no_digits(sample: Sequence[str]) -> bool:
+    return bool(sample) and sum(any(sign.isdigit() for sign in value) for value in sample) < MOST_OF_THEM * len(sample)
 
 
 def _is_prose(sample: Sequence[str]) -> bool:

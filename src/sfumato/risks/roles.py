@@ -105,7 +105,7 @@ def _look(name: str, text: TextColumn, rows: int) -> ColumnLook:
     plain = ColumnLook(name, "quasi-identifier", "", shape_of(values), len(values), missing)
     if len(values) <= 1:
         return replace(plain, role="other", reason="says the same in every row that has a value")
-    kind = kind_of(name, values)
+    kind = kind_of(name, values, rows - missing)
     if kind is not None and kind.direct:
         return _with_kind(plain, kind, "identifier", f"{kind.name}: points at a person by itself")
     if reason := _key_reason(plain, values, rows - missing):
