@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,13 +149,3 @@ def test_help_is_the_same_whoever_called_the_command_first() -> None:
         for parent in (None, click.Context(root, info_name="sfumato", **SETTINGS)):
             context = command.make_context(Path(name).name, [], parent=parent, resilient_parsing=True)
             assert "-h, --help" in command.get_help(context), name
-
-
-def test_the_changelog_says_things_once() -> None:
-    """Every heading once in a release, and no two entries that begin alike."""
-    for release in re.split(r"(?m)^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))[1:]:
-        headings = re.findall(r"(?m)^### (.+)$", release)
-        assert len(headings) == len(set(headings)), headings
-        entries = Counter(" ".join(entry.split())[:40] for entry in re.split(r"(?m)^- ", release)[1:])
-        twice = [entry for entry, count in entries.items() if count > 1]
-        assert twice == [], "entries that stand twice (a merge kept both): delete one of each"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.base import Attack
+from sfumato.catalogue.changelog import changelog_page
 from sfumato.catalogue.papers_pages import PAPERS, curves, index_page, paper_page
 from sfumato.catalogue.policy_page import policy_page
 from sfumato.demos.base import Scenario
@@ -74,6 +75,7 @@ def cli_page() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "../CHANGELOG.md": changelog_page,
     "catalogue.md": catalogue_page,
     "cli.md": cli_page,
     "policy.md": policy_page,
