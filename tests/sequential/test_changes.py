@@ -1,8 +1,12 @@
 """Values that change: refused unless the policy expects them, and then judged like everything else."""
 
+import re
+
+import numpy as np
 import pytest
 
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.policy.policy import Policy
 from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
 from tests.secret import SEED
@@ -48,3 +52,49 @@ def test_a_sensitive_value_that_changes_is_judged_in_every_release(tmp_path):
 def test_a_step_needs_days(tmp_path):
     with pytest.raises(PolicyError, match="days of both releases"):
         twice(tmp_path, older(office()), changes={"age": "+1 per year"}, date=None)
+
+
+def worlds(ages, cells):
+    """All ways to give the rows of a release to the people in it: every cell covers the age of its time."""
+
+    def covers(label, age):
+        ends = [int(end) for end in re.findall(r"\d+", label)]
+        return label == "*" or ends[0] <= int(age) <= ends[-1]
+
+    fits = [[row for row in range(len(cells)) if covers(cells[row], age)] for age in ages]
+
+    def extend(person, used):
+        if person == len(ages):
+            yield ()
+            return
+        for row in fits[person]:
+            if row not in used:
+                for rest in extend(person + 1, used | {row}):
+                    yield (row, *rest)
+
+    return list(extend(0, frozenset()))
+
+
+@pytest.mark.parametrize("sensitive_changes", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_who_knows_all_ages_of_all_years_is_left_with_one_value(tmp_path, seed, sensitive_changes):
+    """By listing: an outsider knows everybody's age in both years and who is there, and that a value stays where it does."""
+    rng = np.random.default_rng(seed)
+    first = {"who": [f"p{i}" for i in range(6)], "age": [str(30 + a) for a in rng.integers(0, 8, 6)], "s": [*"aabbcc"]}
+    second = older(first) | {"s": rng.permutation(first["s"]).tolist() if sensitive_changes else first["s"]}
+    roles = {"who": "identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}}, "s": "sensitive"}
+    series = {"changes": {"age": "free", "s": "free"}}
+    tree = {"version": 1, "columns": roles, "key": "who", "protect": [{"l-diversity": {"l": 2}}], "series": series}
+    told = []
+    for r, table in enumerate((first, second)):
+        made = publish(Policy.parse(tree), table, seed=SEED + seed, ledger=tmp_path / "book", new_ledger=not r)
+        made.write(tmp_path / f"r{r}", report=False)
+        shown, behind = made.release.parts["data"].table.to_pydict(), made.release.trace.rows["data"]
+        ways = worlds([table["age"][person] for person in sorted(behind)], shown["age"])
+        assert tuple(np.argsort(behind).tolist()) in ways  # the truth is one of them
+        told.append({tuple(shown["s"][row] for row in way) for way in ways})
+    if not sensitive_changes:
+        assert len(next(iter(told[0]))) == len(next(iter(told[1]))) == 6
+        told = [told[0] & told[1]]
+    for values in told:
+        assert all(len(set(of_one)) >= 2 for of_one in zip(*values, strict=True))

@@ -6,7 +6,8 @@ Guarantee
     what is counted in a class is what that outsider is left with, at least. This is stronger than [sequential Def. 4.2], which
     counts every row that covers somebody, and which a few suppressed rows satisfy for everybody (*alibi rows*).
     Claims under the paper's own names (`k-linkability`, `k-diversity`) that joint classes do not show, and every claim of counted
-    values under ``by: join``, are decided by the full match join of all releases (`sequence_claims`).
+    values under ``by: join``, are decided by the full match join of all releases (`sequence_claims`). Where that takes too long,
+    values that joint classes and junction trees (`history.trees`) prove possible are united for everybody.
 
 Fail closed
     What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` beside several
@@ -22,14 +23,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from sfumato.audit.accounting import require_accounted
 from sfumato.audit.base import reading_of
 from sfumato.audit.sequence_claims import judge_together
-from sfumato.data.linkage import Linkage
+from sfumato.data.arrays import IntArray
+from sfumato.data.linkage import Linkage, Spread
 from sfumato.errors import DataError
 from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint, joint_classes
 from sfumato.history.promises import widened
+from sfumato.history.trees import HiddenValues, Masks, by_class, by_tree
 from sfumato.history.united import united_classes
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
@@ -76,7 +81,7 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
         reason = f"no release shows the hidden columns, {what}"
         return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
     if verdict.below and _by_join(exhibit, claim):
-        return judge_together(exhibit, claim)
+        return _joined(exhibit, claim, bundles)
     reason = f"{verdict.people} people in joint classes {what}"
     if verdict.below:
         reason = f"{verdict.below} people stand in joint classes that fall below, {what}"
@@ -87,6 +92,50 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
 def _by_join(exhibit: Exhibit, claim: Claim) -> bool:
     """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy says so."""
     return claim.model.joint or (exhibit.policy.series.by == "join" and claim.model.demand().counts_values)
+
+
+def _joined(exhibit: Exhibit, claim: Claim, bundles: Bundles) -> Finding:
+    """The full match join; where it could not be decided in time, what joint classes and junction trees prove without it."""
+    finding, demand = judge_together(exhibit, claim), claim.model.demand()
+    if finding.holds or finding.grade == "exact" or not (demand.counts_values and demand.sufficient):
+        return finding
+    proved = by_proofs(bundles, widened(claim, exhibit.policy, bundles.policies))
+    return proved if proved.holds else finding
+
+
+def by_proofs(bundles: Bundles, claim: Claim) -> Finding:
+    """The claim on the values that joint classes and junction trees prove possible, united for everybody; says who by which."""
+    model, found, told = claim.model, [], []
+    for column in claim.hide:
+        joint = joint_classes(bundles, claim.given, (column,))
+        values = HiddenValues.told(bundles.sheets, column, bundles.people)
+        classes = by_class(joint, values)
+        both = classes | by_tree(bundles, column, values)
+        classes[values.changed] = both[values.changed] = 0
+        people = np.flatnonzero((joint.of >= 0) & ((values.of >= 0) | values.changed))
+        seen = Linkage(*_counts(both[people]), {column: _spread(both[people], values.labels)})
+        fine = np.asarray(model.satisfied(seen))
+        alone = np.asarray(model.satisfied(Linkage(*_counts(classes[people]), {column: _spread(classes[people], values.labels)})))
+        fine &= np.bitwise_count(both[people]).sum(axis=1) > 0
+        found.append((int((~fine).sum()), model.achieved(seen)))
+        told.append(f"{int(alone.sum())} people by joint classes, {int((fine & ~alone).sum())} more by junction trees")
+    below, achieved = max(found, key=lambda one: (one[0], *(-level for level in model.strength(one[1]))))
+    reason = "; ".join(told) + (f"; {below} by neither" if below else "") + f", over {len(bundles.history)} releases"
+    return Finding(model.name, not below, model.required(), achieved, claim.given, claim.hide, AT_LEAST, reason)
+
+
+def _counts(masks: Masks) -> tuple[IntArray, IntArray]:
+    """Everybody once, and a candidate for every value."""
+    ones = np.ones(len(masks), dtype=np.int64)
+    return ones, np.bitwise_count(masks).sum(axis=1).astype(np.int64)
+
+
+def _spread(masks: Masks, labels: tuple[str, ...]) -> Spread:
+    bits = np.array([(masks[:, v // 64] >> np.uint64(v % 64)) & np.uint64(1) for v in range(len(labels))], dtype=np.bool_).T
+    bits = np.where(bits.any(axis=1, keepdims=True), bits, np.arange(len(labels)) == 0)  # whoever has nothing proved has one value
+    start = np.concatenate([[0], np.cumsum(bits.sum(axis=1))]).astype(np.int64)
+    value = np.nonzero(bits)[1].astype(np.int64)
+    return Spread(start, value, np.ones(len(value), dtype=np.int64), labels)
 
 
 def cohorts_known(exhibit: Exhibit) -> bool:
