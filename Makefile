@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: browser demo test slow fuzz docs clean site
+.PHONY: browser mariadb demo test slow fuzz docs clean site
 
 demo: $(READY)
 	$(BIN)/sfumato demo
 
-test: $(READY) browser
+test: $(READY) browser mariadb
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check --quiet src tests benchmarks
 	$(BIN)/mypy
@@ -21,6 +21,10 @@ slow: $(READY)
 # The studio's tests drive a real browser; where none can be installed they say so and are skipped.
 browser:
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "no chromium: browser tests are skipped"
+
+# Tests of MariaDB start a server of their own; where none can be installed they say so and are skipped.
+mariadb:
+	@command -v mariadbd >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends mariadb-server-core >/dev/null; } || echo "no MariaDB: its tests are skipped"
 
 # MINUTES of CPU time, SEED, or REPLAY=kind:seed:number as a failure names it.
 fuzz: $(READY)

@@ -21,6 +21,7 @@ EXTRAS = {
     "psycopg": "sql",
     "sqlglot": "sql",
     "duckdb": "duckdb",
+    "pymysql": "mariadb",
     "networkx": "graphs",
     "numba": "compiler",
     "polars": "frames",

@@ -45,6 +45,7 @@ HOMES = {
     "sqlglot": {"io/sql/syntax.py"},
     "psycopg": {"io/sql"},
     "duckdb": {"io/sql"},
+    "pymysql": {"io/sql"},
     "cryptography": {"release/signature.py", "methods/replacing/sampling/keyed.py"},
     "click": {"cli"},
     "starlette": {"studio"},

@@ -131,7 +131,7 @@ class Schema:
 
     tables: tuple[TableFacts, ...]
     dialect: str = ""
-    """postgresql, sqlite or duckdb."""
+    """postgresql, sqlite, duckdb or mariadb."""
     namespace: str = ""
     """The PostgreSQL schema the tables were found in."""
     types: tuple[TypeFacts, ...] = ()

@@ -15,6 +15,7 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.io.base import Source
 from sfumato.io.sql import Clone, Create, Fill, dialect_of, read_rows, read_schema, same_database
 
+_DUMP = re.compile(r"(^postgres[^?]*\?(?:.*&)?restore=)([^&/][^&]*)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -123,7 +124,7 @@ def given_url(text: str, base: Path = Path(".")) -> str:
     prefix, found, path = url.partition(":///")
     if found and prefix.startswith(("sqlite", "duckdb")) and path and path != ":memory:" and not Path(path).is_absolute():
         return f"{prefix}:///{(base / path).absolute()}"
-    return url
+    return _DUMP.sub(lambda match: f"{match[1]}{(base / match[2]).absolute()}", url)
 
 
 def expanded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Tables and whole databases in PostgreSQL, SQLite and DuckDB: the only home of SQL drivers. Sources are only read.
+"""Tables and whole databases in PostgreSQL, MariaDB, SQLite and DuckDB: the only home of SQL drivers. Sources are only read.
 
 `read_schema` and `read_rows` bring a database in, `load` takes one out (resumable, checked by the server),
 `server_findings` asks the server whether every constraint stands; `same_database` tells a target that is the source.

@@ -8,12 +8,15 @@ from typing import Any
 from sfumato.errors import DataError
 from sfumato.extras import require
 
-DIALECTS = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb"}
+DIALECTS = {
+    "postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb", "mariadb": "mariadb",
+    "mysql": "mariadb",
+}  # fmt: skip
 FILES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 """Databases that are one file."""
 _REFUSED = {"mssql": "SQL Server", "oracle": "Oracle", "snowflake": "Snowflake", "bigquery": "BigQuery", "db2": "Db2"}
-_WRITE = "write postgresql://…, sqlite:///… or duckdb:///…"
-_WAY_OUT = "bring its tables into PostgreSQL, DuckDB or SQLite first; one table can be read with kind: table"
+_WRITE = "write postgresql://…, mariadb://…, sqlite:///… or duckdb:///…"
+_WAY_OUT = "bring its tables into PostgreSQL, MariaDB, DuckDB or SQLite first; one table can be read with kind: table"
 
 
 def address_of(url: str) -> Any:
@@ -31,8 +34,8 @@ def address_of(url: str) -> Any:
 def dialect_of(url: str) -> str:
     """Which dialect a URL speaks.
 
-    >>> dialect_of("postgres://somebody@example/db"), dialect_of("sqlite:///people.db")
-    ('postgresql', 'sqlite')
+    >>> dialect_of("postgres://somebody@example/db"), dialect_of("sqlite:///people.db"), dialect_of("mysql+pymysql://example/db")
+    ('postgresql', 'sqlite', 'mariadb')
     """
     backend = str(address_of(url).get_backend_name())
     if backend in DIALECTS:

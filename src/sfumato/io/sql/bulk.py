@@ -21,8 +21,7 @@ import pyarrow.csv as pa_csv
 from sfumato.data.database import Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
-from sfumato.io.sql import journal
-from sfumato.io.sql.duckdb_link import in_generations, insert_texts
+from sfumato.io.sql import duckdb_link, journal, mariadb_link
 from sfumato.io.sql.link import Session, connect, same_database
 from sfumato.io.sql.modes import Create
 from sfumato.io.sql.names import listed, quoted
@@ -115,7 +114,7 @@ def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: 
     if source != dialect:
         columns = {name: respelt(values, old.column(name), new.column(name), source, dialect) for name, values in columns.items()}
     own = [key for key in new.foreign_keys if key.parent == new.name] if dialect == "duckdb" else []
-    return in_generations(pa.table(columns), own, new.name) if own else pa.table(columns)
+    return duckdb_link.in_generations(pa.table(columns), own, new.name) if own else pa.table(columns)
 
 
 def _fill(
@@ -195,11 +194,17 @@ def _insert(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]
 @contextlib.contextmanager
 def _insert_duckdb(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
     relation = link.relation(table.name)
-    yield lambda batch, _: insert_texts(link.raw, relation, table, batch)
+    yield lambda batch, _: duckdb_link.insert_texts(link.raw, relation, table, batch)
     _counted(table, link.rows(f"SELECT count(*) FROM {relation}")[0][0], frame)
 
 
-_SENDERS = {"postgresql": _copy_postgres, "sqlite": _insert, "duckdb": _insert_duckdb}
+@contextlib.contextmanager
+def _insert_mariadb(link: Session, table: TableFacts, frame: pa.Table) -> Iterator[Take]:
+    yield lambda batch, _: mariadb_link.insert_texts(link.raw, table, batch)
+    _counted(table, int(link.rows(f"SELECT count(*) FROM {quoted(table.name)}")[0][0]), frame)
+
+
+_SENDERS = {"postgresql": _copy_postgres, "sqlite": _insert, "duckdb": _insert_duckdb, "mariadb": _insert_mariadb}
 
 
 def _counted(table: TableFacts, rows: int, frame: pa.Table) -> None:

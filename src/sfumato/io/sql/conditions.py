@@ -57,6 +57,8 @@ def default_for(default: str | None, source: str, native: str, dialect: str) -> 
         return None
     if value.key in _MOMENTS and value.this is None:
         moment = _MOMENTS[value.key]
+        if dialect == "mariadb":
+            return f"({moment})"
         return f"({moment}::text)" if dialect in _CASTING and native.startswith(_TEXTS) else moment
     if value.key == "boolean" or (value.key == "literal" and native.upper() == "BOOLEAN"):
         return _truth(str(value.this).lower() in ("1", "true", "t"), native, dialect)

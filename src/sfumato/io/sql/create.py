@@ -12,6 +12,7 @@ from sfumato.io.sql.duckdb_link import trial
 from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import listed, literal, quoted
 from sfumato.io.sql.translate import foreign_key_sql
+from sfumato.io.sql.trouble import plainly
 
 
 def create_statement(table: TableFacts, dialect: str, relation: Callable[[str], str] = quoted) -> str:
@@ -36,7 +37,9 @@ def _postgres_column(column: ColumnFacts, relation: Callable[[str], str]) -> str
     return " ".join(parts if column.nullable else [*parts, "NOT NULL"])
 
 
-_COMPUTED = {"sqlite": "STORED", "duckdb": "VIRTUAL"}
+_COMPUTED = {"sqlite": "STORED", "duckdb": "VIRTUAL", "mariadb": "STORED"}
+_EXACT = " CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
+"""Texts of other servers are told apart exactly."""
 
 
 def _whole_table(table: TableFacts, dialect: str, relation: Callable[[str], str]) -> str:
@@ -47,7 +50,7 @@ def _whole_table(table: TableFacts, dialect: str, relation: Callable[[str], str]
     parts += [f"UNIQUE ({listed(columns)})" for columns in table.uniques]
     parts += [(f"CONSTRAINT {quoted(one.name)} " if one.name else "") + f"CHECK ({one.sql})" for one in table.checks]
     parts += [foreign_key_sql(key, relation, dialect) for key in table.foreign_keys]
-    return f"CREATE TABLE {relation(table.name)} ({', '.join(parts)})"
+    return f"CREATE TABLE {relation(table.name)} ({', '.join(parts)}){_EXACT if dialect == 'mariadb' else ''}"
 
 
 def _whole_column(column: ColumnFacts, numbered: bool, dialect: str, relation: Callable[[str], str]) -> str:
@@ -56,6 +59,8 @@ def _whole_column(column: ColumnFacts, numbered: bool, dialect: str, relation: C
         parts.append("PRIMARY KEY" + (" AUTOINCREMENT" if column.identity == "AUTOINCREMENT" else ""))
     if column.computed:
         parts.append(f"GENERATED ALWAYS AS ({column.computed}) {_COMPUTED[dialect]}")
+    elif column.identity == "AUTO_INCREMENT":
+        parts.append("AUTO_INCREMENT")
     elif column.sequence:
         parts.append(f"DEFAULT nextval({literal(relation(column.sequence))})")
     elif column.default is not None and not numbered:
@@ -125,23 +130,44 @@ def _make_whole(link: Session, plan: Schema, table: TableFacts) -> list[str]:
     """A table with everything it declares; a check of another dialect is tried on an empty database first."""
     for statement in _sequences_of(plan, table):
         link.run(statement)
+    if link.dialect == "mariadb":
+        link.run(f"DROP TABLE IF EXISTS {quoted(table.name)}")
     kept, lost = [], []
     for one in table.checks:
-        if table.sql or _understood(replace(table, checks=(one,)), link.dialect):
+        if table.sql or _understood(link, replace(table, checks=(one,))):
             kept.append(one)
         else:
             lost.append(f"the target does not understand the check '{one.name}' of table '{table.name}'")
     link.run(create_statement(replace(table, checks=tuple(kept)), link.dialect, link.relation))
+    link.resume()
     return lost
 
 
-def _understood(table: TableFacts, dialect: str) -> bool:
+def rehearse_mariadb(link: Session, plan: Schema) -> None:
+    """Tables of another server are made for a moment, without rows and keys between them; its own statements need no trial."""
+    for table in plan.tables:
+        if not table.sql:
+            with plainly(f"making table '{table.name}'"):
+                _for_a_moment(link, replace(table, checks=()))
+
+
+def _for_a_moment(link: Session, table: TableFacts) -> None:
+    alone = replace(table, name="_sfumato_trial", foreign_keys=())
+    link.run("DROP TEMPORARY TABLE IF EXISTS _sfumato_trial")
+    link.run(create_statement(alone, "mariadb").replace("CREATE TABLE", "CREATE TEMPORARY TABLE", 1))
+    link.run("DROP TEMPORARY TABLE _sfumato_trial")
+
+
+def _understood(link: Session, table: TableFacts) -> bool:
     """Whether the columns and checks of a table can be made, without defaults and without what it refers to."""
     columns = tuple(replace(column, default=None, sequence="") for column in table.columns)
     alone = replace(table, name="trial", columns=columns, foreign_keys=())
-    with contextlib.closing(sqlite3.connect(":memory:") if dialect == "sqlite" else trial()) as raw:
+    with contextlib.closing(sqlite3.connect(":memory:") if link.dialect == "sqlite" else trial()) as raw:
         try:
-            raw.execute(create_statement(alone, dialect))
+            if link.dialect == "mariadb":
+                _for_a_moment(link, alone)
+            else:
+                raw.execute(create_statement(alone, link.dialect))
         except Exception:
             return False
     return True

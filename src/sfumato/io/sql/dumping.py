@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from sfumato.errors import DataError
 from sfumato.io.sql.address import address_of
 from sfumato.io.sql.link import SPELLING, Session
+from sfumato.io.sql.programs import environment_of, program
 
 _LIMIT = 64 << 20
 """Largest text of a schema."""
-
-
-def program(name: str) -> str:
-    """The newest installed program of PostgreSQL with this name."""
-    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_version, reverse=True):
-        if (folder / name).exists():
-            return str(folder / name)
-    found = shutil.which(name)
-    if found is None:
-        raise DataError(f"the program {name} is not installed", hint="install the client programs of PostgreSQL")
-    return found
-
-
-def _version(folder: Path) -> int:
-    return int(folder.parent.name) if folder.parent.name.isdigit() else 0
 
 
 @dataclass(frozen=True)
@@ -59,7 +42,7 @@ class Dump:
 def dumped(command: list[str], source: str) -> str:
     """What a program writes about a database; its complaints may hold addresses and are not repeated."""
     address = address_of(source)
-    environment = {**os.environ, **_environment(address)}
+    environment = {**os.environ, **environment_of(address)}
     try:
         done = subprocess.run(command, env=environment, capture_output=True, timeout=600, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
@@ -69,12 +52,3 @@ def dumped(command: list[str], source: str) -> str:
         hint = "install the client programs of the server's version" if newer else "check the rights of the user on the source"
         raise DataError("the schema of the source could not be dumped", hint=hint)
     return done.stdout.decode("utf-8")
-
-
-def _environment(address: Any) -> dict[str, str]:
-    """The parts of a URL as the programs of PostgreSQL take them."""
-    query = {key: value if isinstance(value, str) else value[-1] for key, value in address.query.items()}
-    found = {"PGDATABASE": address.database, "PGHOST": address.host or query.get("host"), "PGUSER": address.username}
-    found |= {"PGPORT": str(address.port) if address.port else query.get("port"), "PGPASSWORD": address.password}
-    found |= {"PGSSLMODE": query.get("sslmode"), "PGOPTIONS": "-c row_security=off", "PGCLIENTENCODING": "UTF8"}
-    return {key: str(value) for key, value in found.items() if value}

@@ -8,8 +8,10 @@ from dataclasses import replace
 from sfumato.data.database import Schema, TableFacts
 from sfumato.errors import DataError
 from sfumato.io.sql.duckdb_schema import duckdb_schema
+from sfumato.io.sql.dumps import RESTORED
 from sfumato.io.sql.journal import ASIDE, JOURNAL
 from sfumato.io.sql.link import Session, connect
+from sfumato.io.sql.mariadb_schema import mariadb_schema
 from sfumato.io.sql.postgres_schema import postgres_schema
 from sfumato.io.sql.sqlite_schema import sqlite_schema
 from sfumato.io.sql.trouble import plainly
@@ -23,13 +25,13 @@ def read_schema(url: str, schema: str | None = None, tables: Sequence[str] | Non
     return _selected(found, list(tables) if tables is not None else [table.name for table in found.tables])
 
 
-_READERS = {"postgresql": postgres_schema, "sqlite": sqlite_schema, "duckdb": duckdb_schema}
+_READERS = {"postgresql": postgres_schema, "sqlite": sqlite_schema, "duckdb": duckdb_schema, "mariadb": mariadb_schema}
 
 
 def schema_of(link: Session) -> Schema:
     """All tables that a session sees, without our own journal."""
     found = _READERS[link.dialect](link)
-    return replace(found, tables=tuple(table for table in found.tables if table.name not in (JOURNAL, ASIDE)))
+    return replace(found, tables=tuple(table for table in found.tables if table.name not in (JOURNAL, ASIDE, RESTORED)))
 
 
 def _selected(schema: Schema, names: list[str]) -> Schema:

@@ -34,6 +34,8 @@ def existing(link: Session) -> set[str]:
         return {row[0] for row in link.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
     if link.dialect == "duckdb":
         return {row[0] for row in link.rows(_DUCKDB)}
+    if link.dialect == "mariadb":
+        return {row[0] for row in link.rows("SELECT table_name FROM information_schema.tables WHERE table_schema = database()")}
     relations = f"relkind IN ('r', 'p', 'v', 'm', 'f') AND {link.inside('c.relnamespace')}"
     return {row[0] for row in link.rows(f"SELECT {QUALIFIED.format('c')} FROM pg_class c WHERE {relations}")}
 
@@ -42,15 +44,18 @@ def look(link: Session) -> Journal | None:
     """The unfinished load of this target, if there is one."""
     if JOURNAL not in existing(link):
         return None
-    rows = link.rows(f"SELECT fingerprint, table_name, rows, sha256 FROM {quoted(JOURNAL)}")
-    done = {name: (count, digest) for _, name, count, digest in rows if name and count != _OLD}
-    old = frozenset(name for _, name, count, _ in rows if name and count == _OLD)
-    return Journal(rows[0][0] if rows else "", done, old - set(done))
+    rows = link.rows(f'SELECT fingerprint, table_name, "rows", sha256 FROM {quoted(JOURNAL)}')
+    if not rows:  # cut off between its making and its first row, where a server cannot do both at once
+        return None
+    done = {name: (int(count), digest) for _, name, count, digest in rows if name and int(count) != _OLD}
+    old = frozenset(name for _, name, count, _ in rows if name and int(count) == _OLD)
+    return Journal(rows[0][0], done, old - set(done))
 
 
 def begin(link: Session, fingerprint: str, old: Iterable[str]) -> None:
     """Inside a transaction: the first row, and the tables that will be replaced."""
-    link.run(f"CREATE TABLE {quoted(JOURNAL)} (fingerprint text, table_name text, rows bigint, sha256 text)")
+    link.run(f'CREATE TABLE {quoted(JOURNAL)} (fingerprint text, table_name text, "rows" bigint, sha256 text)')
+    link.resume()
     record(link, fingerprint, "", 0, "")
     for name in sorted(old):
         record(link, fingerprint, name, _OLD, "")
@@ -60,7 +65,11 @@ def record(link: Session, fingerprint: str, table: str, rows: int, digest: str) 
     """Inside the transaction that completes a table."""
     values = ", ".join([link.mark] * 4)
     link.run(
-        f"INSERT INTO {quoted(JOURNAL)} (fingerprint, table_name, rows, sha256) VALUES ({values})", fingerprint, table, rows, digest
+        f'INSERT INTO {quoted(JOURNAL)} (fingerprint, table_name, "rows", sha256) VALUES ({values})',
+        fingerprint,
+        table,
+        rows,
+        digest,
     )
 
 

@@ -1,7 +1,8 @@
 """A way into a database: the source is opened so that it can only be read, and no message carries the URL.
 
 Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables; SQLite
-and DuckDB: file opened for reading only, one transaction); every session writes and reads values in the same spelling (ISO dates,
+and DuckDB: file opened for reading only, one transaction; MariaDB:
+read-only transaction, one snapshot); every session writes and reads values in the same spelling (ISO dates,
 UTC, hex bytes, shortest exact floats). Row security that would hide rows is an error, not a smaller table.
 """
 
@@ -19,6 +20,8 @@ from sfumato.errors import DataError
 from sfumato.extras import require
 from sfumato.io.sql.address import FILES, address_of, dialect_of, file_of, file_to_open
 from sfumato.io.sql.duckdb_link import duckdb_schemas, is_empty, open_duckdb
+from sfumato.io.sql.dumps import dump_of, restore
+from sfumato.io.sql.mariadb_link import open_mariadb
 from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.trouble import connecting, plainly
 
@@ -65,6 +68,11 @@ class Session:
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return list(self.run(sql, *values).fetchall())
+
+    def resume(self) -> None:
+        """MariaDB ends a transaction when a table is made or dropped; what follows is one of its own."""
+        if self.dialect == "mariadb":
+            self.run("BEGIN")
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -113,6 +121,7 @@ def _postgres(url: str, write: bool, namespace: str | None) -> Any:
 
     options = {key: value if isinstance(value, str) else value[-1] for key, value in address.query.items()}
     options = {"connect_timeout": "10", "application_name": "sfumato"} | options
+    options.pop("restore", None)
     named = address.translate_connect_args(username="user", database="dbname")
     try:
         raw = psycopg.connect(**(named | options | {"client_encoding": "UTF8", "autocommit": True}))
@@ -121,11 +130,22 @@ def _postgres(url: str, write: bool, namespace: str | None) -> Any:
     except psycopg.Error:
         raise DataError("the URL of the database has an unknown option", hint="check what follows the question mark") from None
     try:
+        _restored(raw, url, write)
         _prepare_postgres(raw, write, namespace)
     except BaseException:
         raw.close()
         raise
     return raw
+
+
+def _restored(raw: Any, url: str, write: bool) -> None:
+    """A dump that the URL names stands in the database before anything is read."""
+    path = dump_of(url)
+    if path is not None and write:
+        raise DataError("a dump can only be a source", hint="leave restore= out of the URL of the target")
+    if path is not None:
+        restore(raw, url, path)
+        raw.execute("RESET ALL")
 
 
 def _prepare_postgres(raw: Any, write: bool, namespace: str | None) -> None:
@@ -170,8 +190,8 @@ def _prepare_sqlite(raw: sqlite3.Connection, write: bool) -> None:
     raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
-_OPENED = {"sqlite": _sqlite, "duckdb": open_duckdb, "postgresql": _postgres}
-_OTHERS = {"sqlite": lambda _: set(), "duckdb": duckdb_schemas, "postgresql": _others}
+_OPENED = {"sqlite": _sqlite, "duckdb": open_duckdb, "mariadb": open_mariadb, "postgresql": _postgres}
+_OTHERS = {"sqlite": lambda _: set(), "duckdb": duckdb_schemas, "mariadb": lambda _: set(), "postgresql": _others}
 
 
 def _unfinished() -> DataError:
@@ -190,12 +210,21 @@ def same_database(one: str, other: str, *, namespaces: tuple[str | None, str | N
         if all(path.exists() for path in paths):
             return os.path.samefile(*paths)
         return os.path.realpath(paths[0]) == os.path.realpath(paths[1])
+    if kind == "mariadb":
+        return _server(one) == _server(other)
     (cluster, started, *place), (other_cluster, other_started, *other_place) = (
         _identity(one, namespaces[0]),
         _identity(other, namespaces[1]),
     )
     same_server = cluster == other_cluster if cluster and other_cluster else started == other_started
     return same_server and place == other_place
+
+
+def _server(url: str) -> list[tuple[Any, ...]]:
+    """What tells a server of MariaDB or MySQL from others, and the database."""
+    named = "SHOW VARIABLES WHERE Variable_name IN ('server_uid', 'server_uuid', 'hostname', 'port', 'datadir')"
+    with connect(url) as link, plainly("asking the server who it is"):
+        return sorted(link.rows(named)) + link.rows("SELECT database(), ''")
 
 
 def _identity(url: str, namespace: str | None) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from sfumato.data.database import Schema
 from sfumato.errors import DataError
 from sfumato.io.sql import journal
 from sfumato.io.sql.address import FILES
-from sfumato.io.sql.create import drop_all, make_table
+from sfumato.io.sql.create import drop_all, make_table, rehearse_mariadb
 from sfumato.io.sql.duckdb_link import trial
 from sfumato.io.sql.finish_load import add_constraints, build_indexes
 from sfumato.io.sql.link import Session
@@ -26,6 +26,8 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
     with plainly("preparing the target"):
         if link.dialect == "postgresql":
             alone(link)
+        if link.dialect == "mariadb":
+            _alone_mariadb(link)
         with link.transaction():
             found = journal.look(link)
             if found and found.fingerprint == fingerprint:
@@ -38,6 +40,8 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
             if link.dialect == "postgresql":
                 check_types(link, plan)
             old = _old_tables(link, plan, replace)
+            if link.dialect == "mariadb":
+                _needed_elsewhere(link, old)
             _rehearse(link, plan, old, replace)
             journal.close(link)
             if link.dialect == "duckdb":
@@ -63,6 +67,21 @@ def alone(link: Session) -> None:
         raise DataError("missing rights: the user may not create tables in the target", hint="grant CREATE on its schema")
 
 
+def _alone_mariadb(link: Session) -> None:
+    if str(link.rows("SELECT GET_LOCK(CONCAT('sfumato load ', LEFT(SHA1(database()), 40)), 20)")[0][0]) != "1":
+        raise DataError("another load into this target is running", hint="wait for it to end")
+
+
+def _needed_elsewhere(link: Session, tables: set[str]) -> None:
+    """Keys are asleep while tables are replaced, so a table that stays and refers to one of them is asked for before."""
+    pairs = link.rows(
+        "SELECT DISTINCT table_name, referenced_table_name FROM information_schema.key_column_usage "
+        "WHERE referenced_table_schema = database() AND referenced_table_name IS NOT NULL"
+    )
+    if any(parent in tables and child not in tables for child, parent in pairs):
+        raise DataError("something else in the target needs the tables to be replaced", hint="choose an empty target")
+
+
 def check_types(link: Session, plan: Schema) -> None:
     """Every type must be known to the target before anything changes there."""
     ours = {one.name for one in plan.types}
@@ -80,7 +99,7 @@ def check_types(link: Session, plan: Schema) -> None:
 
 def _make_schemas(link: Session, plan: Schema) -> None:
     """Schemas beside the current one; the session knows them from now on."""
-    if link.dialect != "sqlite":
+    if link.dialect in ("postgresql", "duckdb"):
         for name in plan.others:
             link.run(f"CREATE SCHEMA IF NOT EXISTS {quoted(name)}")
             link.others.add(name)
@@ -113,6 +132,9 @@ def _rehearse(link: Session, plan: Schema, old: set[str], replace: bool) -> None
             rehearsal = Session(link.dialect, raw)
             _make_schemas(rehearsal, plan)
             _make_all(rehearsal, plan)
+        return
+    if link.dialect == "mariadb":
+        rehearse_mariadb(link, plan)
         return
     link.run("SAVEPOINT rehearsal")
     if old:

@@ -1,7 +1,7 @@
 """Rows out of a database: each value is the text the server writes for it, a null is a null.
 
 PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values,
-which are spelt by `storage`, DuckDB columns of text. All tables come from one snapshot.
+which are spelt by `storage`, DuckDB and MariaDB columns of text. All tables come from one snapshot.
 
 Cost: memory of one table twice at most (its text as sent, in pieces of some megabytes, and as columns).
 """
@@ -18,7 +18,7 @@ from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.readers import reader_of
-from sfumato.io.sql.duckdb_link import texts_of
+from sfumato.io.sql import duckdb_link, mariadb_link
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import quoted
 from sfumato.io.sql.storage import affinity, text_column
@@ -129,7 +129,11 @@ def _sqlite(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
 
 
 def _duckdb(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
-    return texts_of(link.raw, link.relation(table.name), table, limit)
+    return duckdb_link.texts_of(link.raw, link.relation(table.name), table, limit)
 
 
-_READERS = {"postgresql": _postgres, "sqlite": _sqlite, "duckdb": _duckdb}
+def _mariadb(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
+    return _joined(list(mariadb_link.texts_of(link.raw, table, limit, ROWS_AT_ONCE)), table.names)
+
+
+_READERS = {"postgresql": _postgres, "sqlite": _sqlite, "duckdb": _duckdb, "mariadb": _mariadb}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LONGEST = 100_000
 DEEPEST = 100
-_READ = {"postgresql": "postgres", "sqlite": "sqlite", "duckdb": "duckdb"}
+_READ = {"postgresql": "postgres", "sqlite": "sqlite", "duckdb": "duckdb", "mariadb": "mysql"}
 
 _WHOLE = {"TINYINT", "SMALLINT", "INT", "BIGINT"}
 _NUMERIC = _WHOLE | {"DECIMAL", "FLOAT", "DOUBLE"}

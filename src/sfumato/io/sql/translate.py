@@ -9,6 +9,7 @@ Departures: a whole real and an integer are one number in PostgreSQL's numeric t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from sfumato.io.sql.translate_types import CHOOSE
 
 _WIDER = (({"bigint", "numeric"}, "numeric"), ({"BIGINT", "HUGEINT"}, "HUGEINT"))
 """Which type holds both of two."""
-_TEXT = {"postgresql": "text", "duckdb": "VARCHAR"}
+_TEXT = {"postgresql": "text", "duckdb": "VARCHAR", "mariadb": "varchar(190)"}
 """Which type holds everything."""
 
 
@@ -41,6 +42,12 @@ def carried(schema: Schema, dialect: str, tables: Mapping[str, Table]) -> Schema
         for table, new in zip(schema.tables, made, strict=True)
         for old, column in zip(table.columns, new.columns, strict=True)
         if old.default is not None and column.default is None and not column.identity and old.default.upper() != "NULL"
+    ]
+    lost += [
+        f"'{table.name}.{column.name}' is not numbered by the target: MariaDB numbers key columns that nothing is computed from"
+        for table, new in zip(schema.tables, made, strict=True)
+        for old, column in zip(table.columns, new.columns, strict=True)
+        if dialect == "mariadb" and old.generated and not old.computed and not column.identity
     ]
     lost += [
         f"the target does not understand the check '{name}' of table '{table.name}'"
@@ -128,6 +135,10 @@ def _column(table: TableFacts, column: ColumnFacts, native: str, source: str, di
     numbered = column.generated and not column.computed
     if dialect == "postgresql":
         identity = "BY DEFAULT" if numbered and native == "bigint" else ""
+    elif dialect == "mariadb":
+        free = not any(re.search(rf"\b{re.escape(column.name)}\b", other.computed) for other in table.columns)
+        first = table.primary_key[:1] == (column.name,) and native == "bigint"
+        identity = "AUTO_INCREMENT" if numbered and first and free else ""
     elif dialect == "duckdb":
         identity = "SEQUENCE" if numbered and native in ("BIGINT", "HUGEINT") else ""
     else:
@@ -147,10 +158,10 @@ def _keys(table: TableFacts) -> list[CheckConstraint]:
 
 
 def foreign_key_sql(key: ForeignKey, relation: Callable[[str], str] = quoted, dialect: str = "") -> str:
-    """The clause that declares a foreign key; DuckDB knows no actions."""
+    """The clause that declares a foreign key; DuckDB knows no actions, MariaDB not all of them."""
     options = (key.options or {}) if dialect != "duckdb" else {}
     text = f"FOREIGN KEY ({listed(key.columns)}) REFERENCES {relation(key.parent)} ({listed(key.parent_columns)})"
     for action in ("on delete", "on update"):
-        if options.get(action, "NO ACTION") != "NO ACTION":
+        if options.get(action, "NO ACTION") not in ("NO ACTION", "SET DEFAULT" if dialect == "mariadb" else ""):
             text += f" {action.upper()} {options[action]}"
-    return text + (f" DEFERRABLE {options['deferrable']}" if "deferrable" in options else "")
+    return text + (f" DEFERRABLE {options['deferrable']}" if "deferrable" in options and dialect != "mariadb" else "")

@@ -56,7 +56,16 @@ _DUCKDB = {
     "uuid": (("UUID", _UUID),),
     "any": (("BIGINT", _WHOLE),),
 }
-_DAYS = ("date", "timestamp without time zone", "timestamp with time zone")
+_MARIADB = {
+    "integer": (("bigint", _WHOLE), ("decimal(65,0)", r"^-?[0-9]{1,65}$")),
+    "float": (("double", _NUMBER),),
+    "boolean": (("tinyint(1)", _TRUTH), ("bigint", _WHOLE)),
+    "date": (("date", _DAY), ("datetime(6)", _MOMENT)),
+    "timestamp": (("datetime(6)", _MOMENT), ("date", _DAY)),
+    "time": (("time(6)", _HOUR),),
+    "any": (("bigint", _WHOLE),),
+}
+_DAYS = ("datetime(6)", "date", "timestamp without time zone", "timestamp with time zone")
 _SQLITE = {
     "integer": "INTEGER", "float": "REAL", "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME", "boolean": "BOOLEAN",
     "binary": "BLOB", "uuid": "UUID TEXT", "json": "JSON TEXT",
@@ -119,6 +128,21 @@ def to_duckdb(table: str, column: ColumnFacts, values: pa.ChunkedArray, source: 
     return _climbed(_DUCKDB, column, plain) or "VARCHAR"
 
 
+def to_mariadb(table: str, column: ColumnFacts, values: pa.ChunkedArray, source: str) -> str:
+    """A MariaDB type for a column of another dialect; short texts can be keys."""
+    longest = pc.max(pc.utf8_length(values)).as_py() or 0
+    if _is_binary(table, column, values, source, "MariaDB"):
+        return "varbinary(255)" if longest <= 512 else "longblob"
+    plain = unmarked(values) if source == "sqlite" else values
+    if column.kind == "enum":
+        return f"enum({', '.join(map(literal, column.choices))})"
+    if column.kind == "json" and all(map(_is_json, plain.to_pylist())):
+        return "json"
+    found = _decimal(column, plain, "decimal", 65) if column.kind == "decimal" else _climbed(_MARIADB, column, plain)
+    short = f"varchar({max(column.length or 190, longest)})"
+    return found or (short if longest <= 190 and (column.length or 0) <= 500 else "longtext")
+
+
 def _decimal(column: ColumnFacts, values: pa.ChunkedArray, word: str, most: int) -> str:
     """A decimal type of at most so many digits that holds every value, or nothing; declared digits where there are any."""
     if not _all(values, r"^-?[0-9]+(\.[0-9]+)?$"):
@@ -179,12 +203,15 @@ CHOOSE: Mapping[str, Callable[[str, ColumnFacts, pa.ChunkedArray, str], str]] = 
     "postgresql": to_postgres,
     "sqlite": to_sqlite,
     "duckdb": to_duckdb,
+    "mariadb": to_mariadb,
 }
 """How each dialect chooses a type."""
 
 
 def respelt(values: pa.ChunkedArray, old: ColumnFacts, new: ColumnFacts, source: str, dialect: str) -> pa.ChunkedArray:
     """The values of a column of one dialect as another reads them."""
+    if new.native == "tinyint(1)":
+        return pc.replace_substring_regex(pc.replace_substring_regex(values, "^true$", "1"), "^false$", "0")
     if dialect != "sqlite":
         return unmarked(values) if source == "sqlite" and old.kind != "binary" else values
     if new.native == "BOOLEAN":

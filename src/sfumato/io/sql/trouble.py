@@ -15,6 +15,9 @@ from typing import Any
 from sfumato.errors import DataError
 
 _CONNECTING = (
+    ("Access denied", "the server refuses the user or the password", "check both in the URL"),
+    ("Unknown database", "the server has no such database", "check the last part of the URL, or create the database"),
+    ("Can't connect", "no server listens there", "check host and port, and that the server runs"),
     ("password authentication failed", "the server refuses the user or the password", "check both in the URL"),
     ("no password supplied", "the server wants a password", "put it into the URL or into PGPASSWORD"),
     ("no pg_hba.conf entry", "the server does not let this user in from here", "ask for access in pg_hba.conf"),
@@ -69,6 +72,8 @@ def plainly(doing: str) -> Iterator[None]:
     except Exception as error:
         if "duckdb" in sys.modules and isinstance(error, sys.modules["duckdb"].Error):
             raise _duckdb(error, doing) from None
+        if "pymysql" in sys.modules and isinstance(error, sys.modules["pymysql"].Error):
+            raise _mariadb(error, doing) from None
         raise
 
 
@@ -154,6 +159,37 @@ def _duckdb(error: Exception, doing: str) -> DataError:
         if pattern.search(text):
             return DataError(f"{doing}: {what}", hint=hint)
     return DataError(f"{doing}: DuckDB refuses ({type(error).__name__})")
+
+
+_MARIADB = {
+    1044: ("missing rights", "grant the user what it needs"),
+    1142: ("missing rights", "grant the user what it needs"),
+    1227: ("missing rights", "grant the user what it needs"),
+    1792: ("the transaction is read-only", "the target needs a user that may write"),
+    1048: ("a null where none is allowed", ""),
+    1062: ("a value that must be unique appears twice", "texts that differ only in case may be equal for the server"),
+    1452: ("a foreign key names a row that is not there", ""),
+    4025: ("a check constraint does not hold", ""),
+    1406: ("a text is longer than its column", ""),
+    1264: ("a number is too large for its column", ""),
+    1366: ("a value does not fit its column", ""),
+    1292: ("a value does not fit its column", ""),
+    1071: ("a key is too long for the server", "shorten the column, or leave the table out"),
+    1170: ("a long text cannot be a key there", "give the column a length, or leave the table out"),
+    1118: ("a row of the table is too long for the server", "leave the table out"),
+    1050: ("a table of that name exists", "choose an empty target"),
+    1146: ("a table does not exist", "check the names of the tables"),
+    1021: ("the disk of the server is full", "make room and run again"),
+    2006: ("the connection was lost", "run again"),
+    2013: ("the connection was lost", "run again"),
+}
+
+
+def _mariadb(error: Exception, doing: str) -> DataError:
+    """The message may quote values; only its number is told."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    what, hint = _MARIADB.get(number, (f"the server refuses (error {number})", ""))
+    return DataError(f"{doing}: {what}", hint=hint)
 
 
 def connecting(error: Exception) -> DataError:
