@@ -21,6 +21,7 @@ from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
 from sfumato.methods.graphs.curve import hub_chance, operating_curve, recommended, table
 from sfumato.methods.graphs.curve_picture import picture
+from sfumato.models.degree_attack import DegreeAttack
 from sfumato.randomness import Randomness
 
 
@@ -51,8 +52,11 @@ def test_the_curve_trades_protection_for_errors() -> None:
     assert all(a.hubs_found >= b.hubs_found - 1e-9 for a, b in pairwise(curve))
     assert all(a.epsilon > b.epsilon and a.edges < b.edges for a, b in pairwise(curve))
     assert len(list(table(curve))) == len(curve) + 2
+    assert all(1 >= a.told_apart >= b.told_apart >= 0.5 for a, b in pairwise(curve))
+    worst = DegreeAttack(apart=10, success_at_most=0.9).success(EdgeChannel.symmetric(curve[-1].mu), graph.nodes)
+    assert curve[-1].told_apart == worst == curve[-1].to_json()["told_apart"]
     drawn = ElementTree.fromstring(picture(curve, curve[3]))
-    assert len(drawn.findall(".//{http://www.w3.org/2000/svg}polyline")) == 5
+    assert len(drawn.findall(".//{http://www.w3.org/2000/svg}polyline")) == 6
 
 
 def test_a_point_is_recommended_only_where_it_hides_and_tells() -> None:

@@ -1,8 +1,8 @@
 """The operating curve of a flip: what each μ protects and what it leaves, told before anything is drawn.
 
 For every μ: the bound on finding planted accounts (`models.structural_attack`), the chance that the best connected people are
-found by their number of ties, the edge-level ε of randomized response, the edges to publish, and the standard errors of what can be
-recovered.
+found by their number of ties, how often people ten ties apart are told apart by it (`models.degree_attack`), the edge-level ε of
+randomized response, the edges to publish, and the standard errors of what can be recovered.
 
 Hubs
     Who knows that somebody has d ties takes the published node whose number of ties is nearest to what d becomes on average.
@@ -37,10 +37,11 @@ from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.metrics.pattern_counts import PatternCounts
 from sfumato.metrics.recovery import degree_error, triad_figures
+from sfumato.models.degree_attack import telling
 from sfumato.models.structural_attack import StructuralAttack
 
 FLIPS = (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.2, 0.3)
-_HUBS, _GRID, _HALF, _USEFUL = 10, 400, 0.5, 0.2
+_HUBS, _GRID, _HALF, _USEFUL, _APART = 10, 400, 0.5, 0.2, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class OperatingPoint:
     mu: float
     planted_bound: float
     hubs_found: float
+    told_apart: float
     epsilon: float
     edges: float
     errors: dict[str, float]
@@ -60,7 +62,8 @@ class OperatingPoint:
         return max(value for name, value in self.errors.items() if name != "degree_of_one_person")
 
     def to_json(self) -> dict[str, float]:
-        told = {"mu": self.mu, "planted_found_at_most": self.planted_bound, "hubs_found": self.hubs_found, "epsilon": self.epsilon}
+        told = {"mu": self.mu, "planted_found_at_most": self.planted_bound, "hubs_found": self.hubs_found}
+        told |= {"told_apart": self.told_apart, "epsilon": self.epsilon}
         return told | {"edges": self.edges} | {f"error_of_{name}": value for name, value in self.errors.items()}
 
 
@@ -83,7 +86,8 @@ def _point(graph: Graph, maps: object, flip: EdgeChannel, planted: int) -> Opera
         else 1.0
     )
     expected = flip.expected_edges(graph.pairs, graph.size)
-    return OperatingPoint(flip.delete, bound, hub_chance(graph.degrees, flip), flip.epsilon, expected, errors)
+    apart = telling(_APART, graph.nodes - 2, flip.delete)
+    return OperatingPoint(flip.delete, bound, hub_chance(graph.degrees, flip), apart, flip.epsilon, expected, errors)
 
 
 def _relative(error: float, value: float) -> float:
@@ -148,10 +152,10 @@ def _why(best: OperatingPoint) -> str:
 
 def table(curve: Sequence[OperatingPoint]) -> Iterator[str]:
     """The curve as lines of text."""
-    yield "curve: mu, planted accounts found at most, hubs found by degree, edge-level epsilon, edges to publish,"
-    yield "curve: then the relative standard errors of the number of edges / of triangles / of one person's degree"
+    yield "curve: mu, planted accounts found at most, hubs found by degree, people ten ties apart told apart, edge-level epsilon,"
+    yield "curve: edges to publish, relative standard errors of the number of edges / of triangles / of one person's degree"
     for point in curve:
         errors = [point.errors[name] for name in ("density", "triangles", "degree_of_one_person")]
         told = " / ".join(f"{value:.1%}" if value < 10 else "drowned" for value in errors)
-        chances = f"{point.planted_bound:.3f}, {point.hubs_found:.2f}, {point.epsilon:.1f}"
+        chances = f"{point.planted_bound:.3f}, {point.hubs_found:.2f}, {point.told_apart:.2f}, {point.epsilon:.1f}"
         yield f"curve: {point.mu:g}, {chances}, {point.edges:,.0f}, {told}"

@@ -15,6 +15,7 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 720, 380, 60, 30, 60
 _LINES: tuple[tuple[str, str, str, Callable[[OperatingPoint], float]], ...] = (
     ("planted accounts found, at most", "#b5654a", "", lambda point: point.planted_bound),
     ("hubs found by degree", "#8a3b2a", "5 3", lambda point: point.hubs_found),
+    ("people ten ties apart told apart", "#c9a227", "2 3", lambda point: point.told_apart),
     ("error of the number of edges", "#3f4b57", "", lambda point: point.errors["density"]),
     ("error of triangles", "#5b8a72", "", lambda point: point.errors["triangles"]),
     ("error of one person's degree", "#7a6ea8", "5 3", lambda point: point.errors["degree_of_one_person"]),
