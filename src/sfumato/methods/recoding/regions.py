@@ -1,7 +1,7 @@
 """Regions: the top of a multidimensional cut, found from counts alone, for tables whose classes do not fit in one place.
 
-A region is a box of leaves. It is cut in two where the cut saves most of what the region's records would cost in that column, as
-long as both sides satisfy every claim and neither is much smaller than the other. Each region is then a recoding problem of its
+A region is a box of leaves. It is cut in two in the column in which dividing it saves most, between children of its node or
+anywhere in a range, where both sides satisfy every claim and are as even as can be. Each region is then a recoding problem of its
 own, and any method solves it; groups never cross regions.
 
 Guarantee: every region satisfies every claim, so each of the problems has a solution without suppression (monotone models).
@@ -20,13 +20,12 @@ import numpy as np
 
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.generalization import Generalization
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.methods.recoding.problem import Requirement
 
 _PLACES = 256
 """Places of a column that are tried, at most."""
-BALANCE = (0.3, 0.15, 0.05)
-"""The least share of a region's classes that a side must have; less is tried where nothing else can be cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,51 +68,71 @@ def best_cut(
     requirements: Sequence[Requirement],
     labels: Mapping[str, tuple[str, ...]],
 ) -> tuple[int, int] | None:
-    """The column and the place of the cut that saves most; None where no cut leaves two sides that hold."""
-    tried = [_tried(tally, domain, requirements, labels) for tally, domain in zip(tallies, domains, strict=True)]
-    for share in BALANCE:
-        best: tuple[float, int, int] | None = None
-        for column, (place, gain, holds, smaller) in enumerate(tried):
-            fit = np.flatnonzero(holds & (smaller >= share))
-            if len(fit):
-                at = int(fit[np.argmax(gain[fit])])
-                if best is None or gain[at] > best[0]:
-                    best = float(gain[at]), column, int(place[at])
-        if best is not None:
-            return best[1], best[2]
+    """The column and the place of a cut; None where no cut leaves two sides that hold.
+
+    The column is the one in which dividing the region saves most; the place, of those where both sides hold, the one that divides
+    its classes most evenly.
+    """
+    saved = [_saved(tally, domain) for tally, domain in zip(tallies, domains, strict=True)]
+    for column in sorted(range(len(tallies)), key=lambda column: -saved[column]):
+        last = _places(tallies[column], domains[column])
+        holds, smaller = _tried(tallies[column], last, requirements, labels)
+        if holds.any():
+            at = int(np.flatnonzero(holds)[np.argmax(smaller[holds])])
+            return column, int(tallies[column].code[last[at]]) + 1
     return None
 
 
+def _saved(tally: ColumnTally, domain: Generalization) -> float:
+    """What the records of a region would save in a column that is divided: a node into its children, a range at its median."""
+    whole = _width(domain, tally.code[:1], tally.code[-1:])[0]
+    inner = np.concatenate([[-1], _places(tally, domain), [len(tally.code) - 1]])
+    if not isinstance(domain, Hierarchy):
+        middle = int(np.searchsorted(np.cumsum(tally.records), int(tally.records.sum()) / 2))
+        inner = np.unique([-1, min(middle, max(len(tally.code) - 2, -1)), len(tally.code) - 1])
+    records = np.diff(np.concatenate([[0], np.cumsum(tally.records)])[inner + 1])
+    return float(records @ (whole - _width(domain, tally.code[inner[:-1] + 1], tally.code[inner[1:]])))
+
+
 def _tried(
-    tally: ColumnTally, domain: Generalization, requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
-) -> tuple[IntArray, FloatArray, BoolArray, FloatArray]:
-    """Places where a column can be cut, what each cut saves, whether both sides hold, and the share of the smaller one."""
-    last = _places(tally)
-    before = np.cumsum(tally.records)[last]
-    total, classes = int(tally.records.sum()), np.cumsum(tally.classes)[last]
-    gain = total * _width(domain, tally.code[:1], tally.code[-1:])[0] - before * _width(
-        domain, np.full(len(last), tally.code[0]), tally.code[last]
-    )
-    gain = gain - (total - before) * _width(domain, tally.code[last + 1], np.full(len(last), tally.code[-1]))
-    smaller = np.minimum(classes, int(tally.classes.sum()) - classes) / int(tally.classes.sum())
+    tally: ColumnTally, last: IntArray, requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
+) -> tuple[BoolArray, FloatArray]:
+    """Of places where a column can be cut: whether both sides hold, and the share of classes on the smaller one."""
+    before, classes = np.cumsum(tally.records)[last], np.cumsum(tally.classes)[last]
+    total, all_classes = int(tally.records.sum()), int(tally.classes.sum())
     holds = np.ones(len(last), dtype=np.bool_)
     spreads = {name: _prefix(entries, last, len(labels[name])) for name, entries in tally.hidden.items()}
     for requirement in requirements:
-        for side in (False, True):
-            size = total - before if side else before
-            seen = {name: _spread(spreads[name], side, labels[name]) for name in requirement.hide}
+        for beyond in (False, True):
+            size = total - before if beyond else before
+            seen = {name: _spread(spreads[name], beyond, labels[name]) for name in requirement.hide}
             holds &= np.asarray(requirement.model.satisfied(Linkage(size, size, seen)))
-    return tally.code[last] + 1, gain, holds, smaller
+    return holds, np.minimum(classes, all_classes - classes) / all_classes
 
 
-def _places(tally: ColumnTally) -> IntArray:
-    """Leaves after which the column can be cut: all, or some that divide the classes evenly."""
+def _places(tally: ColumnTally, domain: Generalization) -> IntArray:
+    """Leaves after which a region can be cut: between the children of its node, or in a range anywhere, as evenly as few can be."""
     many = len(tally.code) - 1
-    if many <= _PLACES:
-        return np.arange(many)
-    reached = np.cumsum(tally.classes)
+    if isinstance(domain, Hierarchy):
+        edges = _children(domain, int(tally.code[0]), int(tally.code[-1]))
+        found = np.unique(np.searchsorted(tally.code, edges)) - 1
+        found = found[(found >= 0) & (found < many)]
+    else:
+        found = np.arange(many)
+    if len(found) <= _PLACES:
+        return found
+    reached = np.cumsum(tally.classes)[found]
     wanted = np.linspace(0, int(reached[-1]), _PLACES + 2)[1:-1]
-    return np.unique(np.clip(np.searchsorted(reached, wanted), 0, many - 1))
+    return found[np.unique(np.clip(np.searchsorted(reached, wanted), 0, len(found) - 1))]
+
+
+def _children(tree: Hierarchy, first: int, last: int) -> IntArray:
+    """Where the children of the smallest node over some leaves begin."""
+    lo, hi = (int(end[0]) for end in tree.close(np.array([first]), np.array([last + 1])))
+    above = np.maximum(tree.parent, 0)
+    inside = (tree.parent >= 0) & (tree.lo[above] == lo) & (tree.hi[above] == hi) & ((tree.lo != lo) | (tree.hi != hi))
+    found: IntArray = np.unique(tree.lo[inside])
+    return found
 
 
 def _width(domain: Generalization, first: IntArray, last: IntArray) -> FloatArray:
