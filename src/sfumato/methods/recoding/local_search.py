@@ -45,7 +45,7 @@ SPEED = 230_000_000
 """Work that one core does in a second."""
 REBUILT = 6
 """A comparison of rebuilding takes as long as so many of opening."""
-DISTRICT, PER_GROUP, MOST = 6_000, 150, 60_000
+DISTRICT, PER_GROUP, MOST = 6_000, 600, 60_000
 """Entries of a district: at least so many, and so many groups of the kind that costs most, but no more than the last."""
 ABREAST = 8
 """Districts that are worked on before anybody looks how much work is left; at most so many at once."""
