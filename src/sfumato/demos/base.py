@@ -42,7 +42,8 @@ class Scenario(ABC):
             say(describe(finding))
         say("verified  " + spoken(verdict))
         figures = measure(release, original=original)
-        say("utility   " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items() if isinstance(value, float | int)))
+        shown = [(name, value) for name, value in figures.items() if isinstance(value, float | int)]
+        say("utility   " + ", ".join(f"{name} {value:,.0f}" if value >= 1000 else f"{name} {value:.4g}" for name, value in shown))
         return release / "report.html"
 
 
