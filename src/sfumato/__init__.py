@@ -17,6 +17,7 @@ _HOMES = {
     "measure": "sfumato.spine.measure",
     "Publication": "sfumato.spine.publish",
     "recover": "sfumato.metrics.recovery",
+    "recover_table": "sfumato.estimation.recovered_table",
     "risk": "sfumato.risks.report",
     "RiskReport": "sfumato.risks.report",
     "Graph": "sfumato.data.graph",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
     from sfumato.estimation import estimate
+    from sfumato.estimation.recovered_table import recover_table
     from sfumato.exploration.explore import explore
     from sfumato.exploration.result import Exploration
     from sfumato.exploration.variants import Sweep
@@ -113,6 +115,7 @@ __all__ = [
     "prefix",
     "publish",
     "recover",
+    "recover_table",
     "risk",
     "t_closeness",
     "verify",

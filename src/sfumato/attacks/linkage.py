@@ -4,6 +4,7 @@ For each person of the original table the adversary keeps the published rows who
 Success is the chance to pick the right row (presence) and the chance to guess each sensitive value from those rows.
 
 Paper: the outsider of [boundaries §2].
+Of a perturbed table the nearest row is guessed (`_nearest_rows`), and the figure is an estimate.
 Cost: distinct original tuples × distinct published tuples, in pieces of bounded memory.
 """
 
@@ -14,12 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.attacks._nearest_rows import nearest_rows
 from sfumato.attacks._of_people import against_people
 from sfumato.attacks.base import ReleaseAttack
 from sfumato.audit.cover import Allowed, allowed
 from sfumato.data.arrays import FloatArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.table import Table
+from sfumato.forms.perturbed import PerturbedTable
 from sfumato.forms.recoded import Recoded
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -34,11 +37,13 @@ class LinkageAttack(ReleaseAttack):
 
     name: ClassVar[str] = "linkage"
     paper: ClassVar[str] = "boundaries §2"
-    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded, PerturbedTable)
 
     known: int = Field(default=0, ge=0, description="rows of a person that are known, where a person may stand in several; 0: all")
 
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
+        if isinstance(exhibit.form, PerturbedTable):
+            return nearest_rows(exhibit)
         return play(exhibit.data, exhibit.original, exhibit.policy) | against_people(exhibit, self.known)
 
 

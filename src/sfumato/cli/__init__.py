@@ -70,7 +70,7 @@ SUMMARIES = {
     "preview": "Show before and after for a few rows; writes nothing.",
     "publish": "Make, certify and write a release.",
     "query": "Answer COUNT queries from a release folder.",
-    "recover": "Estimate figures behind a perturbed graph, with intervals.",
+    "recover": "Estimate figures behind a perturbed graph or table.",
     "report": "Write the page that shows a release.",
     "risk": "Say how identifying a table is as it stands.",
     "schema": "Print the JSON schema of a policy.",

@@ -1,6 +1,8 @@
-"""``sfumato recover``: what a recipient can estimate from a perturbed graph, with intervals; no original."""
+"""``sfumato recover``: what a recipient can estimate from a perturbed graph or table; no original."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
@@ -12,13 +14,20 @@ from sfumato.cli import SETTINGS
 @click.option("--confidence", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(folder: str, confidence: float, as_json: bool) -> None:
-    """Estimate figures of the original graph behind the release in DIR, each with its standard error and interval.
+    """Estimate figures of the original graph or table behind the release in DIR, with standard errors.
 
     Only the published files are used. Path lengths and diameter cannot be recovered from flipped ties, and that is said.
     """
     from sfumato.cli._show import print_json
     from sfumato.estimation.recovered_graph import recover_folder
+    from sfumato.estimation.recovered_table import recover_table
+    from sfumato.forms.perturbed import PerturbedTable
+    from sfumato.release.folder import read_folder
 
+    exhibit = read_folder(Path(folder))
+    if isinstance(exhibit.form, PerturbedTable):
+        print_json(recover_table(folder))
+        return
     found = recover_folder(folder, confidence)
     if as_json:
         print_json(found)

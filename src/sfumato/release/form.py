@@ -55,6 +55,8 @@ class Form(BaseModel):
     """Whether it ties the rows of a person together by a pseudonym."""
     company: ClassVar[str] = "tables"
     """Forms of one company can be judged together; a ledger keeps releases of one company."""
+    promises: ClassVar[bool] = True
+    """Whether a policy of people has to promise something; a form that can promise nothing says so in its certificate."""
     remembered: ClassVar[bool] = False
     """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
 

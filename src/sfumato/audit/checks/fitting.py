@@ -58,5 +58,6 @@ def _policy(exhibit: Exhibit) -> Iterator[str]:
     for claim in policy.claims:
         if policy.data.name not in claim.model.kinds:
             yield f"{claim.model.name} says nothing about {policy.data.name} data"
-    if not policy.claims and not policy.keep and exhibit.form.shows_columns and not exhibit.form.replaces:
+    bare = not policy.claims and not policy.keep
+    if bare and exhibit.form.promises and exhibit.form.shows_columns and not exhibit.form.replaces:
         yield "the policy promises nothing"
