@@ -76,8 +76,7 @@ def table_of(exhibit: Exhibit, one: str, other: str) -> dict[str, dict[str, floa
     corrected = np.linalg.solve(first.T, seen) if first is not None else seen
     corrected = np.linalg.solve(second.T, corrected.T).T if second is not None else corrected
     return {
-        label: {name: float(f"{corrected[i, j]:.6g}") for j, name in enumerate(right.labels)} for i, label in
-        enumerate(left.labels)
+        label: {name: float(f"{corrected[i, j]:.6g}") for j, name in enumerate(right.labels)} for i, label in enumerate(left.labels)
     }
 
 

@@ -20,7 +20,7 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
 
-class Unchanged(Check):
+class ColumnsAsTheyWere(Check):
     """Columns that are not said to have changed have not."""
 
     name: ClassVar[str] = "unchanged"

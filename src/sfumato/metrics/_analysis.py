@@ -1,0 +1,73 @@
+"""Columns as an analyst reads them: numbers and shares of values, of the release and of the original, in the same units.
+
+A cell that stands for several values stands for each of them alike; a range of numbers is read as the mean of what it covers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.data.arrays import FloatArray
+from sfumato.data.generalization import MISSING, Generalization
+from sfumato.data.numbers import number
+from sfumato.data.table import Table, TextColumn
+from sfumato.forms.microaggregated import Microaggregated
+from sfumato.forms.perturbed import PerturbedTable
+from sfumato.forms.recoded import Recoded
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.form import Form
+
+READABLE: tuple[type[Form], ...] = (Recoded, Microaggregated, PerturbedTable)
+MOST = 300
+"""Values of a column whose shares are compared."""
+
+
+def wanted(exhibit: Exhibit) -> bool:
+    """Whether an analyst's figures are asked for: always where values are no longer true, else with ``analysis``."""
+    return bool(exhibit.parameters.get("analysis")) or not isinstance(exhibit.form, Recoded)
+
+
+def names_of(exhibit: Exhibit) -> list[str]:
+    """The columns that both sides show."""
+    return [name for name in exhibit.policy.published if name in exhibit.data.names and name in exhibit.original.names]
+
+
+def numbers_of(exhibit: Exhibit, name: str) -> tuple[FloatArray, FloatArray] | None:
+    """A column of numbers in the release and in the original; nothing when it is none."""
+    original = exhibit.original.text(name)
+    known = [label for label in original.labels if label != MISSING]
+    if not known or any(number(label) is None for label in known):
+        return None
+    own = read_numbers(original.labels, None)
+    shown = read_numbers(exhibit.data.text(name).labels, exhibit.recoded.get(name))
+    return shown[exhibit.data.text(name).codes], own[original.codes]
+
+
+def read_numbers(labels: tuple[str, ...], domain: Generalization | None) -> FloatArray:
+    values = []
+    for label in labels:
+        value, span = number(label), domain.interval(label) if domain is not None else None
+        if value is None and domain is not None and span is not None:
+            below = [float(one) for leaf in domain.leaves[span[0] : span[1]] if (one := number(leaf)) is not None]
+            values.append(float(np.mean(below)) if below else np.nan)
+        else:
+            values.append(np.nan if value is None else float(value))
+    return np.array(values, dtype=np.float64)
+
+
+def values_under(exhibit: Exhibit, name: str, table: Table) -> FloatArray | None:
+    """Labels of a column × values of the original: how much of each value a label stands for; nothing when there are too many."""
+    leaves = exhibit.original.text(name).labels
+    text: TextColumn = table.text(name)
+    if len(leaves) > MOST or len(text.labels) > 20 * MOST:
+        return None
+    place = {leaf: at for at, leaf in enumerate(leaves)}
+    domain, found = exhibit.recoded.get(name), np.zeros((len(text.labels), len(leaves)))
+    for at, label in enumerate(text.labels):
+        span = domain.interval(label) if domain is not None and label not in place else None
+        under = [place[leaf] for leaf in domain.leaves[span[0] : span[1]] if leaf in place] if domain and span else []
+        if label in place:
+            found[at, place[label]] = 1.0
+        elif under:
+            found[at, under] = 1.0 / len(under)
+    return found
