@@ -28,6 +28,7 @@ _HOMES = {
     "Sweep": "sfumato.exploration.variants",
     "Hierarchy": "sfumato.data.hierarchy",
     "intervals": "sfumato.policy.vocabulary",
+    "cuts": "sfumato.policy.vocabulary",
     "prefix": "sfumato.policy.vocabulary",
     "dates": "sfumato.policy.vocabulary",
     "order": "sfumato.policy.vocabulary",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.policy.vocabulary import (
         claim,
+        cuts,
         dates,
         intervals,
         k_anonymity,
@@ -101,6 +103,7 @@ __all__ = [
     "TableCheck",
     "check",
     "claim",
+    "cuts",
     "dates",
     "estimate",
     "explore",

@@ -123,17 +123,71 @@ def test_hierarchies_are_built_bounded_and_shown(project: tuple[Path, httpx.Clie
     assert sf.Policy.read(folder / "people.yaml").columns["town"].hierarchy is not None
 
 
-def test_a_tree_that_lacks_a_value_is_said_where_it_breaks(project: tuple[Path, httpx.Client, Studio]) -> None:
-    _, asking, _ = project
-    form = {
-        "column": "town",
-        "rule": "tree",
-        "tree": '{"*": ["Ulm"]}',
-        "seen": asking.get(f"{PAGE}/hierarchies.json").json()["seen"],
+def use(asking: httpx.Client, column: str, **form: object) -> dict[str, object]:
+    """Set the hierarchy of a column and see how it fits."""
+    path = f"{PAGE}/hierarchies"
+    answer = asking.post(path, data={"column": column, "seen": asking.get(f"{path}.json").json()["seen"], **form})
+    assert answer.status_code == 303, answer.text
+    return settled(asking, f"{path}.json?column={column}")["job"]["result"]
+
+
+def test_a_tree_is_shown_where_it_breaks(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    lacks = use(asking, "town", rule="tree", tree='{"*": ["Ulm"]}')
+    rows = [line.split(",")[2] for line in (folder / "people.csv").read_text().splitlines()[1:]]
+    assert lacks["lacking"] == 2
+    assert dict(map(tuple, lacks["missing"])) == {town: rows.count(town) for town in ("Bonn", "Kiel")}
+    (folder / "towns.csv").write_text("Ulm;South;*\nBonn;West;*\nKiel;North;*\nUlm;North;*\n")
+    broken = use(asking, "town", rule="file", file="towns.csv")
+    assert broken["kind"] == "broken" and "two parents" in broken["error"]["what"]
+    assert [1, "Ulm;South;*"] in broken["lines"] and [4, "Ulm;North;*"] in broken["lines"]
+    page = asking.get(f"{PAGE}/hierarchies?column=town").text
+    assert "Where it breaks" in page and "Ulm;North;*" in page
+
+
+def test_every_rule_can_be_chosen(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+
+    def level(tree: dict[str, object]) -> set[str]:
+        return {node["label"] for node in tree["nodes"] if node["level"] == 1}
+
+    cuts = use(asking, "age", rule="cuts", value="20, 30, 45, 60, 70", joined="1")
+    assert level(cuts) == {"20-44", "45-69"} and cuts["levels"] == 4
+    assert {"20-29", "30-44"} <= {node["label"] for node in cuts["nodes"]}
+    assert sf.Policy.read(folder / "people.yaml").columns["age"].hierarchy == {
+        "cuts": [["20", "30", "45", "60", "70"], ["20", "45", "70"]]
     }
-    asking.post(f"{PAGE}/hierarchies", data=form)
-    error = settled(asking, f"{PAGE}/hierarchies.json?column=town")["job"]["error"]
-    assert "town" in error["what"] + error["where"]
+    assert cuts["numbers"]["low"] == "20" and cuts["numbers"]["high"] == "70"
+    assert sum(count for _, _, count in cuts["numbers"]["bins"]) == 60
+    ordered = use(asking, "town", rule="order", entry=["Ulm", "Bonn", "Kiel"])
+    assert level(ordered) == {"Ulm to Bonn", "Kiel"}
+    assert use(asking, "town", rule="list", value="countries")["kind"] == "tree"
+    assert use(asking, "age", rule="ranges")["kind"] == "ranges"
+    assert level(use(asking, "town", rule="flat")) == {"Ulm", "Bonn", "Kiel"}
+    assert use(asking, "age", rule="cuts", value="20, 30")["kind"] == "broken"  # people of 45 have no place
+    for wrong in ({"rule": "cuts", "value": ""}, {"rule": "tree", "tree": "{"}, {"rule": "file", "file": "../x"}):
+        seen = asking.get(f"{PAGE}/hierarchies.json").json()["seen"]
+        assert asking.post(f"{PAGE}/hierarchies", data={"column": "age", "seen": seen, **wrong}).status_code == 422
+
+
+def test_files_of_other_tools(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    files = {
+        "arx.csv": "Ulm;South;*\nBonn;West;*\nKiel;North;*\n",
+        "anjana.csv": 'Ulm,"South, all",*\nBonn,West,*\nKiel,North,*\n',
+        "amnesia.txt": "distinct\nname towns\nheight 3\n\nSouth has Ulm \nNorth has Bonn Kiel \n\nWorld has South North \n",
+    }
+    for name, text in files.items():
+        assert asking.put(f"/files/{name}", content=text.encode()).status_code == 200
+        found = use(asking, "town", rule="file", file=name)
+        assert found["kind"] == "tree" and not found["lacking"] and found["levels"] == 3, name
+    ranges = "range\nname age\ntype int\nheight 3\n\n0,39 has 0,29 30,39\n40,99 has 40,59 60,99\n\n0,99 has 0,39 40,99\n"
+    asking.put("/files/ages.txt", content=ranges.encode())
+    found = use(asking, "age", rule="file", file="ages.txt")
+    assert {node["label"] for node in found["nodes"] if node["level"] == 1} == {"0-39", "40-99"}
+    assert sf.Policy.read(folder / "people.yaml").columns["age"].hierarchy == {
+        "cuts": [["0", "30", "40", "60", "100"], ["0", "40", "100"]]
+    }
 
 
 def test_publish_verify_and_publish_again_with_a_ledger(project: tuple[Path, httpx.Client, Studio]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.policy.read import parse_yaml
 from tests.studio.opened import TOKEN, fill, serving
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
@@ -141,26 +142,75 @@ def test_the_frontier_is_explored_and_a_point_is_chosen(browser: object, project
     visitor.close()
 
 
-def test_a_tree_is_drawn_by_keyboard(browser: object, project: tuple[Path, int]) -> None:
+def test_hierarchies_are_built_by_hand(browser: object, project: tuple[Path, int]) -> None:
+    """A tree by keyboard and by dragging, cut points by mouse and by keyboard, an order, a file that is dropped."""
     folder, port = project
     visitor = Visitor(browser, port)
     visitor.go("/p/people.yaml/hierarchies?column=town")
-    page = visitor.page
-    page.on("dialog", lambda dialog: dialog.accept("South"))
-    page.locator("#drawn .node", has_text="Ulm").focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="New group around").focus()
-    page.keyboard.press("Enter")
-    page.locator("#drawn .node", has_text="Kiel").focus()
-    page.keyboard.press("Enter")
+    page, keys = visitor.page, visitor.page.keyboard
+    choose(page, "Ulm")
+    page.get_by_label("Name", exact=True).fill("South")
+    page.get_by_role("button", name="New group around").press("Enter")
+    choose(page, "Kiel")
     page.get_by_label("Move to").select_option("South")
+    page.locator("#drawn .node", has_text="Bonn").drag_to(page.locator("#drawn .node", has_text="South"))
+    choose(page, "South")
+    page.get_by_role("button", name="Add a level below").press("Enter")
+    assert page.locator("#drawn .node", has_text="Ulm to Kiel").is_visible()
+    assert "3 values, 4 levels" in page.locator("#drawn-said").inner_text()
+    choose(page, "Ulm to Kiel")
+    page.get_by_label("Name", exact=True).fill("South")  # a name that is there already
+    page.get_by_role("button", name="Rename").press("Enter")
+    assert "stands twice" in page.locator("#builder-problem").inner_text() and page.locator("#drawn .twice").count() == 2
+    page.get_by_label("Name", exact=True).fill("Coast")
+    page.get_by_role("button", name="Rename").press("Enter")
     visitor.picture("tree")
-    page.get_by_role("button", name="Use this tree").focus()
     with page.expect_navigation():
-        page.keyboard.press("Enter")
-    text = (folder / "people.yaml").read_text()
-    assert "South: [Ulm, Kiel]" in text.replace("'", "")
+        page.get_by_role("button", name="Use this tree").press("Enter")
+    visitor.wait()
+    tree = parse_yaml((folder / "people.yaml").read_text(), name="p").tree["columns"]["town"]["hierarchy"]
+    assert tree == {"*": [{"South": [{"Coast": ["Ulm", "Kiel"]}, "Bonn"]}]}
+    visitor.go("/p/people.yaml/hierarchies?column=age")
+    box = page.locator("#cuts").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.4, box["y"] + 60)
+    page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + 60)
+    assert page.locator("#cuts .cut").count() == 2
+    before = page.get_by_label("Points").input_value()
+    keys.press("ArrowRight")  # the line that was made last has the focus
+    first, second, third, last = (int(part) for part in page.get_by_label("Points").input_value().split(", "))
+    assert third == int(before.split(", ")[2]) + 1
+    grip = page.locator("#cuts .cut").first.locator(".grip").bounding_box()
+    page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + 60, steps=5)
+    page.mouse.up()
+    moved = [int(part) for part in page.get_by_label("Points").input_value().split(", ")]
+    assert moved[1] < second and moved[2] == third and page.locator("#cuts .cut").count() == 2
+    page.get_by_role("button", name="Add a cut").press("Enter")
+    keys.press("Delete")
+    assert page.locator("#cuts .cut").count() == 2
+    visitor.picture("cuts")
+    visitor.press(page.get_by_role("button", name="Use these cuts"))
+    cuts = parse_yaml((folder / "people.yaml").read_text(), name="p").tree["columns"]["age"]["hierarchy"]["cuts"]
+    assert cuts == [str(point) for point in (first, *moved[1:3], last)]
+    visitor.go("/p/people.yaml/hierarchies?column=town")
+    page.locator("#ordering .node", has_text="Ulm").press("Enter")
+    for _ in range(2):
+        page.get_by_role("button", name="Up", exact=True).press("Enter")
+    visitor.press(page.get_by_role("button", name="Use this order"))
+    assert parse_yaml((folder / "people.yaml").read_text(), name="p").tree["columns"]["town"]["hierarchy"]["order"][0] == "Ulm"
+    towns = {"name": "towns.csv", "mimeType": "text/csv", "buffer": b"Ulm;South;*\nBonn;West;*\nKiel;North;*\nUlm;North;*\n"}
+    with page.expect_navigation():
+        page.locator("#pick").set_input_files(towns)
+    visitor.wait()
+    assert page.get_by_text("two parents").is_visible() and page.locator(".lines li").count() >= 2
+    visitor.picture("broken")
     visitor.close()
+
+
+def choose(page: object, label: str) -> None:
+    """An entry of the drawn tree, by keyboard."""
+    page.locator("#drawn").get_by_role("button", name=label, exact=True).press("Enter")
 
 
 def test_a_release_is_cancelled(browser: object, tmp_path: Path) -> None:

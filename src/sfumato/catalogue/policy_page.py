@@ -60,9 +60,12 @@ HIERARCHIES = {
     "`flat`": "the same, said aloud",
     "`ranges`": "numbers: any interval `lo-hi` between values that occur",
     "`{intervals: [5, 10, 20]}`": "numbers in ever wider bins that nest: 40-44, 40-49, 40-59, then `*`",
+    "`{cuts: [0, 18, 30, 65, 120]}`": "numbers in bins between chosen points, each from a point to below the next: 18-29; the "
+    "first and the last are the ends. Several lists, from fine to coarse, make levels: "
+    "`{cuts: [[0, 18, 30, 65, 120], [0, 30, 120]]}`",
     "`{prefix: 5}`": "codes that lose their last characters one by one: `7100*`, `710**`, …",
     "`{dates: [month, year]}`": "days by `week`, `month`, `quarter`, `year`, `decade`, from fine to coarse",
-    "`regions.csv`": "a file: one row per leaf, `leaf;level1;…;root`, `;` or `,` between, no header, UTF-8",
+    "`regions.csv`": "a file: one row per leaf, `leaf;level1;…;root`, `;` or `,` between, no header, UTF-8; or a file of Amnesia",
     "`{Italy: {South: [Bari, Lecce]}}`": "a nested tree with one root",
 }
 DOMAINS = {

@@ -1,10 +1,10 @@
 """Where hierarchies come from: the field's CSV files, and rules that build a tree over the values of a column.
 
-A file has one row per leaf, ``leaf;level1;…;root``, with ``;`` or ``,`` between the cells and no header. Rules are
-``intervals`` (numbers in ever wider bins), ``prefix`` (codes that lose their last characters), ``dates``, ``list`` (countries,
-diagnoses and other known lists), ``order`` (neighbours are joined), ``ranges`` (any
-interval of numbers), nested YAML, and flat (kept or suppressed). When nothing is said, numbers stand in intervals at round numbers
-and everything else is flat (`by_nature`).
+A file has one row per leaf, ``leaf;level1;…;root``, with ``;`` or ``,`` between the cells and no header, as ARX and anjana write
+them; files of Amnesia are read, too (`io.amnesia`). Rules are ``intervals`` (numbers in ever wider bins), ``cuts`` (bins between
+chosen points, `io.cut_points`), ``prefix`` (codes that lose their last characters), ``dates``, ``list`` (countries, diagnoses and
+other known lists), ``order`` (neighbours are joined), ``ranges`` (any interval of numbers), nested YAML, and flat (kept or
+suppressed). When nothing is said, numbers stand in intervals at round numbers and everything else is flat (`by_nature`).
 
 Invariants
     I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever stands in the labels. Lines end with
@@ -39,7 +39,9 @@ from sfumato.data.labels import row_of, without
 from sfumato.data.moments import moment
 from sfumato.data.numbers import EXACT, is_whole, number, numbers, plain, span
 from sfumato.errors import DataError, PolicyError
+from sfumato.io.amnesia import cuts_of_amnesia, is_amnesia, is_range, rows_of_amnesia
 from sfumato.io.contents import is_there, read_bytes
+from sfumato.io.cut_points import by_cuts, cut_levels
 from sfumato.io.known_lists import LISTS, by_list
 from sfumato.io.quoting import require_quotes
 from sfumato.registry import nearest
@@ -51,7 +53,7 @@ _DATES: dict[str, Callable[[dt.date], str]] = {
     "year": lambda day: day.isoformat()[:4],
     "decade": lambda day: f"{day.isoformat()[:3]}0s",
 }
-RULES = ("intervals", "prefix", "dates", "list")
+RULES = ("intervals", "cuts", "prefix", "dates", "list")
 """The rules that grow a tree from the values of a column."""
 ORDER = "order"
 """The rule that is a tree by itself: values from least to most, of which neighbours are joined."""
@@ -59,7 +61,10 @@ _FEW = 5
 """So many numbers need no intervals."""
 LONGEST_PREFIX = 100
 """The most levels that a prefix hierarchy may have."""
-_USE = "use a file, flat, ranges, {intervals: […]}, {prefix: n}, {dates: […]}, {list: countries}, {order: […]} or a nested root"
+_USE = (
+    "use a file, flat, ranges, {intervals: […]}, {cuts: […]}, {prefix: n}, {dates: […]}, {list: countries}, {order: […]} "
+    "or a nested root"
+)
 
 
 def load_hierarchy(path: Path) -> Hierarchy:
@@ -71,12 +76,23 @@ def load_hierarchy(path: Path) -> Hierarchy:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
+    if is_amnesia(text):
+        return _of_amnesia(text, path)
     separator = ";" if ";" in re.sub(r'"[^"]*"', "", text) else ","
     require_quotes(content, separator, path)
     rows = [_trimmed(row) for row in _rows(text, separator) if row != [""]]
     if not rows:
         raise DataError(f"hierarchy {path.name} is empty", where=str(path), hint="write one row 'leaf;…;root' per value")
     return Hierarchy.from_paths(rows, name=f"hierarchy {path.name}")
+
+
+def _of_amnesia(text: str, path: Path) -> Hierarchy:
+    if is_range(text):
+        cuts = cuts_of_amnesia(text, path.name)
+        written = ", ".join(f"[{', '.join(level)}]" for level in cuts)
+        hint = f"write the rule instead: hierarchy: {{cuts: [{written}]}}"
+        raise PolicyError(f"{path.name} groups ranges of numbers, not values", where=str(path), hint=hint)
+    return Hierarchy.from_paths(rows_of_amnesia(text, path.name), name=f"hierarchy {path.name}")
 
 
 def _rows(text: str, separator: str) -> Iterator[list[str]]:
@@ -203,7 +219,7 @@ def _ordered(argument: Any, column: str) -> list[str]:
 
 
 _ARGUMENTS: dict[str, Callable[[Any, str], Any]] = {
-    "intervals": _widths, "prefix": _length, "dates": _units, "list": _known_list, ORDER: _ordered
+    "intervals": _widths, "cuts": cut_levels, "prefix": _length, "dates": _units, "list": _known_list, ORDER: _ordered
 }  # fmt: skip
 
 
@@ -240,6 +256,8 @@ def _build(spec: Any, values: Sequence[str], column: str, base: Path) -> Hierarc
     ((rule, argument),) = spec.items()
     if rule == "intervals":
         return by_intervals(values, _widths(argument, column), column=column)
+    if rule == "cuts":
+        return by_cuts(values, cut_levels(argument, column), column=column)
     if rule == "prefix":
         return by_prefix(values, _length(argument, column), column=column)
     if rule == "dates":

@@ -3,7 +3,8 @@
 A hierarchy file or a nested tree declares its leaves. Where a rule grows the hierarchy from the values of the data, the domain is
 what the published labels themselves span:
 
-    intervals, ranges, dates   from the lowest to the highest end of all labels; a label costs the share that its own ends enclose
+    intervals, cuts, ranges,   from the lowest to the highest end of all labels; a label costs the share that its own ends
+    dates                      enclose
     prefix                     codes as long as the longest label over the characters that are shown; j masked ones cost
                                (aʲ − 1)/(aⁿ − 1) with a different characters and n places
     flat                       a value costs nothing, ``*`` everything
@@ -26,6 +27,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT
 from sfumato.data.moments import moment
 from sfumato.data.numbers import number, span
+from sfumato.io.cut_points import cut_levels
 from sfumato.io.known_lists import reference
 from sfumato.release.exhibit import Exhibit
 
@@ -135,6 +138,28 @@ class Spanned(DeclaredDomain):
             return self.width(label)
         low, high, closed = found
         return sum(step <= high - low + closed for step in self.steps) / (len(self.steps) + 1)
+
+
+class Cut(Spanned):
+    """Numbers between chosen points; a label stands on the finest level that has a bin with its ends.
+
+    >>> ages = Cut(["0-17", "0-64", "30"], cut_levels([[0, 18, 65], [0, 65]], "age"))
+    >>> ages.heights(["30", "0-17", "0-64", "*"]).round(2).tolist()
+    [0.0, 0.33, 0.67, 1.0]
+    """
+
+    def __init__(self, labels: Sequence[str], levels: Sequence[Sequence[Decimal]]) -> None:
+        super().__init__(labels)
+        self.levels = [set(pairwise(level)) for level in levels]
+
+    def height(self, label: str) -> float:
+        found = span(label)
+        if found is None:
+            return self.width(label)
+        ends = found[0], found[1] + found[2]
+        return next((number for number, bins in enumerate(self.levels, 1) if ends in bins), len(self.levels)) / (
+            len(self.levels) + 1
+        )
 
 
 class Natural(Spanned):
@@ -247,4 +272,6 @@ def _declared(exhibit: Exhibit, name: str) -> DeclaredDomain:
         return KnownGroups(str(argument))
     if rule == "prefix":
         return Masked(labels, int(str(argument)))
+    if rule == "cuts":
+        return Cut(labels, cut_levels(argument, name))
     return Spanned(labels, argument) if rule == "intervals" else Dated(labels, argument)

@@ -20,6 +20,11 @@ def intervals(*widths: float) -> HierarchyEntry:
     return {"intervals": list(widths)}
 
 
+def cuts(*points: float | Sequence[float]) -> HierarchyEntry:
+    """Numbers in bins between chosen points, ends included: ``cuts(0, 18, 65, 120)``; lists from fine to coarse make levels."""
+    return {"cuts": list(points)}
+
+
 def prefix(length: int) -> HierarchyEntry:
     """Codes that lose their last characters: ``prefix(5)``."""
     return {"prefix": length}

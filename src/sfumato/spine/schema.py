@@ -31,6 +31,7 @@ HIERARCHY: dict[str, Any] = {
             "type": "object", "maxProperties": 1, "minProperties": 1,
             "properties": {
                 "intervals": {"type": "array", "minItems": 1, "items": {"type": ["number", "string"]}},
+                "cuts": {"type": "array", "minItems": 1, "items": {"type": ["number", "string", "array"]}},
                 "prefix": {"type": ["integer", "string"]},
                 "dates": {
                     "type": "array", "minItems": 1, "items": {"enum": ["week", "month", "quarter", "year", "decade"]}

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
+from sfumato.io.amnesia import cuts_of_amnesia, is_amnesia, is_range
+from sfumato.io.known_lists import LISTS
 from sfumato.studio.drafting import REMOVE
 from sfumato.studio.visit import Page, Visit, question
 from sfumato.studio.work.planning import tree
 
-RULES = ("intervals", "prefix", "dates", "flat", "ranges", "file", "tree")
-_DEEPEST, _MOST_VALUES = 12, 20_000
+RULES = ("intervals", "cuts", "prefix", "dates", "order", "list", "flat", "ranges", "file", "tree")
+_DEEPEST, _MOST_VALUES, _LARGEST_FILE = 12, 20_000, 8 << 20
+_FILES = (".csv", ".txt", ".tsv", ".dat")
 
 
 class HierarchiesPage(Page):
@@ -23,17 +26,20 @@ class HierarchiesPage(Page):
     order: ClassVar[int] = 20
 
     def model(self, visit: Visit) -> dict[str, Any]:
-        columns = {} if visit.document is None else visit.document.tree.get("columns") or {}
-        known = {name: entry if isinstance(entry, dict) else {"role": entry} for name, entry in columns.items()}
-        listed = [name for name, entry in known.items() if entry.get("role") == "quasi-identifier"]
-        chosen = visit.query.get("column", listed[0] if listed else "")
-        shown: dict[str, Any] = {"columns": listed, "column": chosen, "rules": list(RULES), "seen": visit.digest, "job": None}
-        files = [file.name for file in visit.project.data_files() if file.name.endswith(".csv")]
-        if chosen not in listed:
-            return shown | {"column": "", "spec": None, "boundary": None, "files": files}
-        job = visit.work(tree, f"tree of {chosen}", visit.stamp(chosen), policy=str(visit.file), column=chosen)
+        columns = visit.tree.get("columns")
+        listed = columns.items() if isinstance(columns, Mapping) else ()
+        known = {name: entry if isinstance(entry, dict) else {"role": entry} for name, entry in listed}
+        names = [name for name, entry in known.items() if entry.get("role") == "quasi-identifier"]
+        chosen = visit.query.get("column", names[0] if names else "")
+        files = [file.name for file in visit.project.data_files() if file.name.lower().endswith(_FILES)]
+        shown: dict[str, Any] = {"columns": names, "files": files, "lists": list(LISTS), "seen": visit.digest, "job": None}
+        if chosen not in names:
+            return shown | {"column": "", "spec": None, "boundary": None}
         entry = known[chosen]
-        return shown | {"spec": entry.get("hierarchy"), "boundary": entry.get("boundary"), "files": files, "job": question(job)}
+        spec = entry.get("hierarchy")
+        stamp = visit.data_stamp(chosen, repr(entry), visit.seen(spec) if isinstance(spec, str) else "")
+        job = visit.work(tree, f"tree of {chosen}", stamp, policy=str(visit.file), column=chosen)
+        return shown | {"column": chosen, "spec": spec, "boundary": entry.get("boundary"), "job": question(job)}
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Set the rule of a column, its boundary, or both."""
@@ -42,27 +48,52 @@ class HierarchiesPage(Page):
             nodes = [label for label in several.get("node", []) if label]
             visit.edit(form["seen"], (("columns", name, "boundary"), nodes or REMOVE))
         else:
-            visit.edit(form["seen"], (("columns", name, "hierarchy"), chosen_rule(form)), (("columns", name, "boundary"), REMOVE))
+            rule = read_file(visit, form) if form.get("rule") == "file" else chosen_rule(form, several)
+            visit.edit(form["seen"], (("columns", name, "hierarchy"), rule), (("columns", name, "boundary"), REMOVE))
         return ""
 
 
-def chosen_rule(form: Mapping[str, str]) -> Any:
+def read_file(visit: Visit, form: Mapping[str, str]) -> Any:
+    """The entry for a file of the project: its name, or the rule that a file of ranges stands for."""
+    place = visit.project.existing(form.get("file", ""))
+    with place.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(_LARGEST_FILE)
+    return {"cuts": cuts_of_amnesia(text, place.name)} if is_amnesia(text) and is_range(text) else place.name
+
+
+def chosen_rule(form: Mapping[str, str], several: Mapping[str, list[str]]) -> Any:
     """The entry of a policy that a form describes."""
     rule, value = form.get("rule", ""), form.get("value", "").strip()
     listed = [part.strip() for part in value.split(",") if part.strip()]
     if rule in ("flat", "ranges"):
         return rule
+    if rule == "cuts" and listed:
+        return {rule: joined_cuts(listed, form.get("joined", "0"))}
     if rule in ("intervals", "dates") and listed:
         return {rule: listed}
-    if rule == "prefix" and value:
+    if rule in ("prefix", "list") and value:
         return {rule: value}
-    if rule == "file" and form.get("file"):
-        return form["file"]
+    if rule == "order" and several.get("entry"):
+        return {rule: several["entry"]}
     if rule == "tree":
         return drawn_tree(form.get("tree", ""))
     raise PolicyError(
         "the rule needs a value", where=f"hierarchy {rule}", hint="for example widths 5, 10, 20, or units month, year"
     )
+
+
+def joined_cuts(points: list[str], times: str) -> Any:
+    """Cut points, and coarser levels in which two neighbouring bins are joined, so many times.
+
+    >>> joined_cuts(["0", "18", "30", "65", "120"], "1"), joined_cuts(["0", "9"], "2")
+    ([['0', '18', '30', '65', '120'], ['0', '30', '120']], ['0', '9'])
+    """
+    levels = [points]
+    for _ in range(min(int(times), 4) if times.isdigit() else 0):
+        if len(levels[-1]) > 3:
+            inner = levels[-1][1:-1]
+            levels.append([levels[-1][0], *inner[1::2], levels[-1][-1]])
+    return levels if len(levels) > 1 else points
 
 
 def drawn_tree(text: str) -> dict[str, Any]:
@@ -77,7 +108,7 @@ def drawn_tree(text: str) -> dict[str, Any]:
 
 
 def _size(node: Any, depth: int) -> int:
-    if depth > _DEEPEST:
+    if depth > 2 * _DEEPEST:
         return _MOST_VALUES + 1
     if isinstance(node, dict):
         return sum(1 + _size(entry, depth + 1) for entry in node.values())

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.data.hierarchy import Hierarchy, encode
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.numbers import is_whole, number, plain
+from sfumato.data.table import TextColumn
 from sfumato.discover.base import discover
 from sfumato.discover.writing import policy_text
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.methods.base import Progress
 from sfumato.policy.generalizations import generalization_of
+from sfumato.policy.policy import Policy
 from sfumato.risks.roles import shape_of
 from sfumato.spine.foresight import foresee
 from sfumato.studio.drafting import edited
 from sfumato.studio.work.profiles import COUNTED, histogram, policy_of
 
-_MOST_NODES = 400
+_MOST_LISTED, _MOST_LINES, _LONGEST_LINE = 400, 12, 160
+_MOST_NODES = 600
 """Nodes of a tree that a page shows; more are counted."""
 
 
@@ -43,7 +50,10 @@ def check(progress: Progress, policy: str, ledger: str = "") -> dict[str, Any]:
 
 
 def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:
-    """One hierarchy as it fits the data: its levels, its nodes with how many records each covers, and its boundary."""
+    """One hierarchy as it fits the data: its levels, its nodes with how many records each covers, and its boundary.
+
+    A tree that breaks is told with the lines where it does, one that lacks values with these values.
+    """
     read = policy_of(policy, column)
     if column not in read.columns:
         raise PolicyError(f"no column '{column}'", where=read.document.where("columns"), hint="choose one from the list")
@@ -51,11 +61,50 @@ def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:
     text = read.data.read(None).text(column)
     values = [label for label in text.labels if label]
     records = dict(zip(text.labels, map(int, text.counts()), strict=True))
-    domain = generalization_of(read, column, values)
-    encode(domain, values, column=column)  # a value that the tree lacks is named before the tree is shown
     told: dict[str, Any] = {"column": column, "values": len(values), "records": int(sum(records.values()))}
-    told["histogram"] = histogram(text.labels, text.counts()) if shape_of(values) in COUNTED else []
-    return told | (_nodes(domain, records) if isinstance(domain, Hierarchy) else _endpoints(domain.leaves))
+    told["numbers"] = _numbers(text) if shape_of(values) in COUNTED else None
+    told["listed"] = sorted(values)[:_MOST_LISTED] if len(values) <= _MOST_LISTED else []
+    try:
+        domain = generalization_of(read, column, values)
+    except SfumatoError as error:
+        return (
+            told
+            | {"kind": "broken", "error": {"what": error.what, "where": error.where, "hint": error.hint}}
+            | _broken(error, read)
+        )
+    if not isinstance(domain, Hierarchy):
+        return told | _endpoints(domain.leaves)
+    lacking = [value for value in values if value not in domain.code_of]
+    listed = [[value, records[value]] for value in lacking[:_MOST_LISTED]]
+    return told | {"lacking": len(lacking), "missing": listed} | _nodes(domain, records)
+
+
+def _numbers(text: TextColumn) -> dict[str, Any]:
+    """What a page needs to cut a column of numbers: a fine histogram, and round ends around everything."""
+    bins = histogram(text.labels, text.counts(), 48)
+    read = [value for value in map(number, text.labels) if value is not None]
+    if not bins or not read:
+        return {"bins": [], "low": "0", "high": "1", "whole": True}
+    low, high = min(read), max(read)
+    unit = Decimal(10) ** (max((high - low).adjusted(), 0 if all(map(is_whole, read)) else -6))
+    ends = (low // unit) * unit - (unit if low < 0 and low % unit else 0), (high // unit + 1) * unit
+    return {"bins": bins, "low": plain(ends[0]), "high": plain(ends[1]), "whole": all(map(is_whole, read))}
+
+
+def _broken(error: SfumatoError, read: Policy) -> dict[str, Any]:
+    """The lines of the hierarchy file that hold what the error names, or the lines of the policy."""
+    spec = next(iter(read.columns.values())).hierarchy
+    file = read.base / str(spec) if isinstance(spec, str) else None
+    named = re.findall(r"'([^']+)'", error.what)
+    if file is None or not file.is_file():
+        return {"lines": []}
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        found = [
+            [at, line.rstrip()[:_LONGEST_LINE]]
+            for at, line in enumerate(islice(lines, 200_000), 1)
+            if any(n in line for n in named)
+        ]
+    return {"lines": found[:_MOST_LINES]}
 
 
 def _nodes(tree: Hierarchy, records: dict[str, int]) -> dict[str, Any]:

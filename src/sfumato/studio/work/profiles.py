@@ -94,14 +94,14 @@ def _column(look: ColumnLook, text: TextColumn) -> dict[str, Any]:
 COUNTED = ("whole numbers", "decimals")
 
 
-def histogram(labels: Sequence[str], counts: np.ndarray[Any, Any]) -> list[list[Any]]:
+def histogram(labels: Sequence[str], counts: np.ndarray[Any, Any], bins: int = _BINS) -> list[list[Any]]:
     """Equal bins over a column of numbers: lower end, upper end, records."""
     read = [(number(label), int(count)) for label, count in zip(labels, counts, strict=True) if label]
     values = np.array([float(value) for value, _ in read if value is not None])
     weights = np.array([count for value, count in read if value is not None])
     if not values.size or values.min() == values.max():
         return []
-    heights, edges = np.histogram(values, bins=_BINS, weights=weights)
+    heights, edges = np.histogram(values, bins=bins, weights=weights)
     return [[float(f"{a:.6g}"), float(f"{b:.6g}"), int(h)] for a, b, h in zip(edges, edges[1:], heights, strict=False)]
 
 
