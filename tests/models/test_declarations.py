@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import numpy as np
@@ -132,3 +133,12 @@ def test_nobody_outside_looks_at_the_class_of_a_model() -> None:
             if isinstance(node, ast.Compare) and names & {p.value for p in ast.walk(node) if isinstance(p, ast.Constant)}:
                 found.append(f"{path.name}:{node.lineno}")
     assert not found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_a_sentence_to_fill_in(name: str) -> None:
+    """With all of its parameters in braces, and the hidden columns where it speaks of them."""
+    cls = MODELS[name]
+    holes = set(re.findall(r"{(\w+)}", cls.sentence))
+    assert holes - {"hide"} == set(cls.model_fields)
+    assert ("hide" in holes) == cls.needs_sensitive

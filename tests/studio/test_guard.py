@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from sfumato.errors import DataError
+from sfumato.studio.guard import COOKIE
 from sfumato.studio.project import Project, is_plain
 from sfumato.studio.work.releasing import unpacked
-from tests.studio.opened import TOKEN, client, fill, serving
+from tests.studio.opened import TOKEN, client, fill, serving, settled
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +188,94 @@ def test_an_unforeseen_error_names_its_kind_alone(
     assert answer.headers["content-security-policy"].startswith("default-src 'self'")
     logged = capfd.readouterr()
     assert "Alice" not in answer.text + logged.err + logged.out and "ValueError" in logged.err
+
+
+HOSTILE = "<script>alert(1)</script>"
+IMAGE = "<img src=x onerror=alert(2)>"
+
+
+def test_script_in_column_names_values_and_tables_stays_text(tmp_path: Path) -> None:
+    """Every page of a project whose data was made by somebody who wants to run something in the browser."""
+    rows = "".join(f"{IMAGE}{at % 2},{20 + at % 4},{HOSTILE}{at % 2}\n" for at in range(24))
+    (tmp_path / "evil.csv").write_text(f'{HOSTILE}town,age,"{IMAGE}ill"\n{rows}')
+    columns = (
+        f'  "{HOSTILE}town": {{role: quasi-identifier, hierarchy: flat}}\n  age: quasi-identifier\n  "{IMAGE}ill": sensitive\n'
+    )
+    rest = "protect:\n  - k-anonymity: {k: 3}\nmethod: {mondrian: {}}\n"
+    (tmp_path / "evil.yaml").write_text(
+        f'version: 1\ndata: evil.csv\ncolumns:\n{columns}{rest}keep:\n#  - "{HOSTILE}"  # {IMAGE}\n'
+    )
+    with sqlite3.connect(tmp_path / "shop.sqlite") as base:
+        base.execute(f'CREATE TABLE "{HOSTILE}" (id INTEGER PRIMARY KEY, "{IMAGE}" TEXT)')
+        base.execute(f'INSERT INTO "{HOSTILE}" VALUES (1, ?)', (HOSTILE,))
+    (tmp_path / "shop.yaml").write_text(f"version: 1\ndata: {{kind: database, source: 'sqlite:///{tmp_path}/shop.sqlite'}}\n")
+    with serving(tmp_path) as (_, port):
+        asking = client(port)
+        asking.post("/p/evil.yaml/publish", data={"act": "publish", "out": "out"})
+        asking.post("/p/evil.yaml/explore", data={"act": "why", "column": f"{HOSTILE}town", "budget": "5"})
+        pages = ["/p/evil.yaml/data", "/p/evil.yaml/promises", "/p/evil.yaml/explore", "/p/evil.yaml/publish", "/p/shop.yaml/data"]
+        pages += [f"/p/evil.yaml/hierarchies?column={quote(HOSTILE)}town", "/r/out/certificate", "/project", "/verify"]
+        for path in pages:
+            while 'class="waiting"' in (answer := asking.get(path)).text:
+                time.sleep(0.1)
+            assert answer.status_code == 200, path
+            assert "<script>alert" not in answer.text and "<img" not in answer.text, path
+        assert "&lt;script&gt;alert(1)" in asking.get("/p/evil.yaml/data").text
+        assert "&lt;script&gt;" in asking.get("/p/shop.yaml/data").text
+
+
+def test_a_form_without_end_is_refused(port: int) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b"act=yaml&yaml="
+        for _ in range(50):
+            yield b"x" * 1_000_000
+
+    assert client(port).post("/p/people.yaml/promises", content=endless()).status_code == 413
+    head = f"POST /p/people.yaml/promises HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
+    with socket.create_connection(("127.0.0.1", port)) as line:
+        line.sendall(f"{head}Cookie: {COOKIE}={TOKEN}\r\nContent-Length: {1 << 40}\r\n\r\n".encode())
+        assert b" 413 " in line.recv(100)
+
+
+def test_a_login_stays_in_memory(tmp_path: Path) -> None:
+    """The policy, which may be taken away, names a variable; neither a page nor a file holds the password."""
+    fill(tmp_path)
+    with serving(tmp_path) as (opened, port):
+        asking = client(port)
+        asking.post("/project", data={"url": "postgresql://me:hunter2@127.0.0.1:1/shop", "name": "shop"})
+        assert settled(asking, "/project.json")["job"]["error"] is not None  # nobody listens there
+        assert opened.desk.secrets == {"SFUMATO_SHOP": "postgresql://me:hunter2@127.0.0.1:1/shop"}
+        (tmp_path / "shop.yaml").write_text("version: 1\ndata: {kind: database, source: '${SFUMATO_DB}'}\n")
+        assert "SFUMATO_DB" in settled(asking, "/p/shop.yaml/data.json")["job"]["error"]["what"]
+        with sqlite3.connect(tmp_path / "shop.sqlite") as base:
+            base.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+        assert asking.post("/p/shop.yaml/data", data={"address": "../x"}).status_code == 422
+        assert asking.post("/p/shop.yaml/data", data={"address": f"sqlite:///{tmp_path}/shop.sqlite"}).status_code == 303
+        assert settled(asking, "/p/shop.yaml/data.json")["job"]["result"]["kind"] == "database"
+        assert "hunter2" not in asking.get("/project").text + asking.get("/project.json").text
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
+
+
+def test_the_server_stops_cleanly(tmp_path: Path) -> None:
+    """Interrupted in the middle of a release: it ends, its workers end, and nothing is left in the folder."""
+    fill(tmp_path, 4_000)
+    policy = (tmp_path / "people.yaml").read_text().replace("{mondrian: {}}", "{refined: {seconds: 120}}")
+    (tmp_path / "people.yaml").write_text(policy)
+    command = [sys.executable, "-m", "sfumato", "studio", str(tmp_path), "--no-browser"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        here, token = server.stdout.readline().strip().split("/?token=")
+        asking = httpx.Client(base_url=here, cookies={COOKIE: token}, headers={"Origin": here}, timeout=60)
+        asking.post("/p/people.yaml/publish", data={"act": "publish", "out": "out"})
+        while (job := asking.get("/p/people.yaml/publish.json").json()["job"])["stage"] in ("starting", "waiting for its turn"):
+            assert job["state"] == "running", job["error"]
+            time.sleep(0.1)
+        server.send_signal(signal.SIGINT)
+        assert server.wait(60) in (0, 130, -signal.SIGINT)
+    finally:
+        server.kill()
+        server.stdout.close()
+        server.wait()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "people.yaml"]
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) not in running

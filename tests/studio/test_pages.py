@@ -19,6 +19,7 @@ from sfumato.spine.foresight import foresee
 from sfumato.studio.app import Studio
 from sfumato.studio.desk import Desk
 from sfumato.studio.drafting import REMOVE, edited
+from sfumato.studio.switches import switched
 from sfumato.studio.visit import Page
 from tests.studio.opened import POLICY, client, fill, serving, settled
 
@@ -77,19 +78,73 @@ def test_a_form_from_an_old_page_changes_nothing(project: tuple[Path, httpx.Clie
 def test_promises_are_the_policy_and_check_is_the_command_line(project: tuple[Path, httpx.Client, Studio]) -> None:
     folder, asking, _ = project
     seen = asking.get(f"{PAGE}/promises.json").json()["seen"]
-    claim = {
-        "act": "claim",
-        "model": "l-diversity",
-        "levels": "l=2, kind=distinct",
-        "given": ["age", "town"],
-        "hide": "illness",
-        "seen": seen,
-    }
+    claim = {"act": "claim", "model": "l-diversity", "l-diversity.l": "2", "l-diversity.kind": "entropy", "l-diversity.c": "3.0"}
+    claim |= {"given": ["age", "town"], "hide": "illness", "seen": seen}
     assert asking.post(f"{PAGE}/promises", data=claim).status_code == 303
-    assert [str(claim) for claim in sf.Policy.read(folder / "people.yaml").claims][1] == "l-diversity {l: 2, kind: distinct}"
+    claims = sf.Policy.read(folder / "people.yaml").claims
+    assert str(claims[1]) == "l-diversity {l: 2, kind: entropy}"
     shown = settled(asking, f"{PAGE}/promises.json")
     assert shown["job"]["result"] == json.loads(json.dumps(foresee(folder / "people.yaml").to_json()))
-    assert shown["claims"][1]["sentence"] == "whoever knows age, town: l-diversity of illness with l = 2, kind = distinct"
+    said = "whoever knows age, town must find at least 2 well represented values of illness (entropy"
+    assert shown["claims"][1]["sentence"].startswith(said)
+    assert (shown["claims"][1]["given"], shown["claims"][1]["hide"]) == (["age", "town"], ["illness"])
+    lines = shown["yaml"].splitlines()
+    assert "k-anonymity" in lines[shown["claims"][0]["line"] - 1] and "given" in lines[shown["claims"][1]["line"] - 1]
+
+
+def test_the_usual_promise_and_a_rule_between_columns(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+
+    def promise(**form: object) -> int:
+        return asking.post(f"{PAGE}/promises", data=form | {"seen": asking.get(f"{PAGE}/promises.json").json()["seen"]}).status_code
+
+    assert promise(act="usual", k="4", l="2", given=["age"], hide=["illness"]) == 303
+    assert promise(act="rule", level="3", word="diversity", given=["age", "town"], hide=["illness"]) == 303
+    entries = parse_yaml((folder / "people.yaml").read_text(), name="p").tree["protect"]
+    assert entries[1:] == [
+        {"given": ["age"], "by": {"k-anonymity": {"k": "4"}}},
+        {"given": ["age"], "hide": "illness", "by": {"l-diversity": {"l": "2"}}},
+        "age, town -> illness : 3-diversity",
+    ]
+    shown = asking.get(f"{PAGE}/promises.json").json()
+    assert (shown["claims"][3]["given"], shown["claims"][3]["hide"]) == (["age", "town"], ["illness"])
+    assert "# nobody may learn it" in shown["yaml"]
+    assert promise(act="rule", level="3", word="diversity", given=["age"]) == 422
+    assert promise(act="rule", level="3", word="magic", given=["age"], hide=["illness"]) == 422
+    assert promise(act="claim", model="magic") == 422
+    assert promise(act="usual", k="", l="") == 422
+
+
+def test_rules_are_found_and_switched(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    path = f"{PAGE}/promises"
+    asking.post(path, data={"act": "look", "seen": ""})
+    found = ended(asking, f"{path}.json", "rules")["result"]
+    assert "unique(name)" in [each["rule"] for each in found["rules"]]
+    text = (folder / "people.yaml").read_text() + 'keep:\n  - "unique(name)"  # found\n#  - "age > 0"  # doubtful\n'
+    (folder / "people.yaml").write_text(text)
+    shown = asking.get(f"{path}.json").json()
+    assert [(each["rule"], each["on"], each["remark"]) for each in shown["keep"]] == [
+        ("unique(name)", True, "found"),
+        ("age > 0", False, "doubtful"),
+    ]
+    for rule, on in (("age > 0", "1"), ("unique(name)", "0")):
+        seen = asking.get(f"{path}.json").json()["seen"]
+        assert asking.post(path, data={"act": "switch", "rule": rule, "on": on, "seen": seen}).status_code == 303
+    assert (folder / "people.yaml").read_text() == text.replace('  - "unique', '#  - "unique').replace('#  - "age', '  - "age')
+
+
+@pytest.mark.parametrize("kept", ['keep: ["a < b", "c"]\n', "keep:\n  - a < b\n  - c # why\n", 'keep:\n#  - "c"\n  - "a < b"\n'])
+@pytest.mark.parametrize("after", ["", "method: mondrian\n", "# end\n"])
+def test_a_rule_goes_off_and_on_however_it_is_written(kept: str, after: str) -> None:
+    text = f"version: 1\n{kept}{after}"
+    off = switched(text, "a < b", False)
+    assert "a < b" not in (parse_yaml(off, name="p").tree.get("keep") or [])
+    on = switched(off, "a < b", True)
+    assert "a < b" in parse_yaml(on, name="p").tree["keep"]
+    both = switched(switched(on, "c", True), "new(x)", True)
+    assert sorted(parse_yaml(both, name="p").tree["keep"]) == ["a < b", "c", "new(x)"]
+    assert parse_yaml(both, name="p").tree.get("method") == parse_yaml(text, name="p").tree.get("method")
 
 
 def test_a_policy_error_names_its_line(project: tuple[Path, httpx.Client, Studio]) -> None:
@@ -211,9 +266,57 @@ def test_publish_verify_and_publish_again_with_a_ledger(project: tuple[Path, htt
     while timeline.state == "running":
         time.sleep(0.05)
     assert [entry["number"] for entry in timeline.result["entries"]] == [1, 2]
+    (line,) = (line for line in timeline.result["levels"] if line["level"] == "k")
+    assert line["asked"] == 2 and len(line["values"]) == 2 and min(line["values"]) >= 2
+    ahead = ended(asking, f"{PAGE}/publish.json?ledger=book.ledger", "ahead")["result"]
+    assert any("book.ledger" in sentence for sentence in ahead["history"])
+    shown = asking.get(f"{PAGE}/publish?ledger=book.ledger").text
+    assert "Levels after each release" in shown and "judged with all before" in shown
     assert asking.get("/r/out1/certificate").status_code == 200
     assert "sandbox" in asking.get("/r/out1/report.html").headers["content-security-policy"]
     assert asking.get("/r/out1.zip").content[:2] == b"PK"
+
+
+def test_a_release_is_signed_attacked_and_verified_with_the_key(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    assert asking.post(f"{PAGE}/publish", data={"act": "key", "name": "mine"}).status_code == 303
+    assert (folder / "mine.pem").stat().st_mode & 0o077 == 0
+    assert asking.post(f"{PAGE}/publish", data={"act": "key", "name": "mine"}).status_code == 422  # keys are never replaced
+    assert asking.post(f"{PAGE}/publish", data={"act": "key", "name": "../mine"}).status_code == 422
+    sf.publish(folder / "people.yaml").write(folder / "out")
+    page = "/r/out/certificate"
+    assert asking.get(f"{page}.json").json()["signed"] is False
+    asking.post(page, data={"act": "sign", "key": "mine.pem"})
+    assert ended(asking, f"{page}.json", "signing")["error"] is None
+    assert asking.get(f"{page}.json").json()["signed"] is True
+    assert asking.post(page, data={"act": "sign", "key": "mine.pem"}).status_code == 422
+    asking.post("/verify", data={"folder": "out", "signer": "mine.pub"})
+    found = settled(asking, "/verify.json")["job"]["result"]
+    assert found["violated"] is False and "mine" not in found["signature"] and found["signature"].startswith("signed")
+    assert found["differences"] == []
+    named = {attack["name"] for attack in asking.get(f"{page}.json").json()["certificate"]["attacks"]}
+    for original in ("people.csv", "people.yaml"):
+        asking.post(page, data={"act": "play", "original": original})
+        played = settled(asking, f"{page}.json")["job"]
+        assert played["error"] is None, played["error"]
+        figures = played["result"]["figures"]
+        assert {figure["attack"] for figure in figures} | set(played["result"]["without"]) == named
+        assert any(isinstance(figure["got"], int | float) for figure in figures)
+    assert figures[0]["attack"] in asking.get(page).text
+    assert asking.post(page, data={"act": "play", "original": "../secret"}).status_code == 422
+
+
+def test_differences_to_a_certificate_are_told_in_words(project: tuple[Path, httpx.Client, Studio]) -> None:
+    folder, asking, _ = project
+    sf.publish(folder / "people.yaml").write(folder / "out")
+    certificate = json.loads((folder / "out" / "certificate.json").read_text())
+    certificate["findings"][0]["achieved"]["k"] += 20
+    (folder / "out" / "certificate.json").write_text(json.dumps(certificate))
+    asking.post("/verify", data={"folder": "out"})
+    found = settled(asking, "/verify.json")["job"]["result"]
+    assert found["violated"] is True and any("k-anonymity" in line for line in found["differences"])
+    assert "Differences to its certificate" in asking.get("/verify").text
+    assert asking.post("/verify", data={}).status_code == 422
 
 
 def test_a_forged_release_that_is_dropped_is_found(project: tuple[Path, httpx.Client, Studio]) -> None:

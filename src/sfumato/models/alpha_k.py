@@ -26,6 +26,9 @@ class AlphaK(Model):
     """At least k candidates for everybody, and no sensitive value has more than a share alpha of them."""
 
     name: ClassVar[str] = "alpha-k-anonymity"
+    sentence: ClassVar[str] = (
+        "must be left with at least {k} candidates, and no value of {hide} may have a share above {alpha} among them"
+    )
     paper: ClassVar[str] = "Wong, Li, Fu, Wang 2006"
     bounds_candidates: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"alpha": "less", "k": "more"}

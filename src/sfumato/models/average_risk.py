@@ -32,6 +32,10 @@ class AverageRisk(Model):  # I1
     """People are found again with at most this probability on average; with k, nobody among fewer candidates (strict)."""
 
     name: ClassVar[str] = "average-risk"
+    sentence: ClassVar[str] = (
+        "may on average be right with a chance of at most {risk} when looking for a person, who is always left "
+        "among at least {k} candidates"
+    )
     paper: ClassVar[str] = "El Emam, Dankar 2008"
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False

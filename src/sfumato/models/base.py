@@ -12,6 +12,7 @@ Kinds of model
 What a model declares
     `levels`     the parameters that measure protection, and whether more or less of them is safer
     `demand`     what no group of candidates can do without, and whether that is all the model asks
+    `sentence`   how somebody would say it, to be filled in: "whoever knows … must be left with at least {k} candidates"
     `short`      how it is written in ``age -> illness : 2-diversity``
     `examples`   parameters, with something that holds and something that fails
 
@@ -106,6 +107,8 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: ClassVar[str]
+    sentence: ClassVar[str] = ""
+    """What somebody who knows the given columns must or may not get, with the parameters (and `hide`) in braces."""
     paper: ClassVar[str] = ""
     judges: ClassVar[type] = Linkage
     """What the model is a predicate on."""

@@ -40,6 +40,7 @@ class BetaLikeness(Model):  # I1
     """No sensitive value is much more frequent among anybody's candidates than in the whole release."""
 
     name: ClassVar[str] = "beta-likeness"
+    sentence: ClassVar[str] = "may not see the share of any value of {hide} grow by more than the factor {beta} ({kind})"
     paper: ClassVar[str] = "Cao, Karras 2012"
     compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"beta": "less"}

@@ -32,6 +32,7 @@ class DeltaDisclosure(Model):  # I1
     """Every sensitive value is about as frequent among anybody's candidates as in the whole release."""
 
     name: ClassVar[str] = "delta-disclosure"
+    sentence: ClassVar[str] = "may not see the share of any value of {hide} change by a factor beyond e to the {delta}"
     paper: ClassVar[str] = "Brickell, Shmatikov 2008"
     compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"delta": "less"}

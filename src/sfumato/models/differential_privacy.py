@@ -54,6 +54,10 @@ class DifferentialPrivacy(Model):
     """Whether one person is in the table changes what may be published by little: (ε, δ), by sampling and k look-alikes."""
 
     name: ClassVar[str] = "differential-privacy"
+    sentence: ClassVar[str] = (
+        "must find almost the same release without any one person: chances differ by a factor of at most e to the "
+        "{epsilon}, but for a chance of {delta}"
+    )
     paper: ClassVar[str] = "Li, Qardaji, Su 2012; Bild, Kuhn, Prasser 2018"
     judges: ClassVar[type] = Sampling
     monotone: ClassVar[bool] = False

@@ -28,6 +28,7 @@ class EdgePrivacy(ChannelModel):
     """One tie is protected by randomized response with this epsilon; a person has many ties."""
 
     name: ClassVar[str] = "edge-privacy"
+    sentence: ClassVar[str] = "may learn so little of any one tie that its log odds change by at most {epsilon}"
     paper: ClassVar[str] = "Warner 1965"
     levels: ClassVar[Mapping[str, Safer]] = {"epsilon": "less"}
     examples: ClassVar[tuple[Example, ...]] = (

@@ -25,6 +25,7 @@ class KAnonymity(Model):
     """Everybody is left among at least k published candidates."""
 
     name: ClassVar[str] = "k-anonymity"
+    sentence: ClassVar[str] = "must be left with at least {k} candidates"
     paper: ClassVar[str] = "boundaries Def. 2"
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False

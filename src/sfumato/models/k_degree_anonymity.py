@@ -26,6 +26,7 @@ class KDegreeAnonymity(Model):
     """Everybody shares the published number of ties with at least k − 1 others."""
 
     name: ClassVar[str] = "k-degree-anonymity"
+    sentence: ClassVar[str] = "must find at least {k} people with the same number of ties"
     paper: ClassVar[str] = "obfuscation §3"
     needs_sensitive: ClassVar[bool] = False
     bounds_candidates: ClassVar[bool] = True

@@ -31,6 +31,7 @@ class KDiversity(Model):
     """No sensitive value has a larger share than 1/k among a person's links, for whoever joins all releases."""
 
     name: ClassVar[str] = "k-diversity"
+    sentence: ClassVar[str] = "may believe no value of {hide} with more than one in {k}"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}

@@ -26,6 +26,7 @@ class KLinkability(Model):
     """Nobody can be linked to fewer than k sensitive values, by whoever joins all releases."""
 
     name: ClassVar[str] = "k-linkability"
+    sentence: ClassVar[str] = "must be left with at least {k} values of {hide}, all releases together"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}

@@ -28,6 +28,7 @@ class KmAnonymity(Model):
     """Whoever knows up to m items of a person is left with at least k published records."""
 
     name: ClassVar[str] = "km-anonymity"
+    sentence: ClassVar[str] = "and up to {m} items of a person must find at least {k} records that fit"
     paper: ClassVar[str] = "multitype §2"
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False

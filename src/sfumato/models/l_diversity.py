@@ -45,6 +45,7 @@ class LDiversity(Model):  # I2
     """The sensitive values among everybody's candidates are at least l well represented."""
 
     name: ClassVar[str] = "l-diversity"
+    sentence: ClassVar[str] = "must find at least {l} well represented values of {hide} ({kind}; factor {c} where it is recursive)"
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
     levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}
     short: ClassVar[Short | None] = Short("diversity", "l", {"kind": "frequency"})

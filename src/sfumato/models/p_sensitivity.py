@@ -26,6 +26,7 @@ class PSensitivity(Model):
     """Every sensitive column shows at least p different values among everybody's candidates."""
 
     name: ClassVar[str] = "p-sensitivity"
+    sentence: ClassVar[str] = "must find at least {p} different values of {hide}"
     paper: ClassVar[str] = "boundaries Def. 3"
     levels: ClassVar[Mapping[str, Safer]] = {"p": "more"}
     short: ClassVar[Short | None] = Short("sensitivity", "p")

@@ -37,6 +37,10 @@ class Profitability(Model):  # I1
     """Publishing a record pays, given an attacker who attacks whenever that pays (the prosecutor's game)."""
 
     name: ClassVar[str] = "profitability"
+    sentence: ClassVar[str] = (
+        "must gain nothing by an attack that brings {gain} and costs {cost}, and the publisher nothing by holding "
+        "back what brings {benefit} and would cost {loss}"
+    )
     paper: ClassVar[str] = "Wan et al. 2015"
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False

@@ -40,6 +40,9 @@ class StructuralAttack(ChannelModel):
     """Whoever planted accounts before publication finds them again with at most this probability."""
 
     name: ClassVar[str] = "structural-attack"
+    sentence: ClassVar[str] = (
+        "and has planted {planted} accounts may find them all again with a chance of at most {success_at_most} (along {against})"
+    )
     paper: ClassVar[str] = "multitype §4.4.5, §4.5"
     levels: ClassVar[Mapping[str, Safer]] = {"success_at_most": "less"}
     examples: ClassVar[tuple[Example, ...]] = (

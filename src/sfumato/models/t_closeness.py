@@ -56,6 +56,9 @@ class TCloseness(Model):  # I1
     """Sensitive values among everybody's candidates are distributed almost as in the whole release."""
 
     name: ClassVar[str] = "t-closeness"
+    sentence: ClassVar[str] = (
+        "must find the values of {hide} distributed within {t} of the whole table (values {distance} apart; in the order {order})"
+    )
     paper: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
     compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"t": "less"}

@@ -81,6 +81,15 @@ class SigningKey:
         return {"payload": base64.b64encode(payload).decode(), "payloadType": kind, "signatures": signed}
 
 
+def new_key_pair() -> tuple[bytes, bytes]:
+    """A new private key and its public one, both as PEM; whoever writes the first lets nobody else read it (I1)."""
+    secret = Ed25519PrivateKey.generate()
+    plain = serialization.NoEncryption()
+    private = secret.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    public = serialization.PublicFormat.SubjectPublicKeyInfo
+    return private, secret.public_key().public_bytes(serialization.Encoding.PEM, public)
+
+
 def _private_bytes(path: Path) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -4,6 +4,7 @@
 
     project    the folder that is open: data, policies, releases, ledgers; no path leads out of it
     drafting   a policy file that is edited piece by piece, comments and order kept
+    switches   rules of a policy that one sign switches on and off
     desk       worker processes: short questions, and long work with progress that can be cancelled
     work       what the workers do; every function calls the spine and returns what JSON can say
     visit      one request, as pages see it; what a page is

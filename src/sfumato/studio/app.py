@@ -12,6 +12,7 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -156,8 +157,11 @@ class Rooms:
 
     async def cancel(self, request: Request) -> Response:
         await asyncio.to_thread(self.desk.cancel, request.path_params["name"])
-        back = request.headers.get("hx-current-url", "")
-        return Response(status_code=204, headers={"HX-Refresh": "true"}) if back else RedirectResponse("/", 303)
+        if request.headers.get("hx-current-url"):
+            return Response(status_code=204, headers={"HX-Refresh": "true"})
+        came = urlsplit(request.headers.get("referer", ""))
+        ours = came.netloc == request.headers.get("host") and came.path.startswith("/") and not came.path.startswith("//")
+        return RedirectResponse(came.path + (f"?{came.query}" if came.query else "") if ours else "/", 303)
 
     async def report(self, name: str, request: Request) -> Response:
         """A report, which may show itself and do nothing else."""

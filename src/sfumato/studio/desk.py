@@ -19,7 +19,6 @@ import json
 import math
 import multiprocessing
 import os
-import secrets
 import shutil
 import signal
 import tempfile
@@ -30,6 +29,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any, Literal
 
 from sfumato.errors import SfumatoError
@@ -54,7 +54,7 @@ class Job:
     title: str
     subject: str
     """Which policy or folder it is about."""
-    name: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    name: str = field(default_factory=lambda: token_urlsafe(9))
     state: State = "running"
     share: float = 0.0
     stage: str = "starting"
@@ -94,6 +94,8 @@ class Desk:
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.secrets: dict[str, str] = {}
+        """Addresses with a login, by the variables that policies name them with; kept in memory as long as the studio runs."""
         self.jobs: dict[str, Job] = {}
         self._context = multiprocessing.get_context("forkserver")  # workers are forked from one that has imported the house
         self._context.set_forkserver_preload([f"sfumato.studio.work.{name}" for name in work_modules()])
@@ -146,7 +148,9 @@ class Desk:
                 if job.state == "cancelled":
                     return
                 job.scratch, job.began = self.project.scratch(), time.monotonic()
-                job.process = self._context.Process(target=_worker, args=(there, work, given, str(job.scratch)))
+                job.process = self._context.Process(
+                    target=_worker, args=(there, work, given, str(job.scratch), json.dumps(self.secrets))
+                )
                 job.process.start()
                 job.stage = "starting"
             there.close()
@@ -241,8 +245,9 @@ def _follow(parent: Any) -> None:
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
-def _worker(pipe: Connection, work: Work, given: str, scratch: str) -> None:
+def _worker(pipe: Connection, work: Work, given: str, scratch: str, secrets: str) -> None:
     """The life of a worker."""
+    os.environ.update(json.loads(secrets))
     os.setsid()  # a group of its own, so that its children end with it
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_follow, args=(multiprocessing.parent_process(),), daemon=True).start()

@@ -5,6 +5,7 @@ Threats and answers
     SameSite=Strict, so such a request carries none.
     A name that points at this machine (DNS rebinding): Host must be the loopback address, with our port.
     Another user of the machine: without the start-up token nothing is answered; it is compared in constant time and never logged.
+    A body without end: forms say how large they are, files are counted while they arrive.
     Script in data: nothing but our own files may run (Content-Security-Policy), every value is escaped, no answer is sniffed.
 
 Invariants
@@ -39,6 +40,8 @@ _HEADERS = {
     "x-frame-options": "SAMEORIGIN",
 }
 _READING = ("GET", "HEAD")
+LARGEST_FORM = 32 << 20
+"""Bytes of a form; a policy has at most eight million characters. Files are not sent as forms."""
 
 
 class Guard:
@@ -76,6 +79,8 @@ class Guard:
             return PlainTextResponse("this is not the address of the studio", 403)
         if scope["method"] not in _READING and headers.get("origin") not in {f"http://{host}" for host in self.hosts}:
             return PlainTextResponse("this request did not come from a page of the studio", 403)
+        if scope["method"] == "POST" and not _small(headers):
+            return PlainTextResponse("a form is not that large", 413)
         given = parse_qs(scope["query_string"].decode("ascii", "replace"), max_num_fields=50).get("token", [])
         if given and scope["method"] == "GET" and self._is_token(given[0]):
             entry = RedirectResponse(scope["path"], 303)  # the token leaves the address bar at once
@@ -87,6 +92,17 @@ class Guard:
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self.token.encode())
+
+
+def _small(headers: Headers) -> bool:
+    """Whether a form says how large it is, and is no larger than a policy may be."""
+    said = headers.get("content-length", "")
+    return (
+        said.isascii()
+        and said.isdigit()
+        and int(said[:12]) <= LARGEST_FORM
+        and "chunked" not in headers.get("transfer-encoding", "")
+    )
 
 
 def _cookie(headers: Headers) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 from markupsafe import Markup
 
-from sfumato.attacks.base import Attack, ReleaseAttack
-from sfumato.errors import SfumatoError
-from sfumato.registry import catalogue
+from sfumato.attacks.playing import PlayedFigure, playable, played
 from sfumato.release.exhibit import Exhibit, certified
 from sfumato.report.section import Section, paragraph, table
 
@@ -41,8 +39,8 @@ class KnownAttacks(Section):
 
 def _played(name: str, exhibit: Exhibit) -> Iterator[tuple[object, ...]]:
     """The figures of one attack, when it can be played on this exhibit."""
-    cls = catalogue("attacks", Attack).get(name)
-    if cls is None or not issubclass(cls, ReleaseAttack) or not isinstance(exhibit.form, cls.forms):
+    cls = playable(name, exhibit)
+    if cls is None:
         return
     if exhibit.counted:
         yield name, "not played where rows lie elsewhere", "—", "—"
@@ -50,30 +48,19 @@ def _played(name: str, exhibit: Exhibit) -> Iterator[tuple[object, ...]]:
     if not cls.quick or certified(exhibit).records.input > _MOST:
         yield name, f"not played here, it takes its time: sfumato attack {name}", "—", "—"
         return
-    try:
-        figures = cls(target=str(exhibit.folder or ""), original="").play(exhibit)
-    except SfumatoError as error:
-        yield name, f"not played: {error.what}", "—", "—"
-        return
-    for column, found in _by_column(figures):
-        label = f"{name} ({column})" if column else name
-        yield from (_row(label, key, found, cls.headline) for key in found if key != "promised")
+    yield from map(_row, played(name, exhibit))
 
 
-def _by_column(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Figures of the whole, then those of single columns."""
-    yield "", {key: value for key, value in figures.items() if not isinstance(value, Mapping)}
-    yield from ((key, value) for key, value in figures.items() if isinstance(value, Mapping))
-
-
-def _row(label: str, key: str, figures: Mapping[str, Any], headline: str) -> tuple[object, ...]:
+def _row(found: PlayedFigure) -> tuple[object, ...]:
     """One figure; in red when it is beyond the promise, or counts the people for whom something is."""
-    got, promised = figures[key], figures.get("promised") if key == headline else None
+    if found.note:
+        return found.attack, found.note, "—", "—"
+    got = found.got
     shown = f"{got:.4g}" if isinstance(got, float) else f"{got:,}" if isinstance(got, int) else str(got)
-    above = got > promised if promised is not None else key.endswith("_above_promise") and got > 0
-    if above:
+    if found.above:
         shown = Markup('<span class="above">{} — above the promise</span>').format(shown)
-    return label, key.replace("_", " "), shown, "—" if promised is None else f"{promised:.4g}"
+    label = f"{found.attack} ({found.column})" if found.column else found.attack
+    return label, found.figure, shown, "—" if found.promised is None else f"{found.promised:.4g}"
 
 
 def _explained(rows: list[tuple[object, ...]]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
+from sfumato.io.sql import is_url
 from sfumato.studio.drafting import REMOVE
 from sfumato.studio.visit import Page, Visit, question
 from sfumato.studio.work.profiles import profile, reading
@@ -30,7 +32,8 @@ class DataPage(Page):
     def model(self, visit: Visit) -> dict[str, Any]:
         data, listed = visit.data, visit.tree.get("columns")
         kind, source = str(data.get("kind", "table")), str(data.get("source", ""))
-        job = visit.work(profile, "profile", visit.data_stamp(), policy=str(visit.file))
+        known = repr(sorted(visit.desk.secrets))
+        job = visit.work(profile, "profile", visit.data_stamp(known), policy=str(visit.file))
         tried = visit.desk.latest(visit.subject, TRIED)
         return {
             "kind": kind,
@@ -39,6 +42,7 @@ class DataPage(Page):
             "roles": {name: _role(entry) for name, entry in listed.items()} if isinstance(listed, Mapping) else {},
             "choices": list(OF_DATABASES if kind == "database" else ROLES),
             "reading": {key: _written(data[key]) for key in SETTINGS if key in data},
+            "variable": variable_of(source),
             "excel": source.lower().endswith((".xlsx", ".xlsm")),
             "seen": visit.digest,
             "job": question(job),
@@ -49,6 +53,8 @@ class DataPage(Page):
         """Set a role, the source, or how it is read; or try how it would be read."""
         if "role" in form:
             return self._set_role(visit, form)
+        if "address" in form:
+            return self._keep_address(visit, form["address"].strip())
         if "source" in form:
             visit.project.existing(form["source"])
             visit.edit(form["seen"], (("data", "source"), form["source"]))
@@ -60,6 +66,15 @@ class DataPage(Page):
                 visit.desk.start(reading, TRIED, visit.subject, policy=str(visit.file), settings=settings)
                 return ""
             visit.edit(form["seen"], *((("data", key), value or REMOVE) for key, value in settings.items()))
+        return ""
+
+    @staticmethod
+    def _keep_address(visit: Visit, address: str) -> str:
+        """The address behind a variable, for as long as the studio runs."""
+        named = variable_of(visit.data.get("source"))
+        if not named or not is_url(address):
+            raise PolicyError("not the address of a database", where="data", hint="write it like postgresql://user@host/name")
+        visit.desk.secrets[named] = address
         return ""
 
     @staticmethod
@@ -116,6 +131,16 @@ def _written(value: Any) -> str:
 
 def _role(entry: Any) -> str:
     return str(entry.get("role", "")) if isinstance(entry, dict) else str(entry)
+
+
+def variable_of(source: Any) -> str:
+    """The variable that stands for a source.
+
+    >>> variable_of("${SHOP}"), variable_of("shop.csv")
+    ('SHOP', '')
+    """
+    found = re.fullmatch(r"\$\{(\w+)\}", str(source))
+    return found[1] if found else ""
 
 
 def shown(source: Any) -> str:

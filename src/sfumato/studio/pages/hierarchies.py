@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sfumato.errors import PolicyError
 from sfumato.io.amnesia import cuts_of_amnesia, is_amnesia, is_range
 from sfumato.io.known_lists import LISTS
+from sfumato.policy.read import write_flow
 from sfumato.studio.drafting import REMOVE
 from sfumato.studio.visit import Page, Visit, question
 from sfumato.studio.work.planning import tree
@@ -34,12 +35,18 @@ class HierarchiesPage(Page):
         files = [file.name for file in visit.project.data_files() if file.name.lower().endswith(_FILES)]
         shown: dict[str, Any] = {"columns": names, "files": files, "lists": list(LISTS), "seen": visit.digest, "job": None}
         if chosen not in names:
-            return shown | {"column": "", "spec": None, "boundary": None}
+            return shown | {"column": "", "spec": None, "said": "", "boundary": None}
         entry = known[chosen]
         spec = entry.get("hierarchy")
         stamp = visit.data_stamp(chosen, repr(entry), visit.seen(spec) if isinstance(spec, str) else "")
         job = visit.work(tree, f"tree of {chosen}", stamp, policy=str(visit.file), column=chosen)
-        return shown | {"column": chosen, "spec": spec, "boundary": entry.get("boundary"), "job": question(job)}
+        return shown | {
+            "column": chosen,
+            "spec": spec,
+            "said": write_flow(spec) if spec is not None else "",
+            "boundary": entry.get("boundary"),
+            "job": question(job),
+        }
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Set the rule of a column, its boundary, or both."""

@@ -32,8 +32,18 @@ class ProjectPage(Page):
         if url and not is_url(url):
             raise DataError("not the address of a database", where="database", hint="write it like postgresql://user@host/name")
         place = url or str(visit.project.existing(source))
-        out = visit.project.path(f"{Path(source).stem or 'database'}.yaml")
+        out = visit.project.path(f"{Path(source).stem or form.get('name', '').strip() or 'database'}.yaml")
         if out.exists():
             return f"/p/{out.name}/data"
-        visit.desk.start(draft, DRAFTING, "", source=place, out=str(out))
+        written = withheld(visit, url, out.stem) if url else ""
+        visit.desk.start(draft, DRAFTING, "", source=place, out=str(out), written=written)
         return ""
+
+
+def withheld(visit: Visit, url: str, name: str) -> str:
+    """How the policy names a database: an address that holds a login is kept in memory, and the policy names a variable."""
+    if "@" not in url:
+        return url
+    variable = "SFUMATO_" + "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in name.upper())
+    visit.desk.secrets[variable] = url
+    return f"${{{variable}}}"

@@ -1,17 +1,30 @@
-"""Promises: claims as sentences, rules that must stay true, what `check` says; and the policy itself, which is all of it."""
+"""Promises: claims as sentences, rules on a picture of columns, what must stay true, what `check` says; and the policy itself.
+
+Both sides of the page are the same file: a form edits the text, and the text, once it can be read, is what the forms show.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from sfumato.errors import PolicyError
 from sfumato.methods.base import Method
 from sfumato.models.base import Model
+from sfumato.policy.claims import short_forms
 from sfumato.registry import catalogue
 from sfumato.studio.drafting import REMOVE
+from sfumato.studio.switches import switched, switches
 from sfumato.studio.visit import Page, Visit, question
-from sfumato.studio.work.planning import check
+from sfumato.studio.work.planning import check, rules
+
+RULES = "looking for rules"
+_END = 1 << 30
+"""Beyond every list: appended."""
+_LISTS = ("protect", "keep", "knows", "accept")
+_EXAMPLE = {"k": "5", "l": "2", "t": "0.2", "alpha": "0.5", "p": "2", "m": "2", "planted": "20", "epsilon": "1", "delta": "0.00001"}
+_HOLE = re.compile(r"\{(\w+)\}")
 
 
 class PromisesPage(Page):
@@ -22,22 +35,31 @@ class PromisesPage(Page):
     order: ClassVar[int] = 30
 
     def model(self, visit: Visit) -> dict[str, Any]:
-        tree = {} if visit.document is None else visit.document.tree
-        columns = {name: _role(entry) for name, entry in (tree.get("columns") or {}).items()}
-        utility = tree.get("utility") if isinstance(tree.get("utility"), dict) else {}
-        job = visit.work(check, "check", visit.stamp(), policy=str(visit.file))
-        written = {key: tree.get(key) or [] for key in ("keep", "knows", "accept")}
+        tree, document = visit.tree, visit.document
+        utility = tree.get("utility") if isinstance(tree.get("utility"), Mapping) else {}
+        job, looked = visit.work(check, "check", visit.stamp(), policy=str(visit.file)), visit.desk.latest(visit.subject, RULES)
+        columns, lines = roles_of(tree), {} if document is None else document.lines
+        claims = [claim_shown(entry, at, columns, lines) for at, entry in enumerate(_listed(tree, "protect"))]
+        kept = switches(visit.text) if document is not None else []
         return {
-            "claims": [{"at": at, "sentence": sentence(entry)} for at, entry in enumerate(tree.get("protect") or [])],
+            "kind": str(visit.data.get("kind", "table")),
+            "claims": claims,
             "columns": columns,
-            "models": _models(),
-            "methods": sorted(catalogue("methods", Method)),
+            "models": models_for(str(visit.data.get("kind", "table"))),
+            "words": sorted(short_forms()),
+            "methods": sorted(
+                name for name, cls in catalogue("methods", Method).items() if visit.data.get("kind", "table") in cls.kinds
+            ),
             "method": tree.get("method"),
             "suppress": (utility or {}).get("suppress_at_most", ""),
+            "keep": [each.to_json() for each in kept],
+            "knows": [str(line) for line in _listed(tree, "knows")],
+            "accept": [str(line) for line in _listed(tree, "accept")],
+            "rules": None if looked is None else question(looked),
+            "lines": {".".join(map(str, path)): line for path, line in lines.items() if len(path) <= 2},
             "yaml": visit.text,
             "seen": visit.digest,
             "job": question(job),
-            **{key: [str(line) for line in value] if isinstance(value, list) else [] for key, value in written.items()},
         }
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
@@ -45,10 +67,15 @@ class PromisesPage(Page):
         seen, what = form.get("seen", ""), form.get("act", "")
         if what == "yaml":
             visit.save(form.get("yaml", "").replace("\r\n", "\n"), seen)
-        elif what == "claim":
-            visit.edit(seen, (("protect", _END), claim_of(form, several)))
+        elif what in ("claim", "usual", "rule"):
+            made = {"claim": claims_of, "usual": usual_of, "rule": rule_of}[what](form, several)
+            visit.edit(seen, *((("protect", _END), claim) for claim in made))
         elif what == "remove":
             visit.edit(seen, ((_list(form), int(form["at"])), REMOVE))
+        elif what == "switch":
+            visit.save(switched(visit.text, form.get("rule", ""), form.get("on") == "1"), seen)
+        elif what == "look":
+            visit.desk.start(rules, RULES, visit.subject, policy=str(visit.file))
         elif what == "line":
             visit.edit(seen, ((_list(form), _END), form.get("line", "").strip()))
         elif what == "suppress":
@@ -60,9 +87,15 @@ class PromisesPage(Page):
         return ""
 
 
-_END = 1 << 30
-"""Beyond every list: appended."""
-_LISTS = ("protect", "keep", "knows", "accept")
+def roles_of(tree: Mapping[str, Any]) -> dict[str, str]:
+    """The role of every column."""
+    columns = tree.get("columns")
+    listed = columns.items() if isinstance(columns, Mapping) else ()
+    return {str(name): str(entry.get("role", "")) if isinstance(entry, Mapping) else str(entry) for name, entry in listed}
+
+
+def _listed(tree: Mapping[str, Any], key: str) -> list[Any]:
+    return list(tree[key]) if isinstance(tree.get(key), list) else []
 
 
 def _list(form: Mapping[str, str]) -> str:
@@ -71,64 +104,124 @@ def _list(form: Mapping[str, str]) -> str:
     return form["list"]
 
 
-def claim_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> Any:
-    """The entry of `protect` that a form describes: a model with its levels, or a rule between columns."""
-    name, given, hide = form.get("model", ""), several.get("given", []), several.get("hide", [])
-    if name not in catalogue("models", Model):
+def claims_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[Any]:
+    """The entry of `protect` that a sentence says when it is filled in."""
+    name = form.get("model", "")
+    cls = catalogue("models", Model).get(name)
+    if cls is None:
         raise PolicyError(f"no model '{name}'", where="protect", hint="choose one from the list")
     levels = {}
-    for part in filter(None, (part.strip() for part in form.get("levels", "").split(","))):
-        key, _, value = part.partition("=")
-        levels[key.strip()] = value.strip()
-    claim: dict[str, Any] = {name: levels}
-    if form.get("rule"):
-        return f"{', '.join(given)} -> {', '.join(hide)} : {levels.get('l', levels.get('k', '2'))}-diversity"
-    if given or hide:
-        claim = {
-            **({"given": given} if given else {}),
-            **({"hide": hide[0] if len(hide) == 1 else hide} if hide else {}),
-            "by": claim,
-        }
-    return claim
+    for key, field in cls.model_fields.items():
+        value = form.get(f"{name}.{key}", "").strip()
+        if value and (field.is_required() or value != _written(field.default)):
+            levels[key] = value
+    return [_about({name: levels}, several)]
+
+
+def usual_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[Any]:
+    """Who knows these columns must be left with so many candidates, and those must show so many values."""
+    made: list[Any] = []
+    if form.get("k", "").strip():
+        made.append(_about({"k-anonymity": {"k": form["k"].strip()}}, {"given": several.get("given", [])}))
+    if form.get("l", "").strip() and several.get("hide"):
+        made.append(_about({"l-diversity": {"l": form["l"].strip()}}, several))
+    if not made:
+        raise PolicyError("nothing is promised", where="protect", hint="say how many candidates there must be")
+    return made
+
+
+def rule_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[Any]:
+    """A rule between columns in one line: known -> hidden : level-word."""
+    given, hide, word = several.get("given", []), several.get("hide", []), form.get("word", "")
+    if not given or not hide:
+        raise PolicyError("a rule leads from columns to columns", where="protect", hint="mark columns on both sides of the picture")
+    if word not in short_forms():
+        raise PolicyError(f"no claim in one line ends with '{word}'", where="protect", hint=f"one of {', '.join(short_forms())}")
+    return [f"{', '.join(given)} -> {', '.join(hide)} : {form.get('level', '2').strip() or '2'}-{word}"]
+
+
+def _about(claim: dict[str, Any], several: Mapping[str, list[str]]) -> dict[str, Any]:
+    """A claim with the columns that were marked; none marked means all of their role."""
+    given, hide = several.get("given", []), several.get("hide", [])
+    if not given and not hide:
+        return claim
+    marked = {"given": given} if given else {}
+    return {**marked, **({"hide": hide[0] if len(hide) == 1 else hide} if hide else {}), "by": claim}
+
+
+def claim_shown(entry: Any, at: int, roles: Mapping[str, str], lines: Mapping[Any, int]) -> dict[str, Any]:
+    """A claim as a page shows it: a sentence, the columns it leads from and to, its line."""
+    given, hide = ends_of(entry, roles)
+    return {"at": at, "sentence": sentence(entry), "given": given, "hide": hide, "line": lines.get(("protect", at), 0)}
+
+
+def ends_of(entry: Any, roles: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The columns that a claim takes as known, and those it hides."""
+    if isinstance(entry, str):
+        left, _, right = entry.rpartition(":")[0].partition("->")
+        return [name.strip() for name in left.split(",") if name.strip()], [
+            name.strip() for name in right.split(",") if name.strip()
+        ]
+    by = entry.get("by", entry) if isinstance(entry, Mapping) else {}
+    cls = catalogue("models", Model).get(next(iter(by), "") if isinstance(by, Mapping) else str(by))
+    given = _names(entry.get("given")) if isinstance(entry, Mapping) and "by" in entry else []
+    hide = _names(entry.get("hide")) if isinstance(entry, Mapping) and "by" in entry else []
+    given = given or [name for name, role in roles.items() if role == "quasi-identifier"]
+    return given, hide or ([name for name, role in roles.items() if role == "sensitive"] if cls and cls.needs_sensitive else [])
+
+
+def _names(entry: Any) -> list[str]:
+    return [str(name) for name in entry] if isinstance(entry, list) else [str(entry)] if entry else []
 
 
 def sentence(entry: Any) -> str:
     """A claim as somebody would say it.
 
-    >>> sentence({"k-anonymity": {"k": "5"}}), sentence({"given": ["age"], "hide": "pay", "by": {"l-diversity": {"l": "2"}}})
-    ('whoever knows the quasi-identifiers: k-anonymity with k = 5', 'whoever knows age: l-diversity of pay with l = 2')
+    >>> sentence({"k-anonymity": {"k": "5"}})
+    'whoever knows the quasi-identifiers must be left with at least 5 candidates'
+    >>> sentence({"given": ["age"], "hide": "pay", "by": {"p-sensitivity": {"p": "2"}}})
+    'whoever knows age must find at least 2 different values of pay'
     """
-    if not isinstance(entry, dict):
+    if not isinstance(entry, Mapping):
         return str(entry)
     by = entry.get("by", entry)
-    given = entry.get("given", "the quasi-identifiers") if "by" in entry else "the quasi-identifiers"
-    hide = f" of {_joined(entry['hide'])}" if "hide" in entry else ""
-    name, levels = next(iter(by.items())) if isinstance(by, dict) and by else (str(by), {})
-    wanted = ", ".join(f"{key} = {value}" for key, value in levels.items()) if isinstance(levels, dict) else str(levels or "")
-    return f"whoever knows {_joined(given)}: {name}{hide}" + (f" with {wanted}" if wanted else "")
+    name, levels = next(iter(by.items())) if isinstance(by, Mapping) and by else (str(by), {})
+    given = ", ".join(_names(entry.get("given"))) if "by" in entry else ""
+    hide = ", ".join(_names(entry.get("hide"))) if "by" in entry else ""
+    cls = catalogue("models", Model).get(name)
+    if cls is None:
+        return str(entry)
+    known = {key: _written(field.default) for key, field in cls.model_fields.items() if not field.is_required()}
+    known |= {key: str(value) for key, value in (levels if isinstance(levels, Mapping) else {}).items()}
+    filled = _HOLE.sub(
+        lambda hole: known.get(hole[1], "…") or "as they come", cls.sentence.replace("{hide}", hide or "each sensitive column")
+    )
+    return f"whoever knows {given or 'the quasi-identifiers'} {filled}"
 
 
-def _joined(names: Any) -> str:
-    return ", ".join(map(str, names)) if isinstance(names, list) else str(names)
-
-
-def _models() -> list[dict[str, Any]]:
-    """The models of the catalogue with their levels and what they mean."""
+def models_for(kind: str) -> list[dict[str, Any]]:
+    """The models that speak of a kind of data, their sentences in pieces: texts, and holes to fill in."""
     return [
-        {
-            "name": name,
-            "meaning": (cls.__doc__ or "").splitlines()[0],
-            "levels": ", ".join(
-                f"{key}={field.default if not field.is_required() else _EXAMPLE.get(key, '2')}"
-                for key, field in cls.model_fields.items()
-            ),
-        }
+        {"name": name, "meaning": (cls.__doc__ or "").splitlines()[0], "pieces": pieces(cls), "hides": cls.needs_sensitive}
         for name, cls in sorted(catalogue("models", Model).items())
+        if kind in cls.kinds
     ]
 
 
-_EXAMPLE = {"k": "5", "l": "2", "t": "0.2", "alpha": "0.5", "p": "2"}
+def pieces(cls: type[Model]) -> list[dict[str, Any]]:
+    """A sentence as texts and holes."""
+    found: list[dict[str, Any]] = []
+    for text, hole in re.findall(r"([^{]*)(?:\{(\w+)\})?", cls.sentence):
+        found += [{"text": text}] if text else []
+        if hole == "hide":
+            found.append({"text": "the hidden columns"})
+        elif hole:
+            field = cls.model_fields[hole]
+            value = _EXAMPLE.get(hole, "1") if field.is_required() else _written(field.default)
+            choices = [str(choice) for choice in get_args(field.annotation) if isinstance(choice, str)]
+            found.append({"hole": hole, "value": value, "choices": choices, "meaning": field.description or hole})
+    return found
 
 
-def _role(entry: Any) -> str:
-    return str(entry.get("role", "")) if isinstance(entry, dict) else str(entry)
+def _written(value: Any) -> str:
+    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
+from sfumato.release.signature import new_key_pair
 from sfumato.studio.visit import Page, Visit, question
-from sfumato.studio.work.releasing import before_and_after, release, timeline
+from sfumato.studio.work.releasing import ahead, before_and_after, release, timeline
 
 PUBLISHING, PREVIEW = "publishing", "preview"
 
@@ -23,14 +24,17 @@ class PublishPage(Page):
     def model(self, visit: Visit) -> dict[str, Any]:
         job, preview = visit.desk.latest(visit.subject, PUBLISHING), visit.desk.latest(visit.subject, PREVIEW)
         ledgers = [file.name for file in visit.project.ledgers()]
-        chosen = visit.query.get("ledger", "")
-        shown = (
-            visit.work(timeline, "timeline", _stamp(visit.project.path(chosen)), ledger=str(visit.project.path(chosen)))
-            if chosen in ledgers
-            else None
-        )
+        chosen = visit.query.get("ledger", self._own_ledger(visit))
+        shown = next_ = None
+        if chosen in ledgers:
+            book = visit.project.path(chosen)
+            shown = visit.work(timeline, "timeline", _stamp(book), ledger=str(book))
+            next_ = visit.work(ahead, "ahead", visit.stamp(_stamp(book)), policy=str(visit.file), ledger=str(book))
+        data = visit.data
         return {
             "suggested": _free(visit),
+            "kind": str(data.get("kind", "table")),
+            "target": bool(data.get("target")),
             "ledgers": ledgers,
             "ledger": chosen,
             "keys": [file.name for file in visit.project.signing_keys()],
@@ -38,7 +42,14 @@ class PublishPage(Page):
             "job": None if job is None else question(job),
             "preview": None if preview is None else question(preview),
             "timeline": None if shown is None else question(shown),
+            "ahead": None if next_ is None else question(next_),
         }
+
+    @staticmethod
+    def _own_ledger(visit: Visit) -> str:
+        """The ledger that the policy itself names."""
+        entry = visit.tree.get("ledger")
+        return str(entry.get("file", "")) if isinstance(entry, Mapping) else str(entry or "")
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Begin a preview or a release."""
@@ -46,6 +57,8 @@ class PublishPage(Page):
         if form.get("act") == "preview":
             visit.desk.start(before_and_after, PREVIEW, visit.subject, policy=str(visit.file))
             return ""
+        if form.get("act") == "key":
+            return self._new_key(visit, form.get("name", "").strip())
         if running is not None and running.state == "running":
             raise PolicyError("this policy is being published already", where="publish", hint="wait for it, or cancel it")
         out = visit.project.path(form.get("out", "").strip())
@@ -60,8 +73,22 @@ class PublishPage(Page):
             "out": str(out),
             "ledger": str(book or ""),
             "new_ledger": bool(book and not book.exists()),
+            "replace": bool(form.get("replace")),
         }
         visit.desk.start(release, PUBLISHING, visit.subject, **given, key=str(visit.project.existing(key)) if key else "")
+        return ""
+
+    @staticmethod
+    def _new_key(visit: Visit, name: str) -> str:
+        """A pair of keys; the private one is readable by its owner alone, as every file that the studio writes."""
+        places = [visit.project.path(f"{name or 'signing'}.{ending}") for ending in ("pem", "pub")]
+        for place in places:
+            if place.exists():
+                raise PolicyError(
+                    f"'{place.name}' is there already", where="key", hint="choose another name; keys are never replaced"
+                )
+        for place, content in zip(places, new_key_pair(), strict=True):
+            visit.project.write(place.name, content)
         return ""
 
 

@@ -1,13 +1,18 @@
-"""Release: one release folder of the project, its certificate in words, its files and its reports."""
+"""Release: one release folder of the project, its certificate in words, the attacks played, its signature, files and reports."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from sfumato.errors import DataError
-from sfumato.release.folder import CERTIFICATE, REPORT
+from sfumato.errors import DataError, PolicyError
+from sfumato.release.folder import CERTIFICATE, MANIFEST, REPORT, STATEMENT
 from sfumato.release.plain_files import files_of, read_tree
-from sfumato.studio.visit import Page, Visit
+from sfumato.studio.visit import Page, Visit, question
+from sfumato.studio.work.releasing import play, recovered, sign
+
+PLAYING, SIGNING = "playing attacks", "signing"
+_GRAPH = "graph"
 
 
 class ReleasePage(Page):
@@ -25,4 +30,35 @@ class ReleasePage(Page):
         sizes = {name: path.stat().st_size for name, path in sorted(files_of(folder).items())}
         private = folder.with_name(f"{folder.name}.private.html")
         told = {"release": folder.name, "certificate": read_tree(folder / CERTIFICATE), "files": sizes}
-        return told | {"report": REPORT in sizes, "private": private.is_file() and not private.is_symlink()}
+        form = str(read_tree(folder / MANIFEST).get("form", ""))
+        job, signing = visit.desk.latest(visit.subject, PLAYING), visit.desk.latest(visit.subject, SIGNING)
+        undone = None
+        if form == _GRAPH:
+            undone = visit.work(recovered, "recovered", visit.seen(f"{visit.subject}/{MANIFEST}"), folder=str(folder))
+        originals = [file.name for file in (*visit.project.policies(), *visit.project.data_files())]
+        return told | {
+            "form": form,
+            "report": REPORT in sizes,
+            "private": private.is_file() and not private.is_symlink(),
+            "signed": STATEMENT in sizes,
+            "keys": [file.name for file in visit.project.signing_keys()],
+            "originals": originals,
+            "job": None if job is None else question(job),
+            "signing": None if signing is None else question(signing),
+            "recovered": None if undone is None else question(undone),
+        }
+
+    def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
+        """Play the attacks with the original, or sign the release."""
+        folder = str(visit.project.existing(visit.subject))
+        if form.get("act") == "play":
+            visit.desk.start(
+                play, PLAYING, visit.subject, folder=folder, original=str(visit.project.existing(form.get("original", "")))
+            )
+        elif form.get("act") == "sign":
+            if STATEMENT in files_of(visit.project.existing(visit.subject)):
+                raise PolicyError("the release is signed already", where="sign", hint="verify it with the signer's key")
+            visit.desk.start(sign, SIGNING, visit.subject, folder=folder, key=str(visit.project.existing(form.get("key", ""))))
+        else:
+            raise PolicyError("nothing is known of this change", where=self.name, hint="load the page again")
+        return ""

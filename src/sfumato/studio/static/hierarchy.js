@@ -108,7 +108,7 @@ function cut(root) {
   function tell() {
     const ends = [low, ...inner, high], counts = ends.slice(1).map(() => 0);
     bins.forEach(([from, to, count]) => ends.slice(1).forEach((end, at) => { const both = Math.max(0, Math.min(to, end) - Math.max(from, ends[at])); counts[at] += to > from ? count * both / (to - from) : 0; }));
-    said.textContent = `${counts.length} bins, the largest with about ${Math.round(Math.max(...counts))} of ${total} records`;
+    said.textContent = `${counts.length} bin${counts.length === 1 ? "" : "s"}, the largest with about ${Math.round(Math.max(...counts))} of ${total} records`;
   }
   function moveTo(at, wanted) { const next = whole ? Math.round(wanted) : Number(wanted.toPrecision(6)); if (!inside(next) || inner.some((other, place) => place !== at && other === next)) return; inner[at] = next; settle(next); }
   function line(each, at) {

@@ -1,17 +1,7 @@
-// What a page needs beyond links and forms: dropped files, the meaning of a chosen model, points that are compared.
+// What a page needs beyond links and forms: dropped files, and points that are compared.
 "use strict";
 
 function whenReady(root) {
-  const model = root.querySelector("#model");
-  if (model) {
-    const told = () => {
-      const chosen = model.selectedOptions[0];
-      root.querySelector("#levels").value = chosen.dataset.levels;
-      root.querySelector("#meaning").textContent = chosen.dataset.meaning;
-    };
-    model.addEventListener("change", told);
-    told();
-  }
   points(root);
   const drop = root.querySelector("#drop");
   if (drop) receive(drop, root.querySelector("#pick"), root.querySelector("#dropped"));

@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.data.database import Database
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.numbers import is_whole, number, plain
-from sfumato.data.table import TextColumn
+from sfumato.data.table import Table, TextColumn
 from sfumato.discover.base import discover
+from sfumato.discover.proposal import ranked
+from sfumato.discover.rules import proposals, rules_of_database
+from sfumato.discover.view import DataView
 from sfumato.discover.writing import policy_text
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.methods.base import Progress
@@ -27,17 +31,21 @@ from sfumato.studio.drafting import edited
 from sfumato.studio.work.profiles import COUNTED, histogram, policy_of
 
 _MOST_LISTED, _MOST_LINES, _LONGEST_LINE = 400, 12, 160
+_MOST_RULES = 400
 _MOST_NODES = 600
 """Nodes of a tree that a page shows; more are counted."""
 
 
-def draft(progress: Progress, source: str, out: str) -> dict[str, Any]:
-    """Write a first policy for a file or a database, and say what to look at in it; an existing policy stays as it is."""
+def draft(progress: Progress, source: str, out: str, written: str = "") -> dict[str, Any]:
+    """Write a first policy for a file or a database, and say what to look at in it; an existing policy stays as it is.
+
+    `written` is how the policy names the source, where that is not its own name.
+    """
     found = discover(source, progress=progress)
     text = policy_text(found)
     place = Path(out)
     inside = Path(source).parent == place.parent
-    text = edited(text, ("data", "source"), Path(source).name if inside else source)
+    text = edited(text, ("data", "source"), written or (Path(source).name if inside else source))
     with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     return {"policy": place.name, "warnings": list(found.warnings)}
@@ -47,6 +55,20 @@ def check(progress: Progress, policy: str, ledger: str = "") -> dict[str, Any]:
     """What would happen, with the place of everything that is wrong."""
     progress(0.1, "looking ahead")
     return foresee(policy, ledger=ledger or None).to_json()
+
+
+def rules(progress: Progress, policy: str) -> dict[str, Any]:
+    """Rules that hold in the source of a policy, with what speaks for each; whether one is kept the policy decides."""
+    progress(0.1, "reading")
+    data = policy_of(policy).data.read(None)
+    progress(0.3, "looking for rules")
+    if isinstance(data, Database):
+        found = rules_of_database(data, progress=progress)
+    elif isinstance(data, Table):
+        found = ranked(proposals(DataView.of({None: data}), progress))
+    else:
+        raise PolicyError("rules are about tables and databases", where="data", hint="the source is of another kind")
+    return {"rules": [each.as_json() | {"remark": str(each)} for each in found[:_MOST_RULES]], "found": len(found)}
 
 
 def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:

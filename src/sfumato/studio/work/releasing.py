@@ -1,4 +1,4 @@
-"""Releasing: publish, verify somebody's folder, show before and after; each one call into the house."""
+"""Releasing: publish, sign, play attacks, verify somebody's folder, show before and after; each one call into the house."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from sfumato.attacks.base import known_attacks
+from sfumato.attacks.playing import playable, played
 from sfumato.errors import DataError, SfumatoError
+from sfumato.estimation.recovered_graph import recover_folder
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress
+from sfumato.models.base import Model
 from sfumato.policy.policy import Policy
+from sfumato.registry import catalogue
+from sfumato.release.folder import open_release
 from sfumato.release.signature import SigningKey
+from sfumato.release.statement import sign_folder
+from sfumato.spine.foresight import foresee
 from sfumato.spine.load import has_target, load_release
 from sfumato.spine.preview import preview
 from sfumato.spine.publish import Publication, publish
@@ -24,7 +32,9 @@ MOST_UNPACKED = 8 << 30
 MOST_FILES = 2_000
 
 
-def release(progress: Progress, policy: str, out: str, ledger: str = "", new_ledger: bool = False, key: str = "") -> dict[str, Any]:
+def release(
+    progress: Progress, policy: str, out: str, ledger: str = "", new_ledger: bool = False, key: str = "", replace: bool = False
+) -> dict[str, Any]:
     """Make, certify and write a release; load its target when the policy names one."""
     read, sign = Policy.read(policy), SigningKey.read(key) if key else None
     made = publish(read, progress=progress, ledger=ledger or None, new_ledger=new_ledger)
@@ -32,7 +42,7 @@ def release(progress: Progress, policy: str, out: str, ledger: str = "", new_led
     made.write(out, sign=sign)
     told: dict[str, Any] = {"release": Path(out).name, "certificate": made.certificate.to_json(), "findings": _findings(made)}
     if has_target(read):
-        told["target"] = load_release(read, out, progress=progress).to_json()
+        told["target"] = load_release(read, out, progress=progress, replace=replace).to_json()
     return told | {"utility": dict(made.utility)}
 
 
@@ -40,12 +50,52 @@ def _findings(made: Publication) -> list[dict[str, Any]]:
     return [finding.to_json() for finding in made.findings]
 
 
-def audit(progress: Progress, folder: str = "", archive: str = "", original: str = "", ledger: str = "") -> dict[str, Any]:
+def audit(
+    progress: Progress, folder: str = "", archive: str = "", original: str = "", ledger: str = "", signer: str = ""
+) -> dict[str, Any]:
     """What the audit finds in a release folder, or in one that was packed into a zip file."""
     place = Path(folder) if folder else unpacked(Path(archive), Path(tempfile.mkdtemp()))
     progress(0.3, "auditing")
-    found = verify(place, original=original or None, ledger=ledger or None)
-    return {"release": place.name, "violated": found.violated, **found.to_json()}
+    found = verify(place, original=data_of(original), ledger=ledger or None, signer=signer or None)
+    stated = next((finding for finding in found.findings if finding.model == "certificate"), None)
+    differences = [] if stated is None or stated.holds else [part for part in stated.reason.split("; ") if part]
+    return {"release": place.name, "violated": found.violated, "differences": differences, **found.to_json()}
+
+
+def data_of(name: str) -> Any:
+    """The original: a data file, or the source of a policy, read as the policy says."""
+    return Policy.read(name).data.read(None) if name.endswith((".yaml", ".yml")) else name or None
+
+
+def play(progress: Progress, folder: str, original: str) -> dict[str, Any]:
+    """Every attack that concerns a release and can be played with the original, with what it gets beside what was promised."""
+    progress(0.0, "reading")
+    exhibit = open_release(folder, original=data_of(original))
+    named = known_attacks(exhibit)
+    figures = []
+    for done, attack in enumerate(named):
+        progress(done / max(len(named), 1), attack.name)
+        figures += [figure.to_json() for figure in played(attack.name, exhibit)]
+    without = [attack.name for attack in named if playable(attack.name, exhibit) is None]
+    return {"figures": figures, "without": without}
+
+
+def sign(progress: Progress, folder: str, key: str) -> dict[str, Any]:
+    """Put a signed statement about every file into a release folder that has none."""
+    sign_folder(Path(folder), SigningKey.read(key))
+    return {"signed": True}
+
+
+def recovered(progress: Progress, folder: str) -> dict[str, Any]:
+    """What a recipient can estimate from a graph whose ties were flipped."""
+    progress(0.2, "undoing the flip")
+    return recover_folder(folder)
+
+
+def ahead(progress: Progress, policy: str, ledger: str) -> dict[str, Any]:
+    """What the releases of a ledger mean for the next one."""
+    foresight = foresee(policy, ledger=ledger)
+    return {"method": foresight.plan.method.name, "history": list(foresight.history), "promises": list(foresight.promises)}
 
 
 def unpacked(archive: Path, target: Path) -> Path:
@@ -112,4 +162,18 @@ def timeline(progress: Progress, ledger: str) -> dict[str, Any]:
         wrong = ""
     except SfumatoError as error:
         wrong = error.what
-    return {"ledger": Path(ledger).name, "entries": entries, "wrong": wrong}
+    return {"ledger": Path(ledger).name, "entries": entries, "levels": _levels(entries), "wrong": wrong}
+
+
+def _levels(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every figure of every claim over all releases, as lines of a picture; nothing where a release says nothing of it."""
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for place, entry in enumerate(entries):
+        for finding in entry["findings"]:
+            hide = f" of {', '.join(finding['hide'])}" if finding.get("hide") else ""
+            for name, asked in finding["required"].items():
+                value = finding["achieved"].get(name)
+                if isinstance(value, int | float) and not isinstance(value, bool) and isinstance(asked, int | float):
+                    empty = {"title": f"{finding['model']}{hide}", "level": name, "values": [None] * len(entries), "asked": asked}
+                    lines.setdefault((f"{finding['model']}{hide}", name), empty)["values"][place] = value
+    return [line for line in lines.values() if line["title"].split(" of ")[0] in catalogue("models", Model)]
