@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,6 +177,21 @@ def test_hierarchies_are_built_bounded_and_shown(project: tuple[Path, httpx.Clie
     labels = {node["label"] for node in settled(asking, f"{path}.json?column=town")["job"]["result"]["nodes"]}
     assert labels == {"*", "South", "North", "Ulm", "Kiel", "Bonn"}
     assert sf.Policy.read(folder / "people.yaml").columns["town"].hierarchy is not None
+
+
+def test_a_database_in_a_file_is_drafted(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "shop.sqlite") as base:
+        base.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY, email TEXT NOT NULL)")
+        base.executemany("INSERT INTO customer VALUES (?, ?)", [(at, f"c{at}@example.org") for at in range(1, 30)])
+    with serving(tmp_path) as (_, port):
+        asking = client(port)
+        asking.post("/project", data={"file": "shop.sqlite"})
+        assert settled(asking, "/project.json")["job"]["error"] is None
+        tree = parse_yaml((tmp_path / "shop.yaml").read_text(), name="p").tree
+        assert tree["data"]["kind"] == "database" and tree["columns"]["customer.email"]["role"] == "replaced"
+        assert settled(asking, "/p/shop.yaml/data.json")["job"]["result"]["rows"] == 29
+        shown = asking.get("/p/shop.yaml/data").text
+        assert "svg" in shown and asking.get("/p/shop.yaml/promises").status_code == 200
 
 
 def use(asking: httpx.Client, column: str, **form: object) -> dict[str, object]:

@@ -24,7 +24,21 @@ LARGEST_UPLOAD = 4 << 30
 """Bytes of one file that may be dropped into the project."""
 SCRATCH = ".studio"
 """Folder for work in progress; what lies there belongs to a running worker."""
-_TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".dat", ".txt", ".sav", ".dta", ".sas7bdat", ".sqlite", ".db")
+_TABLES = (
+    ".csv",
+    ".csv.gz",
+    ".tsv",
+    ".parquet",
+    ".xlsx",
+    ".dat",
+    ".txt",
+    ".sav",
+    ".dta",
+    ".sas7bdat",
+    ".sqlite",
+    ".sqlite3",
+    ".db",
+)
 _POLICIES = (".yaml", ".yml")
 
 

@@ -12,6 +12,7 @@ from sfumato.studio.visit import Page, Visit, question
 from sfumato.studio.work.planning import draft
 
 DRAFTING = "drafting a policy"
+_DATABASES = (".sqlite", ".sqlite3", ".db")
 
 
 class ProjectPage(Page):
@@ -32,6 +33,8 @@ class ProjectPage(Page):
         if url and not is_url(url):
             raise DataError("not the address of a database", where="database", hint="write it like postgresql://user@host/name")
         place = url or str(visit.project.existing(source))
+        if place.lower().endswith(_DATABASES) and not url:
+            place = f"sqlite:///{place}"
         out = visit.project.path(f"{Path(source).stem or form.get('name', '').strip() or 'database'}.yaml")
         if out.exists():
             return f"/p/{out.name}/data"
