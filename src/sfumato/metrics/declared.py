@@ -140,10 +140,10 @@ class Spanned(DeclaredDomain):
         return sum(step <= high - low + closed for step in self.steps) / (len(self.steps) + 1)
 
 
-class Cut(Spanned):
+class CutPoints(Spanned):
     """Numbers between chosen points; a label stands on the finest level that has a bin with its ends.
 
-    >>> ages = Cut(["0-17", "0-64", "30"], cut_levels([[0, 18, 65], [0, 65]], "age"))
+    >>> ages = CutPoints(["0-17", "0-64", "30"], cut_levels([[0, 18, 65], [0, 65]], "age"))
     >>> ages.heights(["30", "0-17", "0-64", "*"]).round(2).tolist()
     [0.0, 0.33, 0.67, 1.0]
     """
@@ -273,5 +273,5 @@ def _declared(exhibit: Exhibit, name: str) -> DeclaredDomain:
     if rule == "prefix":
         return Masked(labels, int(str(argument)))
     if rule == "cuts":
-        return Cut(labels, cut_levels(argument, name))
+        return CutPoints(labels, cut_levels(argument, name))
     return Spanned(labels, argument) if rule == "intervals" else Dated(labels, argument)
