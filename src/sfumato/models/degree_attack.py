@@ -45,6 +45,10 @@ class DegreeAttack(ChannelModel):
     """Who knows a person's number of ties tells the person from somebody with nearly as many with at most this probability."""
 
     name: ClassVar[str] = "degree-attack"
+    sentence: ClassVar[str] = (
+        "and the number of ties of a person may tell the person from somebody with up to {apart} ties more or "
+        "fewer with a chance of at most {success_at_most}"
+    )
     paper: ClassVar[str] = "multitype §4.4.2"
     levels: ClassVar[Mapping[str, Safer]] = {"success_at_most": "less"}
     examples: ClassVar[tuple[Example, ...]] = (

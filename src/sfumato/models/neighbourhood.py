@@ -38,6 +38,9 @@ class KnownNeighbours(ChannelModel):
     """Who recognizes so many nodes and knows a person's ties to them tells the person from others with at most this probability."""
 
     name: ClassVar[str] = "neighbourhood"
+    sentence: ClassVar[str] = (
+        "and recognizes {known} people may tell two others apart by their ties to them with a chance of at most {success_at_most}"
+    )
     paper: ClassVar[str] = "multitype §4.4"
     levels: ClassVar[Mapping[str, Safer]] = {"success_at_most": "less"}
     examples: ClassVar[tuple[Example, ...]] = (

@@ -31,6 +31,7 @@ class SubsetAnonymity(Model):
     """Whoever knows up to m quasi-identifiers of a person is left with at least k published rows."""
 
     name: ClassVar[str] = "subset-anonymity"
+    sentence: ClassVar[str] = "and up to {m} of them of a person must find at least {k} published rows that fit"
     paper: ClassVar[str] = "Templ, Kowarik, Meindl 2015"
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False
