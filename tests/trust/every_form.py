@@ -135,10 +135,23 @@ def _figures() -> tuple[sf.Policy, Any]:
     return sf.Policy.parse(tree | {"method": {"private-figures": {"graph": True}}}), _graph()[1]
 
 
+def _averaged() -> tuple[sf.Policy, Any]:
+    return _table("microaggregation", [{"k-anonymity": {"k": 4}}]), columns()
+
+
+def _suppressed() -> tuple[sf.Policy, Any]:
+    return _table("local-suppression", [{"subset-anonymity": {"k": 3, "m": 2}}]), columns()
+
+
+def _perturbed() -> tuple[sf.Policy, Any]:
+    return _table("swapping", []), columns()
+
+
 _MAKERS = {
     "recoded table": _recoded, "anatomy": _anatomy, "sub-tables": _sub_tables, "replaced table": _replaced, "baskets": _baskets,
     "basket blocks": _blocks, "graph": _graph, "database": _database, "linked table": _linked, "sampled table": _sampled,
-    "graph figures": _figures,
+    "graph figures": _figures, "microaggregated table": _averaged, "locally suppressed table": _suppressed,
+    "perturbed table": _perturbed,
 }  # fmt: skip
 FORMS = tuple(_MAKERS)
 

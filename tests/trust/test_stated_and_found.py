@@ -79,7 +79,7 @@ def test_every_number_of_every_claim(form: str, tmp_path: Path) -> None:
                     assert violations(folder), (form, place, side, key, other)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "perturbed table"])  # which has no claim
 def test_every_other_word_of_a_claim(form: str, tmp_path: Path) -> None:
     if form == "database":
         pytest.skip("a database makes no claims")
