@@ -16,6 +16,7 @@ from benchmarks.fuzz.baskets import BasketKind, BlockKind
 from benchmarks.fuzz.databases import DatabaseKind
 from benchmarks.fuzz.graphs import FiguresKind, GraphKind
 from benchmarks.fuzz.hostile import HostileKind
+from benchmarks.fuzz.numbers import AveragedKind, PerturbedKind, SuppressedKind
 from benchmarks.fuzz.people import LinkedKind, PeopleKind
 from benchmarks.fuzz.recoded import RecodedKind
 from benchmarks.fuzz.replaced import ReplacedKind, WalkedKind
@@ -31,7 +32,8 @@ KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
         RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(), GraphKind(),
-        FiguresKind(), DatabaseKind(), SequenceKind(), PeopleKind(), LinkedKind(), SampledKind(), HostileKind(),
+        FiguresKind(), DatabaseKind(), SequenceKind(), PeopleKind(), LinkedKind(), SampledKind(), AveragedKind(),
+        SuppressedKind(), PerturbedKind(), HostileKind(),
     )
 }  # fmt: skip
 
