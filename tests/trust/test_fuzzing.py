@@ -11,7 +11,8 @@ from benchmarks.fuzz.spoiling import Spoiling
 from benchmarks.fuzz.tally import Tally
 
 CASES = {"recoded": 30, "anatomy": 25, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20, "databases": 5,
-         "sequences": 4, "hostile": 80}  # fmt: skip
+         "sequences": 4, "hostile": 80, "blocks": 15, "figures": 15, "people": 20, "linked": 8, "sampled": 6, "averaged": 15,
+         "suppressed": 8, "perturbed": 10}  # fmt: skip
 
 
 def test_every_kind_has_its_share() -> None:
