@@ -3,7 +3,7 @@
 =========  ===========================================================================================================
 fimi       a file of records, one a line (.dat, .fimi)
 wide       at least eight columns of 0 and 1; what is left over are labels
-long       two columns without a common value, of which the first repeats and no pair does: one row for every item
+long       two columns without a common value; rows of the first stand together, and no pair repeats: one row an item
 items      a column whose cells hold several words of a small vocabulary, in different numbers, none twice in a cell
 =========  ===========================================================================================================
 
@@ -17,6 +17,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sfumato.data.table import Table, TextColumn
 
@@ -83,7 +85,8 @@ def _long(table: Table) -> BasketShape | None:
     pairs = len(set(zip(record.codes.tolist(), item.codes.tolist(), strict=True)))
     repeats = table.rows >= 1.5 * len(record.labels) and table.rows >= _USED * len(item.labels)
     tied = set(record.labels) & set(item.labels)  # then both columns name the same things: ties of a graph
-    if not repeats or pairs < table.rows or tied or len(record.labels) <= len(item.labels):
+    together = int((np.diff(record.codes) != 0).sum()) + 1 == len(record.labels)  # the rows of a record stand below each other
+    if not repeats or pairs < table.rows or tied or len(record.labels) <= len(item.labels) or not together:
         return None
     names = {"record": table.names[0], "items": table.names[1]}
     return BasketShape({"format": "long"} | names, (), f"'{table.names[0]}' repeats and no pair does: one row for every item")
