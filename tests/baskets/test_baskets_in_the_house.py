@@ -74,7 +74,7 @@ def test_wide_format(tmp_path: Path) -> None:
 def test_sources_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         BasketSource(source=str(tmp_path / "none.dat")).read()
-    (tmp_path / "t.csv").write_text("name\nAda\n")
+    (tmp_path / "t.csv").write_text("name,town,age\nAda,Rome,7\n")
     with pytest.raises(DataError, match="0 and 1"):
         BasketSource(source=str(tmp_path / "t.csv")).read()
     with pytest.raises(DataError, match="no source"):

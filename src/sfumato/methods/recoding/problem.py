@@ -358,7 +358,7 @@ class RecodingProblem:
 
     def shares(self, grouping: Grouping) -> Shares:
         """How many records of every row go to which group; the rows of a cell take its groups one after the other."""
-        if self.multiplicity is None and int(np.bincount(grouping.cell, minlength=1).max()) <= 1:  # no cell is divided
+        if self.multiplicity is None and np.array_equal(grouping.count, self.row_cell.counts[grouping.cell]):  # no cell is divided
             of_cell = np.full(len(self.row_cell), -1, dtype=np.int64)
             of_cell[grouping.cell] = grouping.group
             return Shares(np.arange(self.rows), of_cell[self.row_cell.of], np.ones(self.rows, dtype=np.int64))
