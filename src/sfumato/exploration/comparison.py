@@ -154,5 +154,6 @@ def _runs(leaves: FloatArray) -> tuple[float, ...]:
 
 
 def _top(labels: Any, counts: IntArray) -> tuple[tuple[str, int], ...]:
-    order = np.argsort(-counts, kind="stable")[:_TOP]
+    """The most frequent labels; of equally frequent ones the first by name, since rows come in an order of chance."""
+    order = sorted(range(len(labels)), key=lambda at: (-int(counts[at]), str(labels[at])))[:_TOP]
     return tuple((str(labels[at]), int(counts[at])) for at in order)
