@@ -22,8 +22,8 @@ Cost
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,6 +41,10 @@ class Dropped:
 
     loops: int = 0
     duplicates: int = 0
+    values: tuple[str, ...] = field(default=(), repr=False)
+    """Names of what ties carry and not all alike: weights, dates."""
+    kinds: bool = field(default=False, repr=False)
+    """Whether its nodes are said to be of two kinds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +112,23 @@ class Graph:
         names = list(graph.nodes())
         number = {name: index for index, name in enumerate(names)}
         pairs = [(number[a], number[b]) for a, b in graph.edges()]
-        return cls.from_pairs([a for a, _ in pairs], [b for _, b in pairs], len(names), [str(name) for name in names])
+        read = cls.from_pairs([a for a, _ in pairs], [b for _, b in pairs], len(names), [str(name) for name in names])
+        kinds = {mark for _, mark in graph.nodes(data="bipartite") if mark is not None}
+        return read.saying(differing(carried for *_, carried in graph.edges(data=True)), kinds=len(kinds) > 1)
 
     @classmethod
     def from_igraph(cls, graph: Any) -> Graph:
         """From any igraph graph; vertices keep their `name` as label when they have one."""
         pairs = np.asarray(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
         names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-        return cls.from_pairs(pairs[:, 0], pairs[:, 1], graph.vcount(), [str(name) for name in names])
+        read = cls.from_pairs(pairs[:, 0], pairs[:, 1], graph.vcount(), [str(name) for name in names])
+        values = tuple(name for name in graph.es.attributes() if len({repr(value) for value in graph.es[name]}) > 1)
+        kinds = {mark for mark in graph.vs["type"] if isinstance(mark, bool)} if "type" in graph.vs.attributes() else set()
+        return read.saying(values, kinds=len(kinds) > 1)
+
+    def saying(self, values: tuple[str, ...], *, kinds: bool = False) -> Graph:
+        """This graph, beside which its source said what is not kept."""
+        return replace(self, dropped=replace(self.dropped, values=values, kinds=kinds))
 
     @property
     def size(self) -> int:
@@ -181,6 +194,24 @@ class Graph:
         low, high = self.edges()
         graph.add_edges_from(zip(low.tolist(), high.tolist(), strict=True))
         return graph
+
+
+def differing(ties: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Names of what ties carry and not all of them alike; a tie that lacks it differs from one that has it.
+
+    >>> differing([{"weight": 2, "kind": "friend"}, {"weight": 3, "kind": "friend"}])
+    ('weight',)
+    """
+    first: dict[str, str] = {}
+    found: dict[str, None] = {}
+    for place, tie in enumerate(ties):
+        for name in first.keys() - tie.keys():
+            found[name] = None
+        for name, value in tie.items():
+            late = name not in first and place > 0
+            if late or first.setdefault(name, repr(value)) != repr(value):
+                found[str(name)] = None
+    return tuple(found)
 
 
 def distinct(codes: IntArray) -> IntArray:

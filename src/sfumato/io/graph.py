@@ -1,13 +1,16 @@
 """``kind: graph``: who knows whom, from an edge list, a GraphML file, a table of a database, or a networkx or igraph object.
 
-An edge list has two names a line, separated by tab, comma, semicolon or blank; further columns, a header and lines that begin
+An edge list has two names a line, separated by tab, comma, semicolon or blank; a header and lines that begin
 with ``#`` or ``%`` are passed over. Loops and repeated edges are dropped and counted. Names stay in the data holder's memory and
 are never published.
 
-What is published is who is tied to whom. A graph that says its ties have a direction (networkx, igraph, GraphML) is refused unless
-`direction: dropped` accepts that; of an edge list nobody can tell, and pairs in both directions are one tie. Weights are passed
-over. A graph of two kinds of nodes (people and what they have, in two columns without a common name) is refused: ties inside a kind
-cannot be, so flips there give themselves away. Sets of things are `kind: baskets`.
+What is published is who is tied to whom, and nothing else is dropped without a word. A graph that says its ties have a direction
+(networkx, igraph, GraphML) is refused unless `direction: dropped` accepts that; of an edge list nobody can tell, and pairs in both
+directions are one tie. Ties that carry something that is not the same for all (weights, dates: edge attributes, further columns)
+are refused unless `values: dropped` accepts that. A graph of two kinds of nodes (people and what they have) is refused: ties inside
+a kind cannot be, so flips there give themselves away. Two kinds are marked nodes (`bipartite` in networkx and GraphML, `type` in
+igraph), two columns without a common name, or two halves without a tie inside (`two_kinds.py`); `kinds: one` says that any two may
+be tied nevertheless. Sets of things are `kind: baskets`. A `Graph` of ours holds ties only: whoever made one has dropped the rest.
 
 >>> parse_edges(b"# who votes for whom\\na\\tb\\nb\\ta\\nb\\tc\\n", "votes.tsv").size
 2
@@ -23,10 +26,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from pydantic import Field
 
-from sfumato.data.graph import Graph
+from sfumato.data.graph import Graph, differing
 from sfumato.errors import DataError
 from sfumato.io.base import Source
 from sfumato.io.contents import is_there, read_bytes
@@ -35,12 +39,14 @@ from sfumato.io.frames import from_frame
 from sfumato.io.quoting import require_quotes, require_records
 from sfumato.io.readers import reader_of
 from sfumato.io.sql import is_url, read_sql
+from sfumato.io.two_kinds import halves
 
 _SEPARATORS = "\t,; "
 _COMMENT = (b"#", b"%")
 _LOOKED_AT = 1_000
 _TWO_KINDS = 50
 """From so many ties on, two columns without a common name are two kinds of nodes; fewer may be so by chance."""
+_AS_BASKETS = "publish them as 'kind: baskets', one record with its items for every node of one kind"
 _HEADERS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "u", "v"}
 
 
@@ -54,6 +60,8 @@ class GraphSource(Source):
     table: str = Field(default="", description="which table, when the source is a database")
     ends: tuple[str, str] | None = Field(default=None, description="the two columns of that table that name who is tied")
     direction: Literal["refused", "dropped"] = Field(default="refused", description="what happens to a graph with directed ties")
+    values: Literal["refused", "dropped"] = Field(default="refused", description="what happens to weights or dates of ties")
+    kinds: Literal["looked at", "one"] = Field(default="looked at", description="'one' says that any two nodes may be tied")
 
     def read(self, data: Any = None) -> Graph:
         if data is None and not self.source:
@@ -63,7 +71,18 @@ class GraphSource(Source):
             what = "the ties of this graph have a direction, and only who is tied to whom can be published"
             raise DataError(what, hint="add 'direction: dropped' under data to publish them without it")
         graph = self._from_database(given) if isinstance(given, str) and is_url(given) else read_graph(given)
+        if not isinstance(given, Graph):
+            self._require_bare(graph)
+        if self.kinds != "one" and (graph.dropped.kinds or halves(graph)):
+            what = "the nodes of this graph are of two kinds, and ties inside a kind cannot be: flips there give themselves away"
+            raise DataError(what, hint=f"{_AS_BASKETS}; or say 'kinds: one' under data if any two may be tied")
         return graph.joined(self.isolated, [], []) if self.isolated else graph
+
+    def _require_bare(self, graph: Graph) -> None:
+        if self.values == "refused" and graph.dropped.values:
+            names = ", ".join(f"'{name}'" for name in graph.dropped.values[:3])
+            what = f"the ties of this graph carry {names}, and only who is tied to whom can be published"
+            raise DataError(what, hint="add 'values: dropped' under data to publish them without it")
 
     def _from_database(self, url: str) -> Graph:
         table = read_sql(url, self.table)
@@ -123,7 +142,13 @@ def parse_edges(content: bytes, name: str) -> Graph:
         raise DataError(f"{name} is no edge list", where=name, hint="two names a line, separated by tab, comma or blank")
     cells = [cell.strip('" ').lower() for cell in text.split(separator)]
     named = set(cells[:2]) <= _HEADERS or _is_header(cells, content, separator)
-    return from_columns(_parsed(content, name, separator, len(cells), skip=named), name)
+    table = _parsed(content, name, separator, len(cells), skip=named)
+    return from_columns(table.rename_columns(_column_names(cells, named=named)), name)
+
+
+def _column_names(cells: list[str], *, named: bool) -> list[str]:
+    """What the columns are called; the third one of a list without a header is 'column 3'."""
+    return [cell if named and cell else f"column {place}" for place, cell in enumerate(cells, 1)]
 
 
 def _is_header(cells: list[str], content: bytes, separator: str) -> bool:
@@ -147,9 +172,7 @@ def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool
             reader_of(content),
             read_options=pa_csv.ReadOptions(column_names=names, skip_rows=int(skip), block_size=1 << 24),
             parse_options=pa_csv.ParseOptions(delimiter=separator),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), include_columns=names[:2], strings_can_be_null=False
-            ),
+            convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
         )
     except pa.ArrowInvalid:
         raise DataError(f"{name} is no edge list", where=name, hint="every line needs the same number of columns") from None
@@ -166,31 +189,52 @@ def from_columns(table: pa.Table, name: str) -> Graph:
     if both.null_count or "" in (labels := both.dictionary.to_pylist()):
         raise DataError(f"{name} has edges with an empty end", where=name, hint="every line needs two names")
     codes = np.asarray(both.indices, dtype=np.int64)
-    if len(source) >= _TWO_KINDS and not np.intersect1d(codes[: len(source)], codes[len(source) :]).size:
-        what = f"the two columns of {name} have no name in common: its nodes are of two kinds, and ties inside a kind cannot be"
-        raise DataError(
-            what, where=name, hint="publish them as 'kind: baskets', one record with its items for every node of one kind"
-        )
-    return Graph.from_pairs(codes[: len(source)], codes[len(source) :], len(labels), labels)
+    kinds = len(source) >= _TWO_KINDS and not np.intersect1d(codes[: len(source)], codes[len(source) :]).size
+    values = tuple(title for place, title in enumerate(table.column_names) if place > 1 and len(pc.unique(table.column(place))) > 1)
+    graph = Graph.from_pairs(codes[: len(source)], codes[len(source) :], len(labels), labels)
+    return graph.saying(values, kinds=kinds)
 
 
 def parse_graphml(content: bytes, name: str) -> Graph:
-    """Nodes and edges of a GraphML file; everything else in it is passed over."""
+    """Nodes and edges of a GraphML file, and whether its edges carry values or its nodes are marked as two kinds."""
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise DataError(f"{name} declares entities", where=name, hint="remove the document type from the file")
     number: dict[str, int] = {}
     edges: list[tuple[int, int]] = []
+    keys, marks, carried = dict[str, str](), set[str](), list[dict[str, str]]()
     try:
         for _, element in ElementTree.iterparse(io.BytesIO(content)):  # noqa: S314 - no entities, checked above
-            kind = element.tag.rpartition("}")[2]
-            if kind == "node":
+            kind = _tag(element)
+            if kind == "key":
+                keys[element.attrib["id"]] = element.attrib.get("attr.name", element.attrib["id"])
+            elif kind == "node":
+                marks.update(_marks(_data(element, keys)))
                 number.setdefault(element.attrib["id"], len(number))
             elif kind == "edge":
                 ends = (element.attrib["source"], element.attrib["target"])
                 edges.append((number.setdefault(ends[0], len(number)), number.setdefault(ends[1], len(number))))
-            element.clear()
+                carried.append(_data(element, keys))
+            if kind != "data":
+                element.clear()
     except (ElementTree.ParseError, KeyError):
         raise DataError(f"{name} is no readable GraphML", where=name, hint="write it again, for example with networkx") from None
     if not number:
         raise DataError(f"{name} has no nodes", where=name, hint="give a graph with at least one node")
-    return Graph.from_pairs([a for a, _ in edges], [b for _, b in edges], len(number), list(number))
+    graph = Graph.from_pairs([a for a, _ in edges], [b for _, b in edges], len(number), list(number))
+    return graph.saying(differing(carried), kinds=len(marks) > 1)
+
+
+def _marks(carried: dict[str, str]) -> list[str]:
+    """Which of two kinds a node says it is: `bipartite`, as networkx calls it, or `type`, true or false, as igraph does."""
+    kind = carried.get("type", "").lower()
+    return [carried["bipartite"]] if "bipartite" in carried else [kind] if kind in {"true", "false"} else []
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _data(element: ElementTree.Element, keys: dict[str, str]) -> dict[str, str]:
+    """What a node or an edge carries."""
+    data = (child for child in element if _tag(child) == "data")
+    return {keys.get(key := child.attrib.get("key", ""), key): child.text or "" for child in data}

@@ -79,8 +79,8 @@ class DegreeAnonymity(Method):
         """How many edges have to be added at least, from the source when it can be read; nothing is drawn."""
         try:
             graph: Graph = policy.data.read()
-        except SfumatoError:
-            return ["the source cannot be read from here, so nothing is predicted"]
+        except SfumatoError as wrong:
+            return [f"the source cannot be read from here, so nothing is predicted: {wrong.what}"]
         said = [f"source: {graph.nodes:,} people, {graph.size:,} edges"]
         try:
             return [*said, *self._predicted(graph, _feasible(policy, graph))]

@@ -80,8 +80,8 @@ class EdgePerturbation(Method):
         """What would come out, from the source when it can be read; nothing is drawn."""
         try:
             graph = policy.data.read()
-        except SfumatoError:
-            return ["the source cannot be read from here, so nothing is predicted"]
+        except SfumatoError as wrong:
+            return [f"the source cannot be read from here, so nothing is predicted: {wrong.what}"]
         curve = operating_curve(graph)
         point, why = recommended(curve, self.at_most)
         advice = f"recommended: {why}" if point is not None else f"nothing is recommended: {why}"
@@ -160,5 +160,6 @@ def _promise(flip: EdgeChannel) -> str:
 
 def _dropped(graph: Graph) -> list[str]:
     loops, duplicates = graph.dropped.loops, graph.dropped.duplicates
-    said = f"{loops:,} loops and {duplicates:,} repeated edges are dropped"
+    values = "".join(f", and '{name}' of every tie" for name in graph.dropped.values)
+    said = f"{loops:,} loops and {duplicates:,} repeated edges are dropped{values}"
     return [f"source: {graph.nodes:,} people, {graph.size:,} edges; {said}"]
