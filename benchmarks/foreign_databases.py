@@ -1,7 +1,7 @@
 """Twelve foreign schemas, three commands each, and eighty rules at a given number of rows: what they cost and what was seen.
 
 python -m benchmarks.foreign_databases databases > benchmarks/results/foreign_databases.txt
-python -m benchmarks.foreign_databases rules 10000 > benchmarks/results/eighty_rules.txt
+python -m benchmarks.foreign_databases rules 10000 benchmarks/results/eighty_rules.txt     # goes on where it was stopped
 """
 
 from __future__ import annotations
@@ -50,9 +50,27 @@ def databases() -> None:
             print(f"{name:12}", *(f"{cell!s:>6}" for cell in row), len(keys), sorted(besides - keys) or "-", told, flush=True)
 
 
-def rules(count: int) -> None:
-    import pyarrow as pa
+def rules(count: int, kept: Path) -> None:
+    """Every rule once; lines that stand in `kept` already are not made again, so that a run that was stopped goes on."""
     from eighty_rules import CASES, table
+
+    rows = table(count)
+    known = {line[:42].strip(): line for line in kept.read_text().splitlines() if line[50:51] == " "} if kept.exists() else {}
+    lines = [known.get(name, "") for name in CASES]
+    with kept.open("w") as file:
+        print("rule                                        CPU s  verdict", file=file)
+        for place, name in enumerate(CASES):
+            lines[place] = lines[place] or judged(name, rows)
+            print(lines[place], file=file, flush=True)
+        made = [line for line in lines if "  refused: " not in line]
+        true = [line for line in made if line.endswith("  true")]
+        print(f"{len(CASES)} rules, {len(made)} made, {len(true)} of them true by their judge", file=file)
+
+
+def judged(name: str, rows: list[dict[str, str]]) -> str:
+    """One rule: what it costs to make, and whether its judge finds it true; refusals come before anything is drawn."""
+    import pyarrow as pa
+    from eighty_rules import CASES
     from test_eighty_rules import policy_of
 
     from sfumato.data.table import Table
@@ -61,22 +79,19 @@ def rules(count: int) -> None:
     from sfumato.methods.replacing.obfuscation import Obfuscation
     from sfumato.randomness import Randomness
 
-    rows = table(count)
     data = Table(pa.table({column: [row[column] for row in rows] for column in rows[0]}))
-    print("rule                                        CPU s  verdict")
-    made = true = 0
-    for name, case in CASES.items():
-        began = time.process_time()
-        try:
-            release = Obfuscation().run(Task(policy_of(case, rows[0]), data, Randomness()))
-            new = [{key: value or "" for key, value in row.items()} for row in release.parts["data"].table.to_pylist()]
-            holds = case.judge(new, rows)
-            verdict, made, true = ("true" if holds else "WRONG"), made + 1, true + holds
-        except (PolicyError, Infeasible) as error:
-            verdict = f"refused: {error.what}"
-        print(f"{name:42} {time.process_time() - began:6.1f}  {verdict}", flush=True)
-    print(f"{len(CASES)} rules, {made} made, {true} of them true by their judge")
+    began = time.process_time()
+    try:
+        policy = policy_of(CASES[name], rows[0])
+        Obfuscation().describe(policy, data)
+    except (PolicyError, Infeasible) as error:
+        return f"{name:42} {time.process_time() - began:6.1f}  refused: {error.what}"
+    release = Obfuscation().run(Task(policy, data, Randomness()))
+    spent = time.process_time() - began
+    new = [{key: value or "" for key, value in row.items()} for row in release.parts["data"].table.to_pylist()]
+    holds = CASES[name].judge(new, [rows[place] for place in release.trace.rows["data"].tolist()])
+    return f"{name:42} {spent:6.1f}  {'true' if holds else 'WRONG'}"
 
 
 if __name__ == "__main__":
-    databases() if sys.argv[1] == "databases" else rules(int(sys.argv[2]))
+    databases() if sys.argv[1] == "databases" else rules(int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,8 +1,8 @@
 """Eighty rules that testers of a bank, a shop and a hospital write, each with a judge written from its meaning on plain rows.
 
-A case has the domains of the columns it replaces, its rules, and a judge that takes the new rows (and the old ones) and says
-whether the rule, as somebody would read it, is true of them. `refused` are rules that nothing makes: they must be refused with a
-reason, and before anything is drawn.
+A case has the domains of the columns it replaces, its rules, and a judge that takes the new rows (and the old ones, in the same
+order) and says whether the rule, as somebody would read it, is true of them. `refused` are rules that nothing makes: they must be
+refused with a reason, and before anything is drawn.
 """
 
 from __future__ import annotations
@@ -75,6 +75,22 @@ def years(born: date, then: date) -> int:
 
 def workdays(one: date, two: date) -> int:
     return sum((one + timedelta(days=step)).weekday() < 5 for step in range(1, (two - one).days + 1))
+
+
+def next_month(one: date) -> date:
+    """The same day of the next month, or its last day when there is none."""
+    year, month = (one.year + 1, 1) if one.month == 12 else (one.year, one.month + 1)
+    return date(year, month, min(one.day, calendar.monthrange(year, month)[1]))
+
+
+def reaches(values: list[int], share: Decimal, aim: int) -> bool:
+    """Whether the quantile is `aim`: at least that share is not above it, and less than that share is below it."""
+    wanted = share * len(values)
+    return sum(value <= aim for value in values) >= wanted and sum(value < aim for value in values) < wanted and aim in values
+
+
+def points(rows: Rows) -> list[int]:
+    return [int(row["points"]) for row in rows]
 
 
 def luhn(text: str) -> bool:
@@ -169,6 +185,15 @@ CASES: dict[str, Case] = {
     "spanish identity": Case(
         {"code": {"numbers": "dni"}}, (), every(lambda r: "TRWAGMYFPDXBNJZSQVHLCKE"[int(r["code"][:8]) % 23] == r["code"][8])
     ),
+    "dutch mobiles": Case(
+        {"code": {"numbers": "phone", "country": "NL"}},
+        ("unique(code)", "valid(phone, code)"),
+        lambda new, old: (
+            len({r["code"] for r in new}) == len(new)
+            and all(len(r["code"]) == 12 and r["code"].startswith("+316") and r["code"][4] in "12345" for r in new)
+        ),
+    ),
+    "a phone of no country": Case({"code": {"numbers": "phone"}}, (), every(lambda r: True), refused=True),
     "luhn by a rule": Case({"card": {"pattern": "[1-9][0-9]{9}"}}, ("valid(luhn, card)",), every(lambda r: luhn(r["card"]))),
     "unknown system": Case({"card": {"pattern": "[0-9]{9}"}}, ("valid(moon, card)",), every(lambda r: True), refused=True),
     # nulls
@@ -230,12 +255,12 @@ CASES: dict[str, Case] = {
     "same year": Case(
         FULL,
         ("year(opened) = year(closed)", "opened <= closed"),
-        every(lambda r: not r["closed"] or r["opened"][:4] == r["closed"][:4]),
+        every(lambda r: not r["closed"] or (r["opened"][:4] == r["closed"][:4] and r["opened"] <= r["closed"])),
     ),
     "a month later": Case(
         {"closed": COMPUTED},
         ("closed = months_after(opened, 1)",),
-        every(lambda r: (day(r["closed"]).month - day(r["opened"]).month) % 12 == 1),
+        every(lambda r: day(r["closed"]) == next_month(day(r["opened"]))),
     ),
     # texts
     "login from names": Case(
@@ -310,7 +335,12 @@ CASES: dict[str, Case] = {
         every(lambda r: Decimal(r["amount"]) == int(r["quantity"]) * Decimal(r["fee"])),
     ),
     "within a tenth of the old": Case(
-        {"amount": MONEY}, ("0.9 * original.amount <= amount <= 1.1 * original.amount + 1",), every(lambda r: True)
+        {"amount": MONEY},
+        ("0.9 * original.amount <= amount <= 1.1 * original.amount + 1",),
+        lambda new, old: all(
+            Decimal(was["amount"]) * 9 <= Decimal(now["amount"]) * 10 <= Decimal(was["amount"]) * 11 + 10
+            for now, was in zip(new, old, strict=True)
+        ),
     ),
     "mostly cheap": Case({"amount": MONEY}, ("mean(amount) = 100",), lambda new, old: money(new, "amount") == 100 * len(new)),
     "median": Case(
@@ -431,7 +461,43 @@ CASES: dict[str, Case] = {
         {"points": {"integers": [0, 100]}}, ("max(points) = 90",), lambda new, old: max(int(r["points"]) for r in new) == 90
     ),
     "median per group": Case(
-        {"points": {"integers": [0, 100]}}, ("median(points by account) = 50",), every(lambda r: True), refused=True
+        {"points": {"integers": [0, 100]}},
+        ("median(points by account) = 50",),
+        lambda new, old: all(statistics.median(points(own)) == 50 for own in groups(new, "account").values()),
+    ),
+    "median per group as it was": Case(
+        {"points": {"integers": [0, 100]}},
+        ("median(points by account) = median(original.points by account)",),
+        lambda new, old: (
+            {key: statistics.median(points(own)) for key, own in groups(new, "account").items()}
+            == {key: statistics.median(points(own)) for key, own in groups(old, "account").items()}
+        ),
+    ),
+    "nine tenths below": Case(
+        {"points": {"integers": [0, 999]}},
+        ("quantile(points, 0.9) = 700",),
+        lambda new, old: reaches(points(new), Decimal("0.9"), 700),
+    ),
+    "quartiles per branch": Case(
+        {"points": {"integers": [0, 999]}},
+        (
+            "quantile(points, 0.25 by branch) = 100",
+            "median(points by branch) = 200 within 10",
+            "quantile(points, 0.75 by branch) <= 400",
+            "points % 5 = 0",
+        ),
+        lambda new, old: all(
+            reaches(points(own), Decimal("0.25"), 100)
+            and abs(statistics.median(points(own)) - 200) <= 10
+            and sum(value <= 400 for value in points(own)) * 4 >= 3 * len(own)
+            and all(value % 5 == 0 for value in points(own))
+            for own in groups(new, "branch").values()
+        ),
+    ),
+    "correlation as it was": Case(
+        {"points": {"integers": [0, 99]}, "grade": {"integers": [1, 5]}},
+        ("correlation(points, grade) = correlation(original.points, original.grade) within 0.05",),
+        lambda new, old: abs(pearson(new, "points", "grade") - pearson(old, "points", "grade")) <= 0.05,
     ),
     # conditions
     "conditional bounds": Case(

@@ -159,8 +159,8 @@ def split(labels: NDArray[np.int64], used: BoolArray) -> list[NDArray[np.int64]]
     return [np.array(group, dtype=np.int64) for group in groups]
 
 
-def reduced(function: str, value: Value, groups: list[NDArray[np.int64]]) -> Value:
-    """One exact number per group; mean, min and max of nothing are missing."""
+def reduced(function: str, value: Value, groups: list[NDArray[np.int64]], share: Fraction = Fraction(1, 2)) -> Value:
+    """One exact number per group; mean, min and max of nothing are missing; `share` is a quantile's."""
     found: list[Fraction | None] = []
     for rows in groups:
         if function == "count":
@@ -175,6 +175,10 @@ def reduced(function: str, value: Value, groups: list[NDArray[np.int64]]) -> Val
             ordered = sorted(value.parts[rows].tolist())
             middle = ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]
             found.append(Fraction(int(middle), 2 * value.denominator))
+        elif function == "quantile":
+            distinct, counts = np.unique(value.parts[rows], return_counts=True)
+            reached = next(place for place, below in enumerate(np.cumsum(counts).tolist()) if below >= share * len(rows))
+            found.append(Fraction(int(distinct[reached]), value.denominator))
         else:
             extreme = value.parts[rows].min() if function == "min" else value.parts[rows].max()
             found.append(Fraction(int(extreme), value.denominator))

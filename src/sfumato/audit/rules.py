@@ -299,11 +299,11 @@ class Judge:
         if node.where is not None:
             used = used & np.broadcast_to(self.verdict(node.where, own).true, (rows,))
         if not node.by:
-            return reduced(node.function, value, [np.flatnonzero(used)])
+            return reduced(node.function, value, [np.flatnonzero(used)], node.share)
         back = any(column.original for column in columns_of(node))
         keys = tuple(ColumnValue(k.name, k.table, original=back) for k in node.by)
         labels = self._labels(keys)
-        found = reduced(node.function, value, split(labels, used))
+        found = reduced(node.function, value, split(labels, used), node.share)
         if back:  # groups of the original, met by their names
             place = dict(zip(self._keys(keys), labels.tolist(), strict=True))
             mine = self._keys(tuple(ColumnValue(k.name, k.table) for k in node.by))

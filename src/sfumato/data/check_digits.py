@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+
+from sfumato.data import phone_numbers
 
 
 def luhn_digit(body: str) -> str:
@@ -149,8 +151,16 @@ NUMBERS: dict[str, Callable[[str], bool]] = {
     "bsn": dutch_digit_holds,
     "pesel": lambda text: _digits(text, 11) and pesel_digit(text[:10]) == text[10],
     "dni": lambda text: _digits(text[:-1], 8) and spanish_letter(text[:8]) == text[8:],
+    "phone": phone_numbers.holds,
 }
-"""Public numbering systems with a check digit."""
+"""Public numbering systems, with a check digit where they have one."""
+COUNTRIES: dict[str, Collection[str]] = {"iban": BANKS, "phone": phone_numbers.PLANS}
+"""Systems that have a form of their own in every country."""
+
+
+def of_country(kind: str, text: str, country: str) -> bool:
+    """Whether a valid number belongs to a country."""
+    return phone_numbers.holds(text, country) if kind == "phone" else text.startswith(country)
 
 
 def is_valid(kind: str, text: str) -> bool:

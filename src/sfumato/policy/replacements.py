@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
-from sfumato.data.check_digits import BANKS, NUMBERS, is_valid
+from sfumato.data.check_digits import COUNTRIES, NUMBERS, is_valid, of_country
 from sfumato.data.moments import moment, written
 from sfumato.data.numbers import EXACT, is_whole, number, whole
 from sfumato.data.regular import matches, require_regular
@@ -264,7 +264,7 @@ class CheckedNumbers(ValueDomain):
     country: str = ""
 
     def holds(self, text: str) -> bool:
-        return is_valid(self.system, text) and text.startswith(self.country)
+        return is_valid(self.system, text) and of_country(self.system, text, self.country)
 
     def declared(self) -> dict[str, Any]:
         return {"numbers": self.system} | ({"country": self.country} if self.country else {})
@@ -414,11 +414,13 @@ def _checked(declared: Mapping[str, Any], where: str) -> ValueDomain:
         raise PolicyError(
             "'numbers' takes the name of one numbering system", where=where, hint="{numbers: iban}; for a range {integers: [1, 99]}"
         )
-    system, country = declared["numbers"], str(declared.get("country", "DE" if declared["numbers"] == "iban" else ""))
+    system = declared["numbers"]
     if system not in NUMBERS:
         raise PolicyError(f"there is no numbering system '{system}'", where=where, hint="known: " + ", ".join(NUMBERS))
-    if country and (system != "iban" or country not in BANKS):
-        raise PolicyError(f"there is no '{system}' of country '{country}'", where=where, hint="known for iban: " + ", ".join(BANKS))
+    known, country = COUNTRIES.get(system, ()), str(declared.get("country", "DE" if system == "iban" else ""))
+    if (known or country) and country not in known:
+        what = f"there is no '{system}' of country '{country}'" if country else f"'{system}' needs a country"
+        raise PolicyError(what, where=where, hint=f"known for {system}: {', '.join(known) or 'none'}")
     return CheckedNumbers(system, country)
 
 

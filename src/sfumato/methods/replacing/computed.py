@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import date
 from fractions import Fraction
+from statistics import median
 from typing import Any
 
 from sfumato.data.moments import moment
@@ -41,6 +42,7 @@ _FOLDS: dict[str, Callable[[list[Fraction]], Fraction]] = {
     "max": max,
     "count": lambda values: Fraction(len(values)),
     "distinct": lambda values: Fraction(len(set(values))),
+    "median": lambda values: Fraction(median(values)),
 }
 
 
@@ -106,7 +108,7 @@ class Calculator:
     def _aggregate(self, node: Aggregate, table: str | None) -> Scalars:
         if node.function not in _FOLDS or node.where is not None:
             raise PolicyError(
-                f"'{node.function}' cannot define a column here", where="keep", hint="use sum, mean, min, max or count"
+                f"'{node.function}' cannot define a column here", where="keep", hint="use sum, mean, median, min, max or count"
             )
         inside = next(iter({column.table for column in columns_of(node)}), table)
         if not node.by:

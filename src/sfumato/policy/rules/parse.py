@@ -20,7 +20,7 @@ Grammar, loosest binding first (⟨x⟩, … is a list):
                   | function "(" sums ")" | "valid" "(" system "," column ")" | "running" "(" sum ["by" names] "along" column ")"
                   | ("starts_with" | "ends_with" | "contains") "(" column "," text ")" | "correlation" "(" column "," column ")"
     column      ::= ["original" "."] [[schema "."] table "."] name
-    aggregate   ::= "sum" | "mean" | "min" | "max" | "count" | "median" | "distinct"
+    aggregate   ::= "sum" | "mean" | "min" | "max" | "count" | "median" | "distinct" | "quantile"
 
 Departures
     Equal mathematics is accepted in the signs ≤ ≥ ≠ × ÷ −. A chain `800 <= a + b <= 900` is the conjunction of its links.
@@ -74,7 +74,7 @@ from sfumato.policy.rules.tree import (
     Unique,
 )
 
-AGGREGATES = ("sum", "mean", "min", "max", "count", "median", "distinct")
+AGGREGATES = ("sum", "mean", "min", "max", "count", "median", "distinct", "quantile")
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _KEYWORDS = frozenset(("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where"))
 
@@ -328,6 +328,7 @@ class RuleReader(TokenReader):
                 argument = self.expression_only(inner)
         elif token.text != "count":
             raise self.wrong(f"'{token.text}' needs a column")
+        share = self.share() if token.text == "quantile" else Fraction(1, 2)
         word = self.accept("where")
         if word is not None:
             if where is not None:
@@ -335,7 +336,15 @@ class RuleReader(TokenReader):
             where = self.condition_only(self.condition())
         by = self.names() if self.accept("by") else ()
         self.expect(")", f"to close '{token.text}('")
-        return Aggregate(token.text, argument, where, by, at=token.at)
+        return Aggregate(token.text, argument, where, by, share, at=token.at)
+
+    def share(self) -> Fraction:
+        """The share of records that a quantile is not below."""
+        self.expect(",", "before the share")
+        at, share = self.token.at, self.number("the share of records, between 0 and 1")
+        if not 0 < share <= 1:
+            raise self.wrong("the share of a quantile lies between 0 and 1", at)
+        return share
 
     # ---- leaves ----------------------------------------------------------------------------------------------------
 

@@ -134,6 +134,8 @@ class Aggregate(Expression):
     argument: Expression | None
     where: Condition | None = None
     by: tuple[ColumnValue, ...] = ()
+    share: Fraction = Fraction(1, 2)
+    """Of `quantile(argument, share)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Rules about whole columns that an arrangement of draws keeps: capacities, orders in groups, intervals apart, middles, variety.
+"""Rules about whole columns that an arrangement of draws keeps: capacities, orders in groups, intervals apart, variety.
 
 Every engine draws legal records first and then arranges them, so the result obeys the rule by construction. None is uniform among
 all legal tables, and each says so.
@@ -6,19 +6,18 @@ all legal tables, and each says so.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import IntArray
 from sfumato.errors import Infeasible
 from sfumato.methods.replacing.sampling import keyed
 from sfumato.methods.replacing.sampling.engines import Engine, NewColumn, Spaces, _without_repetition
-from sfumato.methods.replacing.sampling.levels import Listed, Steps
+from sfumato.methods.replacing.sampling.levels import Steps
 from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem
 from sfumato.policy.rules import columns_of
+from sfumato.policy.rules.parse import constant_value
 from sfumato.policy.rules.tree import Aggregate, AtMost, ColumnValue, Compare, Condition, Increasing, NoOverlap, Number
 from sfumato.randomness import Randomness
 
@@ -101,28 +100,6 @@ class Apart(_Arranged):
             shuffled = rows[random.child(f"order {group}").permutation(len(rows))]
             starts[shuffled], ends[shuffled] = points[:, 0] - start.low, points[:, 1] - end.low
         return {self.body.start: NewColumn(start, starts), self.body.end: NewColumn(end, ends)}
-
-
-class Middle(_Arranged):
-    """`median(x) = c`: half of the records at most c, half at least c, the middle ones c."""
-
-    name = "draws around the middle"
-
-    def __init__(self, spaces: Spaces, column: ColumnValue, below: IntArray, exact: IntArray, above: IntArray) -> None:
-        self.spaces, self.column = spaces, column
-        self.below, self.exact, self.above = below, exact, above
-        self.count = len(spaces.contexts[0].records)
-
-    def run(self, random: Randomness) -> dict[ColumnValue, NewColumn]:
-        middle = 1 if self.count % 2 else 2
-        half = (self.count - middle) // 2
-        low = np.concatenate([self.below, self.exact])
-        high = np.concatenate([self.exact, self.above])
-        parts = [self.exact[random.integers(len(self.exact), min(middle, self.count))]]
-        parts += [side[random.integers(len(side), max(half, 0))] for side in (low, high)]
-        codes = np.concatenate(parts)[random.permutation(self.count)]
-        assert self.spaces.single is not None
-        return {self.column: NewColumn(self.spaces.single.levels[self.column], codes)}
 
 
 class Several(_Arranged):
@@ -222,31 +199,41 @@ def _statistic(problem: SamplingProblem, part: RulePart, clause: Clause, conditi
     body = clause.body
     assert isinstance(body, Compare)
     atom, aim = (body.left, body.right) if isinstance(body.left, Aggregate) else (body.right, body.left)
-    if not isinstance(atom, Aggregate) or not isinstance(aim, Number) or body.operator != "=" or atom.by or atom.where:
+    if not isinstance(atom, Aggregate) or body.operator != "=" or atom.by or atom.where:
         return None
     if atom.function == "correlation":
-        one, two = (column for column in columns_of(atom))
-        inner = rest(RulePart(part.columns, tuple(c for c in part.clauses if c is not clause)))
-        alone = not any({one, two} <= set(columns_of(condition)) or two in columns_of(condition) for condition in conditions)
-        return Correlated(inner, one, two, float(aim.value), float(body.tolerance), str(clause.rule)) if inner and alone else None
+        return _correlated(problem, part, clause, conditions, rest)
+    if not isinstance(aim, Number):
+        return None
     spaces = Spaces(problem, part, conditions)
     if spaces.single is None or part.columns != columns_of(atom):
         return None
-    if atom.function == "distinct":
-        return Several(spaces, clause, int(aim.value)) if aim.value.denominator == 1 and not body.tolerance else None
-    return _middle(spaces, part.columns[0], clause, aim.value) if atom.function == "median" else None
+    whole = aim.value.denominator == 1 and not body.tolerance
+    return Several(spaces, clause, int(aim.value)) if atom.function == "distinct" and whole else None
 
 
-def _middle(spaces: Spaces, column: ColumnValue, clause: Clause, aim: Fraction) -> Engine | None:
-    assert spaces.single is not None
-    levels, space = spaces.single.levels[column], spaces.single.space
-    if not isinstance(levels, (Steps, Listed)) or space.size > 1 << 24:
+def _correlated(problem: SamplingProblem, part: RulePart, clause: Clause, conditions: list[Condition], rest: Any) -> Engine | None:
+    """Two new columns whose correlation is near a number, or near that of two columns that are given."""
+    body = clause.body
+    assert isinstance(body, Compare)
+    sides = [side for side in (body.left, body.right) if any(problem.is_new(column) for column in columns_of(side))]
+    if len(sides) != 1 or not all(problem.is_new(column) for column in columns_of(sides[0])):
         return None
-    codes = space.codes(np.arange(space.size, dtype=np.int64))[column]
-    vector = levels.vector(codes)
-    wanted = aim * vector.unit
-    below, exact, above = (codes[mask] for mask in (vector.levels < wanted, vector.levels == wanted, vector.levels > wanted))
-    if not len(exact):
-        what = f"no value is {aim}, which must stand in the middle"
-        raise Infeasible(what, where=f'rule "{clause.rule}"', hint="choose a median that the column can have")
-    return Middle(spaces, column, below, exact, above)
+    one, two = columns_of(sides[0])
+    other = body.right if sides[0] is body.left else body.left
+    aim = _given_correlation(problem, other) if isinstance(other, Aggregate) else constant_value(other)
+    inner = rest(RulePart(part.columns, tuple(c for c in part.clauses if c is not clause)))
+    alone = not any(two in columns_of(condition) and len(columns_of(condition)) > 1 for condition in conditions)
+    if inner is None or aim is None or not alone:
+        return None
+    return Correlated(inner, one, two, float(aim), float(body.tolerance), str(clause.rule))
+
+
+def _given_correlation(problem: SamplingProblem, node: Aggregate) -> float | None:
+    """The correlation of two columns as they are."""
+    if node.function != "correlation" or len(columns_of(node)) != 2:
+        return None
+    one, two = (problem.given(column) for column in columns_of(node))
+    if one.is_text or two.is_text or min(np.ptp(one.levels), np.ptp(two.levels)) == 0:
+        return None
+    return float(np.corrcoef(one.levels.astype(float), two.levels.astype(float))[0, 1])

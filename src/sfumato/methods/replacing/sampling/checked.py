@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import phone_numbers
 from sfumato.data.arrays import IntArray
 from sfumato.data.check_digits import (
     BANKS,
@@ -41,13 +42,18 @@ class Checked:
     kind = "text"
 
     def __init__(self, system: str, country: str = "") -> None:
-        self.size, self.body = _iban(country or "DE") if system == "iban" else SYSTEMS[system]
+        by_country = {"iban": _iban, "phone": _phone}
+        self.size, self.body = by_country[system](country) if system in by_country else SYSTEMS[system]
 
     def vector(self, codes: IntArray) -> Vector:
         return texts(self.texts(codes))
 
     def texts(self, codes: IntArray) -> NDArray[Any]:
         return np.array([self.body(int(code)) for code in codes], dtype=np.str_)
+
+
+def _phone(country: str) -> tuple[int, Body]:
+    return phone_numbers.size(country), lambda code: phone_numbers.number(country, code)
 
 
 def _iban(country: str) -> tuple[int, Body]:

@@ -6,7 +6,8 @@
     one to three totals (sum, mean, count, min, max)       fixed totals
     a total per group or per parent row                    totals per group
     `same_multiset` of all columns                         shuffle
-    `at_most`, `increasing`, `no_overlap`, median, …       draws that are arranged (not uniform)
+    medians and quantiles, of the column or per group      draws around settled places (not uniform)
+    `at_most`, `increasing`, `no_overlap`, `distinct`, …   draws that are arranged (not uniform)
     `a determines b`, `at_least(k, …)`                     counts per value with a fixed total, or direct draws (not uniform)
     anything else                                          blocks for a constraint solver (LM, LM*, IG)
 
@@ -29,6 +30,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.replacing.sampling.arranged import arranged
 from sfumato.methods.replacing.sampling.engines import Crowded, Distinct, Engine, Functional, NewColumn, PerRecord, Shuffled, Spaces
 from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem, contexts
+from sfumato.methods.replacing.sampling.quantiles import quantiles
 from sfumato.methods.replacing.sampling.ranges import RecordRanges
 from sfumato.methods.replacing.sampling.rejection import Rejected
 from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
@@ -95,6 +97,8 @@ def exact(problem: SamplingProblem, part: RulePart) -> Engine | None:
         return _balanced(problem, part, asked)
     if not asked.others:
         return _per_record(problem, part, asked.conditions)
+    if not asked.totals and (placed := quantiles(problem, part, asked.others, asked.conditions)) is not None:
+        return placed
     found = _one_rule(problem, part, asked.others[0], asked.conditions) if len(asked.others) == 1 and not asked.totals else None
     if found is None and not asked.totals and all(isinstance(clause.body, Unique) for clause in asked.others):
         return Rejected.made(problem, part, asked.conditions, asked.others)

@@ -24,7 +24,7 @@ from sfumato.methods.replacing.sampling.vectors import Columns, Vector, holds, v
 from sfumato.policy.rules import IntegrityRule, columns_of, linear_comparison
 from sfumato.policy.rules.tree import Aggregate, All, Arithmetic, Compare, Condition, Expression, Implies, Number
 
-_ARRANGED = ("median", "distinct", "correlation")
+_ARRANGED = ("median", "quantile", "distinct", "correlation")
 """Statistics that no sum over records says."""
 
 
