@@ -59,6 +59,15 @@ _BALANCE = 0.01
 _HINT = "that one was withheld hints at a label that is shown nearby, and that hint is not bounded by 1/l"
 _NO_HINT = "with that hint no label is guessed with a chance above 1/l, as long as labels are independent of each other"
 
+_ALL_KNOWN = (
+    "outsiders may know the items of everybody and how the release was made, but nobody's match: on a ring one known match "
+    "tells about others (at k = 2 about all), because the offsets of all matches add up to a multiple of the number of records"
+)
+_FEW_KNOWN = (
+    "outsiders must not know the items of everybody, nor anybody's match: rings are arranged by label, so whoever makes them again "
+    "from all items reads off every label, and one known match gives those of the whole ring"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
@@ -140,8 +149,8 @@ class Nonreciprocal(Method):
         _check_labels(baskets, task.policy, hide, needs, excess=1.0 if self.labels == "guarded" else 2.0)
         drawn = self._shifted(task, needs, hide[0]) if self.labels == "shift" and hide else self._ringed(task, needs, hide)
         task.progress(0.8, "voting")
-        hint = _HINT if self.labels == "withhold" else _NO_HINT
-        return _release(task, drawn, self.allowance(needs), hint)
+        known = _FEW_KNOWN if self.labels == "shift" and hide else _ALL_KNOWN
+        return _release(task, drawn, self.allowance(needs), (known, _HINT if self.labels == "withhold" else _NO_HINT))
 
     def allowance(self, needs: Needs) -> float:
         """The bit error rate that the vote may spend on true counts."""
@@ -212,7 +221,7 @@ def _check_labels(baskets: Baskets, policy: Policy, hide: tuple[str, ...], needs
             raise Infeasible(what, where="protect", hint="lower l; most labels would have to be withheld")
 
 
-def _release(task: Task, drawn: Drawn, balance: float, hint: str) -> Release:
+def _release(task: Task, drawn: Drawn, balance: float, assumed: tuple[str, str]) -> Release:
     baskets: Baskets = task.data
     votes = vote(baskets.sets, drawn.graph.T.astype(np.int32), balance)
     labels = {}
@@ -226,15 +235,11 @@ def _release(task: Task, drawn: Drawn, balance: float, hint: str) -> Release:
     degree = len(drawn.graph)
     trace = BasketTrace({"data": drawn.behind[shuffle]}, assignments=drawn.graph[:, shuffle])
     form = Basket(degree=degree, separator=separator)
-    return Release(form, {"data": Part(to_table(worlds, separator))}, trace=trace, notes=_notes(drawn, hint))
+    return Release(form, {"data": Part(to_table(worlds, separator))}, trace=trace, notes=_notes(drawn, *assumed))
 
 
-def _notes(drawn: Drawn, hint: str) -> tuple[str, ...]:
-    notes = [
-        "outsiders may know the items of everybody and how the release was made, but nobody's match: on a ring one known match "
-        "tells about others (at k = 2 about all), because the offsets of all matches add up to a multiple of the number of records",
-        "one record is one person, and labels do not follow from items by common knowledge",
-    ]
+def _notes(drawn: Drawn, known: str, hint: str) -> tuple[str, ...]:
+    notes = [known, "one record is one person, and labels do not follow from items by common knowledge"]
     for name, hidden in drawn.hidden.items():
         notes.append(f"{int(hidden.sum())} of {len(hidden)} labels of '{name}' are withheld; {hint}")
     return tuple(notes)
