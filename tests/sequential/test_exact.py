@@ -9,6 +9,7 @@ from sfumato.audit.sequence_claims import _worst, judge_sequence
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 from sfumato.policy.claims import Claim
+from sfumato.release.certificate import AT_BEST
 
 from .brute import Records
 from .instances import random_instance, record_cliques, sequence_of
@@ -100,14 +101,14 @@ def test_a_spent_budget_leaves_cliques_undecided_and_admits_only_the_truth():
     assert not verdict.excluded.any()
 
 
-def test_a_spent_budget_makes_a_finding_from_above_that_does_not_hold():
+def test_a_spent_budget_makes_a_finding_at_best_that_does_not_hold():
     columns, published, leaves = triangle(np.random.default_rng(1), N=12)
     sequence, labels = sequence_of(columns, published, leaves), tuple("abc")
     for model in (KLinkability(k=3), KDiversity(k=1.5)):
         claim = Claim(model, ("a0", "a1"), ("s",))
         spent = judge_sequence(sequence, claim, labels, budget=0.0)
         finding = _worst(claim, [spent], "over 3 release(s)")
-        assert (spent.grade, finding.holds) == ("bound (from above)", False)
+        assert (spent.grade, finding.holds) == (AT_BEST, False)
         assert spent.undecided > 0
         assert f"{spent.undecided} links undecided" in finding.reason
         assert judge_sequence(sequence, claim, labels).grade == "exact"

@@ -138,7 +138,7 @@ def test_a_join_that_is_not_decided_in_time_leaves_the_proofs(tmp_path, monkeypa
     assert exhibit.data.text("town").labels and "*" not in exhibit.data.text("town").labels
     found = judge_series(exhibit, claim, None)
     assert (found.holds, found.grade) == (True, "exact")
-    undecided = Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, "bound (from above)")
+    undecided = Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, "bound (at best this)")
     monkeypatch.setattr(series, "judge_together", lambda exhibit, claim: undecided)
     found = judge_series(exhibit, claim, None)
     assert found.holds

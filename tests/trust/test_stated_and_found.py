@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import sfumato as sf
+from sfumato.errors import AuditRefused
 from sfumato.metrics.recovered import Recovered
+from sfumato.release.certificate import AT_BEST, SOME_FOUND, Certificate, Finding, unless_refuted
 from tests.command_line import run
 from tests.secret import secret
 from tests.trust.every_form import FORMS, columns, copy_of, redo, release_of, violations
@@ -173,7 +175,7 @@ def test_a_weaker_statement_is_a_difference_too(tmp_path: Path) -> None:
 
 
 def test_two_joint_claims_with_and_without_the_original(tmp_path: Path) -> None:
-    """Without the original a joint claim is a bound from above: a true certificate lies below it, a boast above."""
+    """Without the original a joint claim is not judged: the certificate says it is as asked, and whatever says more is a boast."""
     data = columns(60)
     roles = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}, "sex": "quasi-identifier"}
     tree = {"version": 1, "columns": roles | {"ward": "other", "illness": "sensitive"}, "protect": [{"k-linkability": {"k": 2}}]}
@@ -181,6 +183,25 @@ def test_two_joint_claims_with_and_without_the_original(tmp_path: Path) -> None:
     folder = sf.publish(policy, data=data, seed=secret(3)).write(tmp_path / "out")
     assert violations(folder) == set()
     assert violations(folder, data) == set()
+    assert [finding.model for finding in sf.verify(folder).open] == ["k-linkability"]
     edited(folder, lambda t: t["findings"][0]["achieved"].update(k=50))
     assert violations(folder) == {"certificate"}
     assert violations(folder, data) == {"certificate"}
+    edited(folder, lambda t: t["findings"][0].update(grade="exact"))
+    assert violations(folder) == {"certificate"}
+
+
+@pytest.mark.parametrize("grade", [AT_BEST, SOME_FOUND])
+def test_a_bound_on_the_wrong_side_refutes_and_never_shows(grade: str) -> None:
+    """Five at best may be two, and no mistake among some may be one among all."""
+    asked, reached = ({"k": 5}, {"k": 7}) if grade == AT_BEST else ({"rows": 0}, {"rows": 0})
+    name = "k-anonymity" if grade == AT_BEST else "truthfulness"
+    with pytest.raises(AuditRefused, match="wrong side"):
+        Finding(name, True, asked, reached, grade=grade)
+    said = unless_refuted(True, grade, reached, "", "not all were looked at")
+    assert Finding(name, required=asked, **said).verdict is None
+    refuted = unless_refuted(False, grade, reached, "some fall below", "")
+    assert Finding(name, required=asked, **refuted).verdict is False
+    written = {"model": name, "holds": True, "required": asked, "achieved": reached, "grade": grade, "given": [], "hide": []}
+    tree = {"findings": [written], "records": {"input": 1, "published": 1, "suppressed": 0}}
+    assert Certificate.from_json(tree).findings[0].verdict is None  # a folder of another version that ticks it

@@ -2,9 +2,9 @@
 
 Guarantee
     With the history at hand a claim holds only if it holds on proven links (see `exact`). The grade is *exact* when the level is
-    decided, *bound (from below)* when more than the proven links may exist and the claim holds without them, and *bound (from
-    above)* with the number of undecided links when it could not be proven; then the claim does not hold.
-    Without a history and an original nobody knows which tuples occur; then the level is a bound from above, on this release alone.
+    decided, *bound (from below)* when more than the proven links may exist and the claim holds without them, and *bound (at best
+    this)* with the number of undecided links when it could not be proven; then the claim does not hold.
+    Without a history and an original nobody knows which tuples occur; then nothing is judged.
 
 The outsider
     knows everybody's quasi-identifiers and joins all releases. With ``cohorts: known`` the outsider also knows when people joined;
@@ -40,7 +40,7 @@ from sfumato.io.hierarchies import is_standing
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
-from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.certificate import AT_BEST, NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.honesty import NOTHING_PUBLISHED
 from sfumato.release.past import History, PastRelease
@@ -66,14 +66,15 @@ def judge_together(exhibit: Exhibit, claim: Claim) -> Finding:
     findings = [_alone(exhibit, claim, column) for column in claim.hide if column in exhibit.data.names]
     if not findings:
         return _nothing(claim)
-    finding = _worst(claim, findings, "on this release alone")
-    return finding if finding.holds or exhibit.private else _guessed(finding)
+    return _worst(claim, findings, "on this release alone") if exhibit.private else _guessed(claim, findings)
 
 
-def _guessed(finding: Finding) -> Finding:
-    """Without the original nobody knows which people there are, so who falls below may not exist: nothing is refuted."""
-    why = "some combination that may occur falls below; give the original to judge whether anybody has it"
-    return replace(finding, holds=True, achieved={}, grade=NOT_JUDGED, reason=why)
+def _guessed(claim: Claim, findings: list[Judged]) -> Finding:
+    """Without the original nobody knows which people there are: who falls below may not exist, and who is missed may."""
+    below = not all(claim.model.satisfied(judged.linkage).all() for judged in findings)
+    seen = "some combination that may occur falls below" if below else "no combination that was looked at falls below"
+    why = f"{seen}; give the original, or the ledger, to judge the people there are"
+    return Finding(claim.model.name, True, claim.model.required(), {}, claim.given, claim.hide, NOT_JUDGED, why)
 
 
 def _of_history(history: History, claim: Claim, exhibit: Exhibit) -> Finding:
@@ -123,7 +124,7 @@ def judge_sequence(sequence: ReleaseSequence, claim: Claim, labels: tuple[str, .
     if linkability and claim.model.satisfied(proven).all():
         same = claim.model.achieved(proven) == claim.model.achieved(possible)
         return Judged(proven, "exact" if same else "bound (from below)")
-    return Judged(possible, "bound (from above)", verdict.undecided)
+    return Judged(possible, AT_BEST, verdict.undecided)
 
 
 def _worst(claim: Claim, findings: list[Judged], what: str) -> Finding:
@@ -189,7 +190,7 @@ def _alone(exhibit: Exhibit, claim: Claim, column: str) -> Judged:
     people = _some(boxes.restricted(quasi)[0], len(boxes))
     i, j = meeting(people.lo[:, quasi], people.hi[:, quasi], boxes.lo[:, quasi], boxes.hi[:, quasi])
     spread = Spread.count(i, boxes.lo[j, m], len(people), labels, boxes.count[j])
-    return Judged(Linkage(people.count, spread.total(), {column: spread}), "bound (from above)")
+    return Judged(Linkage(people.count, spread.total(), {column: spread}), AT_BEST)
 
 
 def _some(people: Boxes, rows: int) -> Boxes:

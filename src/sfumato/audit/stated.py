@@ -16,6 +16,7 @@ Invariants
     I2  What was found as a bound from above, or on some of the people, may be undercut by a statement made with more evidence,
         never exceeded.
     I3  Sentences carry names of models and counts, never a value of a person.
+    I4  What a folder does not tell, its certificate knows from the data holder alone, who says no more than that it is as asked.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sfumato import __version__
 from sfumato.audit.base import Check, Reading
 from sfumato.audit.floor.comparing import same
 from sfumato.metrics.base import Metric
@@ -49,6 +51,7 @@ def contradictions(exhibit: Exhibit, reading: Reading, found: Sequence[Finding])
     stated, claims = certified(exhibit).findings, len(exhibit.policy.claims)
     for place, mine in enumerate(found[:claims]):
         yield from _claim(place, mine, stated[place] if place < len(stated) else None, steady=reading.steady)
+        yield from _boasts(exhibit, place, mine, stated)
     yield from _checks(exhibit, stated[claims:], {finding.model: finding for finding in found[claims:]})
     yield from _records(exhibit)
     method = exhibit.policy.method
@@ -66,10 +69,12 @@ def _claim(place: int, mine: Finding, theirs: Finding | None, *, steady: bool) -
         yield f"{name}: the certificate names other columns"
     if not _equal(theirs.required, mine.required):
         yield f"{name}: the certificate names another level that was asked for"
+    if theirs.grade == AS_ASKED and not _equal(theirs.achieved, theirs.required):
+        yield f"{name}: stated as asked, with another level than was asked for"
     if theirs.open or mine.open:
         return
     if theirs.grade == AS_ASKED:
-        if theirs.holds != mine.holds or not _equal(theirs.achieved, theirs.required):
+        if theirs.holds != mine.holds:
             yield f"{name}: stated as {_word(theirs)} as asked, found as {_word(mine)}"
         return
     if theirs.holds != mine.holds:
@@ -78,6 +83,17 @@ def _claim(place: int, mine: Finding, theirs: Finding | None, *, steady: bool) -
         yield f"{name}: the certificate states another level than was found"
     if theirs.grade != mine.grade and (mine.grade == "exact" or steady):  # I1
         yield f"{name}: the certificate calls it {_grade(theirs)}, and it is {_grade(mine)}"
+
+
+def _boasts(exhibit: Exhibit, place: int, mine: Finding, stated: Sequence[Finding]) -> Iterator[str]:
+    """A level that the published files do not tell is stated as asked, and no better (I4), at least by this version."""
+    theirs = stated[place] if place < len(stated) else None
+    if theirs is None or not mine.open or not theirs.judged or theirs.grade == AS_ASKED:
+        return
+    if exhibit.private or exhibit.history is not None or certified(exhibit).version != __version__:
+        return
+    if any(theirs.required.values()):
+        yield f"claim {place + 1}, {mine.model}: the certificate states a level that the published files do not tell"
 
 
 def _word(finding: Finding) -> str:

@@ -8,7 +8,9 @@ JSON, and a certificate holds only when nothing is violated and nothing that was
 Invariants
     I1  A finding that holds shows what it holds on: a judged one whose figures do not reach what was required cannot be made
         (see `honesty`), so no certificate with such a finding can.
-    I2  A certificate that was written is read as it stands. A finding in it whose figures deny that it holds is read as broken, one
+    I2  A bound on the wrong side shows nothing: a level at best, or no mistake among some, never holds. Such a finding is refuted
+        or not judged (`unless_refuted`).
+    I3  A certificate that was written is read as it stands. A finding in it whose figures deny that it holds is read as broken, one
         that lacks a figure (version 0.1.0 left some out) as not judged.
 
 >>> Finding("k-anonymity", True, {"k": 5}, {"k": 2})
@@ -28,6 +30,10 @@ from sfumato.release.honesty import shortfall
 
 LIMITS_PAGE = "docs/limits.md"
 NOT_JUDGED = "not judged"
+AT_BEST = "bound (at best this)"
+"""The grade of a level that the truth may lie below: it refutes a promise and never shows one."""
+SOME_FOUND = "bound (at least this many)"
+"""The grade of mistakes that were found where not everything could be compared: there may be more."""
 AS_ASKED = "bound (at least what was asked)"
 """The grade of a finding whose level only the data holder may know."""
 MEASURED = "measured"
@@ -51,6 +57,8 @@ class Finding:
     def __post_init__(self) -> None:
         if self.holds and self.judged and (short := shortfall(self.model, self.required, self.achieved)):  # I1
             raise AuditRefused(f"{self.model} cannot be said to hold: {short}")
+        if self.holds and self.grade in (AT_BEST, SOME_FOUND):  # I2
+            raise AuditRefused(f"{self.model} cannot be said to hold: the figure is a bound on the wrong side")
 
     @property
     def open(self) -> bool:
@@ -76,6 +84,17 @@ class Finding:
         if not self.reason:
             del entry["reason"]
         return entry
+
+
+def unless_refuted(holds: bool, grade: str, achieved: Mapping[str, Any], refuted: str, why: str) -> dict[str, Any]:
+    """What a one-sided figure says: that something is broken, or nothing at all (I2).
+
+    >>> unless_refuted(True, AT_BEST, {"k": 7}, "", "some people were not looked at")["grade"]
+    'not judged'
+    """
+    if holds and grade in (AT_BEST, SOME_FOUND):
+        return {"holds": True, "achieved": {}, "grade": NOT_JUDGED, "reason": why}
+    return {"holds": holds, "achieved": dict(achieved), "grade": grade, "reason": refuted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +223,7 @@ _KNOWN = {"model", "holds", "required", "achieved", "given", "hide", "grade", "r
 
 
 def _read(entry: Mapping[str, Any]) -> Finding:
-    """A finding as it was written, unless it says more than its figures do (I2)."""
+    """A finding as it was written, unless it says more than its figures do (I3)."""
     values = {key: value for key, value in entry.items() if key in _KNOWN}
     values |= {"given": tuple(values.get("given", ())), "hide": tuple(values.get("hide", ()))}
     values["holds"] = values["holds"] is not False

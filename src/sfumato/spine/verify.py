@@ -16,7 +16,7 @@ from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Method
 from sfumato.registry import entry
-from sfumato.release.certificate import Finding, verdict_of
+from sfumato.release.certificate import NOT_JUDGED, Finding, verdict_of
 from sfumato.release.exhibit import Exhibit, certified
 from sfumato.release.folder import laid_beside, read_folder
 from sfumato.release.past import History
@@ -133,7 +133,15 @@ def _in_target(exhibit: Exhibit, url: str) -> tuple[Finding, ...]:
 def audit_of(exhibit: Exhibit) -> Audit:
     """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
     found = certify(exhibit)
-    return Audit((*found, _stated(exhibit, found), made_by(exhibit)))
+    return Audit((*found, *_before(exhibit), _stated(exhibit, found), made_by(exhibit)))
+
+
+def _before(exhibit: Exhibit) -> Iterator[Finding]:
+    """What was published before a release is a part of its promise: without the ledger that is not judged."""
+    entered = certified(exhibit).ledger
+    if exhibit.history is None and entered is not None and entered.get("release") != 1:
+        reason = "it is not the first release of its ledger and was judged alone; give the ledger to judge all of them together"
+        yield Finding("earlier releases", True, grade=NOT_JUDGED, reason=reason)
 
 
 def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:

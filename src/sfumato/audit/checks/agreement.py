@@ -24,12 +24,13 @@ from sfumato.data.table import Table
 from sfumato.decomposition.published_subtables import BUCKET, Published, PublishedSubTables
 from sfumato.forms.recoded import Recoded
 from sfumato.forms.subtables import SubTables, sub_tables
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import SOME_FOUND, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Trace
 
 _SAME_PLACE = 0.5
+_FOREIGN = "has buckets that do not list the values of their own rows"
 
 
 class Agreement(Check):
@@ -40,12 +41,18 @@ class Agreement(Check):
 
     def examine(self, exhibit: Exhibit) -> Finding:
         tables = exhibit.once(sub_tables)
-        wrong = [*_incomplete(exhibit, tables), *_contradictions(tables)]
+        wrong, unsure = [*_incomplete(exhibit, tables), *_contradictions(tables)], 0
         if exhibit.private:
             wrong += [f"{table.name} {what}" for table in tables.tables for what in _untrue(exhibit, tables, table)]
+            hiding = [table for table in tables.tables if table.bucket is not None]
+            own = [_own_values(exhibit, tables, table) for table in hiding]
+            wrong += [f"{table.name} {_FOREIGN}" for table, fits in zip(hiding, own, strict=True) if fits is False]
+            unsure = own.count(None)
         if exhibit.behind is not None:
             wrong += _linked(exhibit)
-        return Finding(self.name, not wrong, {"tables": 0}, {"tables": len(wrong)}, reason="; ".join(wrong))
+        why = f"whose values the buckets of {unsure} table(s) list is not judged without the private trace"
+        said = unless_refuted(not wrong, SOME_FOUND if unsure else "exact", {"tables": len(wrong)}, "; ".join(wrong), why)
+        return Finding(self.name, required={"tables": 0}, **said)
 
 
 def _incomplete(exhibit: Exhibit, tables: PublishedSubTables) -> list[str]:
@@ -83,11 +90,6 @@ def _untrue(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> I
     for name in table.hidden:
         if not _hidden_values(tables, table, original, name):
             yield f"lists values of '{name}' that are not the original's"
-    if table.bucket is None:
-        return
-    own = _own_values(exhibit, tables, table) if exhibit.behind is not None else _possible_values(exhibit, tables, table)
-    if not own:
-        yield "has buckets that do not list the values of their own rows"
 
 
 def _recoded(tables: PublishedSubTables, original: Table, name: str) -> IntArray:
@@ -128,7 +130,14 @@ def _hidden_values(tables: PublishedSubTables, table: Published, original: Table
     return bool((listed <= truth).all()) if table.withheld else bool((listed == truth).all())
 
 
-def _own_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool:
+def _own_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool | None:
+    """Whether buckets list the values of their own rows; nothing where that cannot be told."""
+    if exhibit.original.rows != table.rows:
+        return False
+    return _as_traced(exhibit, tables, table) if exhibit.behind is not None else _possible_values(exhibit, tables, table)
+
+
+def _as_traced(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool:
     assert exhibit.behind is not None
     assert table.bucket is not None
     assert table.entry_bucket is not None
@@ -144,20 +153,21 @@ def _own_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) 
     return bool((np.bincount(classes.of[:half], minlength=len(classes)) == stated).all())
 
 
-def _possible_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool:
-    """Without the trace: values of rows that no other bucket has, and totals, as far as nothing is withheld or generalized."""
+def _possible_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool | None:
+    """Without the trace: whether everybody can be seated, where nothing is withheld or generalized."""
     assert table.bucket is not None
     assert table.entry_bucket is not None
     assert table.entry_count is not None
     if table.withheld or not table.visible or not _exact(tables, table, exhibit.original):
-        return True
+        return None
     truth = {name: _recoded(tables, exhibit.original, name) for name in table.columns}
     kinds = group([np.concatenate([codes, truth[name]]) for name, codes in table.visible.items()]).of
     values = group([np.concatenate([codes, truth[name]]) for name, codes in table.hidden.items()]).of
     entries = len(table.entry_bucket)
     seats = Seats(kinds[: table.rows], table.bucket, int(table.bucket.max(initial=0)) + 1)
     listed = table.entry_bucket, values[:entries], table.entry_count
-    return not seats.unplaced(kinds[table.rows :], values[entries:], listed)[0]
+    wrong, sure = seats.unplaced(kinds[table.rows :], values[entries:], listed)
+    return False if wrong else True if sure else None
 
 
 def _linked(exhibit: Exhibit) -> list[str]:

@@ -21,7 +21,7 @@ from sfumato.forms.recoded import Recoded
 from sfumato.forms.subtables import SubTables
 from sfumato.io.hierarchies import is_standing
 from sfumato.policy.generalizations import generalization_of
-from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.certificate import NOT_JUDGED, SOME_FOUND, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -40,16 +40,18 @@ class Boundaries(Check):
     def examine(self, exhibit: Exhibit) -> Finding:
         names = _bounded(exhibit)
         known = [name for name in names if exhibit.private or is_standing(exhibit.policy.columns[name].hierarchy)]
-        alone = sum(_beyond(exhibit, name, table) for name in known for table in _showing(exhibit, name))
+        counted = [_beyond(exhibit, name, table) for name in known for table in _showing(exhibit, name)]
+        alone, unsure = sum(wrong for wrong, _ in counted), sum(unsure for _, unsure in counted)
         if not alone and exhibit.private and isinstance(exhibit.form, Recoded):
             words = "rows can only stand for records generalized beyond their boundary"
             return found(self.name, cover(exhibit, bounded=True), words)
         if not alone and len(known) < len(names):
             reason = f"{len(names) - len(known)} column(s) have a tree that grows from original values, which are not at hand"
             return Finding(self.name, True, {"cells": 0}, {}, grade=NOT_JUDGED, reason=reason)
-        grade = "exact" if exhibit.private else "bound (at least this many)"
         reason = f"{alone} cells are generalized beyond every boundary" if alone else ""
-        return Finding(self.name, not alone, {"cells": 0}, {"cells": alone}, grade=grade, reason=reason)
+        why = f"{unsure} cells lie above the boundary of some values they may stand for; give the original to judge them"
+        said = unless_refuted(not alone, SOME_FOUND if unsure else "exact", {"cells": alone}, reason, why)
+        return Finding(self.name, required={"cells": 0}, **said)
 
 
 def _bounded(exhibit: Exhibit) -> list[str]:
@@ -62,8 +64,8 @@ def _showing(exhibit: Exhibit, name: str) -> list[Table]:
     return [table for table in exhibit.tables.values() if name in table.names]
 
 
-def _beyond(exhibit: Exhibit, name: str, table: Table) -> int:
-    """Cells of a column whose label no leaf may rise to, or that is no label at all."""
+def _beyond(exhibit: Exhibit, name: str, table: Table) -> tuple[int, int]:
+    """Cells of a column whose label no leaf may rise to, or that is no label at all; and those that some leaves may not rise to."""
     text = table.text(name)
     values = exhibit.original.text(name).labels if exhibit.original is not None else ()
     domain = generalization_of(exhibit.policy, name, values or [label for label in text.labels if label == MISSING])
@@ -73,4 +75,5 @@ def _beyond(exhibit: Exhibit, name: str, table: Table) -> int:
     spans = np.array([domain.interval(label) or (-1, 0) for label in text.labels], dtype=np.int64).reshape(-1, 2)
     place = np.searchsorted(start, spans[:, 0], side="right") - 1
     wrong = (spans[:, 0] < 0) | (place < 0) | (reach[np.maximum(place, 0)] < spans[:, 1])
-    return int(text.counts()[wrong].sum())
+    some = ~wrong & np.array([(floor[lo:hi] > lo).any() or (roof[lo:hi] < hi).any() for lo, hi in spans.tolist()], dtype=np.bool_)
+    return int(text.counts()[wrong].sum()), int(text.counts()[some].sum())

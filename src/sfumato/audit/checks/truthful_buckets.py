@@ -3,10 +3,11 @@
 Rows of an anatomy are exact, so the table with buckets must be the original's projection, row for row. Which record stands behind
 a row tells which value belongs into its bucket: with the private trace of every row, without it of every kind of row that stands in
 one bucket only. Where people who look alike stand in several buckets, each bucket must list at least the values of those who stand
-in no other, and all buckets together exactly the original's values.
+in no other, all buckets together exactly the original's values, and there must be a way to seat everybody (see `placing`).
 
 Guarantee
     With the trace, and where people who look alike share one bucket, the number is exact; else at least so many values are wrong.
+    None are only where a way to seat everybody was found; where none was found in time, nothing is judged.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
+from sfumato.audit.placing import PairCounts, can_be_seated
 from sfumato.audit.readings.anatomy import listed_values
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
 from sfumato.forms.anatomy import BUCKET, AnatomyForm, sensitive_part
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import SOME_FOUND, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -48,9 +50,10 @@ class TruthfulBuckets(Check):
             exact &= sure
             values += lost
             wrong += [f"{lost} listed values of '{name}' belong to nobody in their bucket"] if lost else []
-        grade = "exact" if exact else "bound (at least this many)"
         achieved = {"rows": rows, "values": values}
-        return Finding(self.name, not wrong, {"rows": 0, "values": 0}, achieved, grade=grade, reason="; ".join(wrong))
+        why = "people who look alike stand in several buckets: who has which value only the private trace tells"
+        said = unless_refuted(not wrong, "exact" if exact else SOME_FOUND, achieved, "; ".join(wrong), why)
+        return Finding(self.name, required={"rows": 0, "values": 0}, **said)
 
 
 def _hidden(exhibit: Exhibit) -> list[str]:
@@ -109,7 +112,7 @@ class Seats:
     def unplaced(self, kind: IntArray, own: IntArray, listed: tuple[IntArray, IntArray, IntArray]) -> tuple[int, bool]:
         """Of people of these kinds with these values: listed (bucket, value, count) too many or too few, and whether that is all.
 
-        People whose kind stands in one bucket have their value listed there; of others only the totals are known.
+        People whose kind stands in one bucket have their value listed there; the others can be seated in some way.
         """
         of_bucket, value, weight = listed
         ones = np.ones(len(own), dtype=np.int64)
@@ -120,7 +123,13 @@ class Seats:
         lost = _difference(of_bucket * width + value, weight, forced, ones[: len(forced)], only_missing=not sure.all())
         everywhere = _difference(value, weight, own, ones)
         uneven = _difference(of_bucket, weight, self.bucket, np.ones(len(self.bucket), dtype=np.int64))
-        return max(lost, everywhere, uneven), bool(sure.all())
+        wrong = max(lost, everywhere, uneven)
+        if wrong or sure.all():
+            return wrong, bool(sure.all())
+        way = can_be_seated(
+            PairCounts.of(self.kind, self.bucket), PairCounts.of(kind, own), PairCounts.of(of_bucket, value, weight)
+        )
+        return int(way is False), way is True
 
 
 def _homes(kind: IntArray, bucket: IntArray, kinds: int, buckets: int) -> tuple[IntArray, IntArray]:

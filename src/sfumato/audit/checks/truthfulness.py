@@ -13,7 +13,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.errors import DataError
 from sfumato.forms.recoded import Recoded
 from sfumato.policy.generalizations import generalization_of
-from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.certificate import NOT_JUDGED, SOME_FOUND, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -69,6 +69,7 @@ def _without_counterfeits(left: Side, right: Side, may: list[Allowed], behind: I
 
 def found(name: str, result: Unmatched, what: str) -> Finding:
     """The finding for a number of rows that fail."""
-    grade = "exact" if result.exact else "bound (at least this many)"
+    grade, why = "exact" if result.exact else SOME_FOUND, "too many rows may stand for too many records to compare them all"
     reason = f"{result.rows} {what}" if result.rows else ""
-    return Finding(name, not result.rows, {"rows": 0}, {"rows": result.rows}, grade=grade, reason=reason)
+    said = unless_refuted(not result.rows, grade, {"rows": result.rows}, reason, f"{why}; none that was compared is wrong")
+    return Finding(name, required={"rows": 0}, **said)

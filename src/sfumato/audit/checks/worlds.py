@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
 from sfumato.audit.compatible import Compatibility, edge_fits
-from sfumato.audit.readings.baskets import EXACT_UP_TO, LOOKED_AT, spread_over
+from sfumato.audit.readings.baskets import EXACT_UP_TO, spread_over
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.forms.baskets import Basket, published_baskets
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import SOME_FOUND, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -60,7 +60,8 @@ class OneToOne(Check):
             return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing) or withheld}, reason=reason)
         unmatched, grade = _unmatched(exhibit, published)
         reason = f"{unmatched} published rows stand for no original record of their own" if unmatched else ""
-        return Finding(self.name, not unmatched, {"rows": 0}, {"rows": unmatched}, grade=grade, reason=reason)
+        why = "not every row was compared with every record; none that was compared is wrong"
+        return Finding(self.name, required={"rows": 0}, **unless_refuted(not unmatched, grade, {"rows": unmatched}, reason, why))
 
 
 def _unmatched(exhibit: Exhibit, published: PublishedBaskets) -> tuple[int, str]:
@@ -71,11 +72,11 @@ def _unmatched(exhibit: Exhibit, published: PublishedBaskets) -> tuple[int, str]
     if len(published) > EXACT_UP_TO:
         known = Compatibility.of(exhibit.original, published.take(spread_over(len(published))))
         lost = np.bincount(known.row) * (np.asarray(known.pairs.sum(axis=0)).reshape(-1) == 0)
-        return int(lost.sum()), f"estimate ({LOOKED_AT:,} of {len(published):,} rows)"
+        return int(lost.sum()), SOME_FOUND
     known = Compatibility.of(exhibit.original, published)
     if int(known.people @ known.candidates()) > _LARGEST:
         without = int((np.bincount(known.row) * (np.asarray(known.pairs.sum(axis=0)).reshape(-1) == 0)).sum())
-        return without, "bound (at least this many)"
+        return without, SOME_FOUND
     return _by_matching(exhibit, published, known), "exact"
 
 

@@ -39,7 +39,7 @@ from sfumato.forms.baskets import published_baskets
 from sfumato.history.home_blocks import HomeBlocks
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
-from sfumato.release.certificate import MEASURED, Finding
+from sfumato.release.certificate import AT_BEST, MEASURED, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.past import History
@@ -71,7 +71,9 @@ class BlockReading(BasketReading):
             why = "which labels hidden blocks may hold is not judged without the original records"
             return _graded(finding, "exact") if finding.holds else _open(*asked, why)
         if not traced and (dealt or hides):
-            return _graded(Reading.judge(self, exhibit, claim), "bound (at most)")
+            finding = Reading.judge(self, exhibit, claim)
+            why = "what hidden or dealt labels say is not judged without the private trace"
+            return replace(finding, **unless_refuted(finding.holds, AT_BEST, finding.achieved, finding.reason, why))
         return self._beside_items(exhibit, claim, _graded(Reading.judge(self, exhibit, claim), "exact"), traced=traced)
 
     def _beside_items(self, exhibit: Exhibit, claim: Claim, finding: Finding, *, traced: bool) -> Finding:

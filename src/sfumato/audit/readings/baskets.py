@@ -3,7 +3,7 @@
 Guarantee, by what is at hand
     original            candidates are counted exactly on the published columns. Which of them are *equally likely* cannot be
                         read off them, so a bound on the share of a label is judged for the best-placed candidates: a release
-                        that fails there is broken, one that passes is consistent with its certificate. Beyond
+                        that fails there is broken, one that passes is *not judged*. Beyond
                         `EXACT_UP_TO` records some people are looked at instead of all, and the grade says *estimate*.
     original and trace  the all-assignments graph itself: exactly the candidates that are equally likely.
     neither             rows that overlap too few others refute a claim; otherwise it is *not judged*.
@@ -17,6 +17,7 @@ Notation
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import DataError
 from sfumato.forms.baskets import Basket, BasketTrace, published_baskets
 from sfumato.policy.claims import Claim
-from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.certificate import AT_BEST, NOT_JUDGED, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -54,19 +55,18 @@ class BasketReading(Reading):
         if exhibit.original is None:
             return _without_people(exhibit, claim)
         finding = super().judge(exhibit, claim)
-        grade = self._grade(exhibit, claim)
-        return Finding(
-            finding.model, finding.holds, finding.required, finding.achieved, finding.given, finding.hide, grade, finding.reason
-        )
+        why = "which rows a person may have taken is not told by the release; give the private trace to judge shares of labels"
+        said = unless_refuted(finding.holds, self._grade(exhibit, claim), finding.achieved, finding.reason, why)
+        return replace(finding, **said)
 
     def _grade(self, exhibit: Exhibit, claim: Claim) -> str:
         known, many = exhibit.traced(BasketTrace).assignments is not None, len(exhibit.original) > EXACT_UP_TO
         if claim.model.known_items is not None or (known and _by_share(claim)):
             return "exact"
+        if _by_share(claim):
+            return AT_BEST
         if many and not known:
             return f"estimate ({LOOKED_AT:,} of {len(exhibit.original):,} people)"
-        if _by_share(claim):
-            return "bound (at most)"
         return "bound (at least)" if many else "exact"
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
@@ -109,7 +109,7 @@ def _without_people(exhibit: Exhibit, claim: Claim) -> Finding:
     if not below:
         return _open(*asked, f"none of the {len(rows)} rows looked at refutes it; " + why)
     reason = f"{below} of {len(rows)} rows share possible sets with too few others, whoever the people are"
-    return Finding(asked[0], False, asked[1], claim.model.achieved(linkage), asked[2], asked[3], "bound (at most)", reason)
+    return Finding(asked[0], False, asked[1], claim.model.achieved(linkage), asked[2], asked[3], AT_BEST, reason)
 
 
 def _open(name: str, required: Mapping[str, Any], given: tuple[str, ...], hide: tuple[str, ...], reason: str) -> Finding:
