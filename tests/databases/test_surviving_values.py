@@ -1,5 +1,7 @@
 """Values that were replaced in one column and stand in another: found, warned about, refused, and remedied by discovery."""
 
+import csv
+import re
 import sqlite3
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from small_shop import sfumato
 from tests.secret import SEED
 
 from sfumato.data.check_digits import luhn_digit
+from sfumato.discover.derivations import equation
 
 PEOPLE = [
     f"{first}{number} {last}" for number, (first, last) in enumerate([("Carla", "Schmidt"), ("Boris", "Ovchin"), ("Mae", "Li")] * 8)
@@ -110,6 +113,43 @@ def test_discovery_remedies_what_survives(tmp_path, case):
     text = "".join(file.read_text() for file in (tmp_path / "release").glob("*.csv")).lower()
     assert not [name for name in PEOPLE if name.lower() in text or "_".join(reversed(name.lower().split())) in text]
     assert "@home.test" not in text
+
+
+def test_what_an_equation_gives_is_computed_from_the_new_values(tmp_path):
+    """Lower case, initials, a login, lexemes and a year follow the invented names and days, row by row, in the folder."""
+    one, two = f"'''' || lower({FIRST}) || ''':1'", f"'''' || lower({LAST}) || ''':2'"
+    made = {
+        "search": ("TEXT", "lower(name)"),
+        "short": ("TEXT", f"substr(name, 1, 1) || substr({LAST}, 1, 1)"),
+        "mark": ("VARCHAR(120)", "lower(name) || '/' || id || '#x'"),
+        "ts": ("TEXT", f"CASE WHEN lower({FIRST}) < lower({LAST}) THEN {one} || ' ' || {two} ELSE {two} || ' ' || {one} END"),
+        "year": ("INTEGER", "CAST(substr(born, 1, 4) AS INTEGER)"),
+    }
+    extra = "".join(f", {name} {kind}" for name, (kind, _) in made.items())
+    shop(tmp_path / "people.db", extra, f"UPDATE person SET {', '.join(f'{name} = {how}' for name, (_, how) in made.items())}")
+    text = sfumato("discover", f"sqlite:///{tmp_path}/people.db").stdout
+    (tmp_path / "found.yaml").write_text(text)
+    assert text.count("computed: true") == len(made), text
+    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((tmp_path / "release" / "person.csv").open()))
+    assert {row["name"] for row in rows}.isdisjoint(PEOPLE)
+    for row in rows:
+        words = re.findall(r"[^\W_]+", row["name"].lower())
+        assert row["search"] == row["name"].lower()
+        assert row["short"] == "".join(word[0] for word in row["name"].split())
+        assert row["mark"] == f"{row['name'].lower()}/{row['id']}#x"
+        assert set(re.findall(r"'(\w+)'", row["ts"])) == set(words)
+        assert row["year"] == row["born"][:4]
+
+
+def test_an_equation_that_misses_one_row_is_none():
+    names = [name.split() for name in PEOPLE]
+    rows = {"first": [first for first, _ in names], "last": [last for _, last in names]}
+    logins = [f"{first[0].lower()}{last.lower()}" for first, last in names]
+    assert equation("t", "login", logins, rows, "text") == "t.login = lower(left(t.first, 1)) + lower(t.last)"
+    assert equation("t", "login", [*logins[:-1], "root"], rows, "text") == ""
+    assert equation("t", "login", [*logins[:-1], None], rows, "text") == ""
 
 
 def test_card_numbers_are_seen_by_their_check_digit():

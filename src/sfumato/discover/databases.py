@@ -7,6 +7,7 @@ What is written has been tried: it binds to the schema, every part can be made, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -47,9 +48,10 @@ def discover_database(
     proposed, left = _columns(database, found)
     data = {"kind": "database", "source": _shown("source", where), **_given(where)}
     tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed})
-    columns = tree["columns"]
+    columns, equations = tree["columns"], [_equation(rule, database) for rule in tree.get("keep", ())]
     rules = tried_rules(database, tree, ranked(_yielding(each, columns, database) for each in _leaner(found)))
     accepted = remedies.accepted | _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
+    tree, rules = {key: value for key, value in tree.items() if key != "keep"}, [*equations, *rules]
     reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
     reasons += [*remedies.reasons, *_silent_tables(database), *_logins(where)]
     return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules), accepted, left | refused)
@@ -68,9 +70,16 @@ def _warnings(database: Database, tree: Mapping[str, Any], rules: list[str], acc
     """What `check` will say about the written policy; values that survive are no warning to be waved through here."""
     if not tree["columns"] or refusal(database, tree, rules):
         return {}
-    policy = Policy.parse({**tree, "keep": rules})
+    policy = Policy.parse({**tree, "keep": [*tree.get("keep", ()), *rules]})
     report = DatabaseAudit().examine(policy, database)
     return {warning.identifier: warning.text for warning in report.warnings if warning.identifier not in accepted}
+
+
+def _equation(rule: str, database: Database) -> Proposal:
+    """How a column is computed from others of its row: it gave every cell of the original."""
+    column = columns_of(parse(rule))[0]
+    cells = database.tables[str(column.table)].column(column.name)
+    return Proposal(rule, "derivations", support=len(cells.drop_null()), chance=-math.inf)
 
 
 def _silent_tables(database: Database) -> Iterator[str]:
@@ -153,8 +162,9 @@ def _yielding(each: Proposal, columns: Mapping[str, Any], database: Database) ->
         return replace(each, off="the server computes a column of it")
     if each.template == "patterns" and any(column.kind != "text" for column in facts):
         return replace(each, off="the type of the column says it already")
-    if any(columns.get(str(column), {}).get("domain") == {"empty": True} for column in named) and not each.declared:
-        return replace(each, off="a column of it is emptied")
+    for key, word in (("empty", "emptied"), ("computed", "computed")):
+        if not each.declared and any(columns.get(str(column), {}).get("domain") == {key: True} for column in named):
+            return replace(each, off=f"a column of it is {word}")
     if each.declared or each.template not in ("patterns", "value lists", "dependencies"):
         return each
     return replace(each, off="a replaced column gets invented values") if {str(c) for c in named} & columns.keys() else each

@@ -1,8 +1,8 @@
 """What to do about columns in which original values of replaced columns still stand.
 
-A copy changes together with what it was copied from; a slug, a search text, a note or a document is emptied where the column allows
-it, or gets an invented form. What is left are coincidences (a composer who is called like a customer): accepted by name, with the
-count.
+A copy changes together with what it was copied from; what an equation gives exactly (initials, a slug, a search vector, a login
+made of names) is computed anew from the new values; a note or a document is emptied where the column allows it, or gets an invented
+form. What is left are coincidences (a composer who is called like a customer): accepted by name, with the count.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.audit.surviving import surviving
 from sfumato.audit.survivors import Survivor
 from sfumato.data.database import Database
+from sfumato.discover.derivations import equation
 from sfumato.discover.personal import fits
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
@@ -22,6 +23,9 @@ from sfumato.policy.rules.tree import ColumnValue
 
 _ROUNDS = 4
 _COPY, _COINCIDENCE = 0.5, 0.02
+_COMPUTED, _SOURCES = ("text", "tsvector", "integer"), ("text", "date", "timestamp")
+_ROOM, _MOST = 80, 8
+"""Signs that a computed text must find room for; columns that are tried as its sources."""
 
 
 @dataclass
@@ -31,6 +35,7 @@ class Remedies:
     columns: dict[str, Any] = field(default_factory=dict)
     consistent: list[list[str]] = field(default_factory=list)
     accepted: dict[str, str] = field(default_factory=dict)
+    equations: dict[str, str] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
 
 
@@ -49,6 +54,7 @@ def with_remedies(database: Database, tree: Mapping[str, Any], forms: Mapping[st
             _remedy(bound, database, column, pairs, forms.get(str(column), ""), found)
         data = dict(current["data"]) | ({"consistent": found.consistent} if found.consistent else {})
         current |= {"columns": {**current["columns"], **found.columns}, "data": data}
+        current |= {"keep": list(found.equations.values())} if found.equations else {}
     return current, found
 
 
@@ -59,6 +65,10 @@ def _remedy(bound: BoundPolicy, database: Database, column: ColumnValue, pairs: 
     told = f"it holds {best.how} of {best.replaced} in {best.cells:,} of {cells:,} rows"
     if _coincides(pairs, cells):
         found.accepted.update({str(one): f"a coincidence, it seems: {one.cells:,} of {cells:,} rows; look" for one in pairs})
+    elif rule := _derivation(bound, database, column):
+        found.columns[name] = {"role": "replaced", "domain": {"computed": True}}
+        found.equations[name] = rule
+        found.reasons.append(f"'{name}' is computed from the new values: {told}")
     elif best.whole >= _COPY * cells and _may_follow(bound, best.replaced, column):
         found.consistent.append([str(best.replaced), name])
         found.reasons.append(f"'{name}' changes together with '{best.replaced}': {told}")
@@ -72,6 +82,19 @@ def _remedy(bound: BoundPolicy, database: Database, column: ColumnValue, pairs: 
         else:
             found.columns[name] = {"role": "replaced", "domain": domain}
             found.reasons.append(f"'{name}' gets invented values: {told}")
+
+
+def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue) -> str:
+    """The equation that gives the column from replaced ones of its row, where new values will fit, or nothing."""
+    facts, table = bound.facts(column), database.tables[str(column.table)]
+    if facts.kind not in _COMPUTED or _must_differ(bound, column) or (facts.length or _ROOM) < _ROOM:
+        return ""
+    given = {*bound.emptied, *(one.column for one in bound.definitions)}
+    known = [c for c in bound.changed if c.table == column.table and c not in given and bound.facts(c).kind in _SOURCES]
+    own = bound.schema.table(str(column.table))
+    names = list(dict.fromkeys([*(c.name for c in known), *own.primary_key]))[:_MOST]
+    texts = {name: table.column(name).to_pylist() for name in names if name != column.name}
+    return equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind) if known else ""
 
 
 def _coincides(pairs: list[Survivor], cells: int) -> bool:

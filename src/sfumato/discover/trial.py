@@ -26,9 +26,9 @@ _SOLVED = 2_000
 
 
 def refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[str] = ()) -> str:
-    """Why a policy cannot be carried out, or nothing."""
+    """Why a policy cannot be carried out, or nothing; rules come besides those that stand in it."""
     try:
-        policy = Policy.parse({**tree, "keep": list(rules)})
+        policy = Policy.parse({**tree, "keep": [*tree.get("keep", ()), *rules]})
         bound = BoundPolicy(policy, database.schema)
         bound.require_fit()
         if not bound.replaced:
@@ -52,12 +52,19 @@ def tried_columns(database: Database, tree: Mapping[str, Any]) -> tuple[dict[str
         return dict(tree), left
     kept: dict[str, Any] = {}
     for name, entry in tree["columns"].items():
-        reason = refusal(database, {**tree, "columns": {**kept, name: entry}, "data": _within(tree["data"], {**kept, name: entry})})
+        reason = refusal(database, _among(tree, {**kept, name: entry}))
         if reason:
             left[name] = reason
         else:
             kept[name] = entry
-    return {**tree, "columns": kept, "data": _within(tree["data"], kept)}, left
+    return _among(tree, kept), left
+
+
+def _among(tree: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy with only these columns, and what goes with them."""
+    rules = [rule for rule in tree.get("keep", ()) if str(columns_of(parse(rule))[0]) in columns]
+    settled = {**tree, "columns": dict(columns), "data": _within(tree["data"], columns)}
+    return settled | ({"keep": rules} if "keep" in tree else {})
 
 
 def _within(data: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
