@@ -121,12 +121,12 @@ def _put_together(pieces: Sequence[Piece], cells: Texts, known: Sequence[int]) -
     if len(texts[0]) > _LONGEST:
         return None
     parts = [(piece, own) for piece in pieces if all(own := [piece.made(row) or "" for row in rows])]
-    reader = _Reader(texts, sorted(parts, key=lambda part: -sum(map(len, part[1]))))
+    reader = _CellReader(texts, sorted(parts, key=lambda part: -sum(map(len, part[1]))))
     found = reader.read((0,) * len(rows), _TERMS)
     return None if found is None else _sum(found)
 
 
-class _Reader:
+class _CellReader:
     """Reads several cells at once; `steps` bounds the search."""
 
     def __init__(self, texts: list[str], parts: list[tuple[Piece, list[str]]]) -> None:
