@@ -2,7 +2,7 @@
 
 python benchmarks/baskets_speed.py walks
 python benchmarks/baskets_speed.py million [records]
-python benchmarks/baskets_speed.py publish [records]
+python benchmarks/baskets_speed.py publish [records] [blocks | nonreciprocal]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
-from curves import write_csv
+from curves import merged, write_csv
 
 from sfumato.data.sets import Sets
 from sfumato.methods.baskets.assignments import assignments, assignments_and_steps
@@ -29,13 +29,19 @@ from sfumato.methods.baskets.voting import expected_error_rate, vote
 from sfumato.randomness import Randomness
 
 K = 16
-POLICY = f"""\
+POLICY = """\
 version: 1
 data: {{kind: baskets, source: baskets.dat}}
 protect:
-  - k-anonymity: {{k: {K}}}
-method: {{nonreciprocal: {{}}}}
+  - k-anonymity: {{k: {k}}}
+method: {{{method}: {{}}}}
 """
+COMMANDS = (
+    "publish policy.yaml --out out --no-report --jobs 1",
+    "publish policy.yaml --out two --no-report --jobs 2",
+    "verify out",
+    "verify out --original baskets.dat",
+)
 
 
 def walks() -> None:
@@ -91,17 +97,19 @@ def million(count: int) -> None:
     write_csv(f"baskets-scale-{count}", ("records", "k", "step", "cpu_s", "peak_gb"), rows)
 
 
-def publish(count: int) -> None:
-    """The commands as users run them: publish with audit and report, verify alone, verify with the original."""
+def publish(count: int, method: str) -> None:
+    """The commands as users run them: publish with audit, on one core and on two, verify alone, verify with the original."""
     rows = []
     with tempfile.TemporaryDirectory() as place:
         desk = Path(place)
         _write_fimi(synthetic(count), desk / "baskets.dat")
-        (desk / "policy.yaml").write_text(POLICY)
-        for command in ("publish policy.yaml --out out", "verify out", "verify out --original baskets.dat"):
-            rows.append([count, K, f"sfumato {command}", *_measured([sys.executable, "-m", "sfumato", *command.split()], desk)])
+        (desk / "policy.yaml").write_text(POLICY.format(k=K, method=method))
+        for command in COMMANDS:
+            measured = _measured([sys.executable, "-m", "sfumato", *command.split()], desk)
+            rows.append([method, count, K, f"sfumato {command}", *measured])
             print(*rows[-1], flush=True)
-    write_csv(f"baskets-publish-{count}", ("records", "k", "command", "cpu_s", "peak_gb"), rows)
+    name = f"baskets-publish-{count}"
+    write_csv(name, ("method", "records", "k", "command", "cpu_s", "wall_s", "peak_gb"), merged(name, rows))
 
 
 def _write_fimi(sets: Sets, path: Path) -> None:
@@ -110,17 +118,21 @@ def _write_fimi(sets: Sets, path: Path) -> None:
             file.write(" ".join(map(str, sets.items[begin:end].tolist())) + "\n")
 
 
-def _measured(command: list[str], place: Path) -> tuple[str, str]:
-    """CPU seconds and peak memory in GB of one command."""
+def _measured(command: list[str], place: Path) -> tuple[str, str, str]:
+    """CPU seconds, seconds on the clock and peak memory in GB of one command."""
+    began = time.monotonic()
     process = subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{' '.join(command)} failed")
-    return f"{used.ru_utime + used.ru_stime:.1f}", f"{used.ru_maxrss / 2**20:.2f}"
+    cpu, wall = used.ru_utime + used.ru_stime, time.monotonic() - began
+    return f"{cpu:.1f}", f"{wall:.1f}", f"{used.ru_maxrss / 2**20:.2f}"
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "walks":
-        walks()
+    task, *more = sys.argv[1:]
+    size = int(more[0]) if more else 1_000_000
+    if task == "publish":
+        publish(size, more[1] if len(more) > 1 else "blocks")
     else:
-        {"million": million, "publish": publish}[sys.argv[1]](int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000)
+        {"walks": walks, "million": lambda: million(size)}[task]()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from random_baskets import random_sets
 
-from sfumato.methods.baskets.kernels import dealing, exchange
+from sfumato.methods.baskets.distances import hamming_matrix, relative_matrix
+from sfumato.methods.baskets.kernels import common_items, dealing, exchange
 from sfumato.methods.baskets.partition import BlockEffort, Partition, block_error, cut, partition, start_order
 
 
@@ -48,6 +49,16 @@ def test_annealing_keeps_its_sums_and_finds_more_than_exchanges_alone() -> None:
     assert (near == np.stack([far[block == b].sum(axis=0) for b in range(12)])).all()
     assert all((block[members[b]] == b).all() for b in range(12))
     assert exchange.plain_within(far, block) < 0.8 * before
+
+
+@pytest.mark.twin(of=[common_items.relative_distances])
+@pytest.mark.parametrize("density", [0.0, 0.02, 0.1, 0.9])
+def test_distances_along_items_equal_those_of_whole_rows(density: float) -> None:
+    sets = random_sets(np.random.default_rng(4), 50, 80, density)
+    sizes = np.maximum(sets.sizes, 1).astype(np.float32)
+    plain = hamming_matrix(sets).astype(np.float32) / (sizes[:, None] + sizes[None, :])
+    assert np.array_equal(common_items.relative_distances(sets.starts, sets.items, sets.width), plain)
+    assert np.array_equal(relative_matrix(sets), plain)
 
 
 @pytest.mark.twin(of=[dealing.deal])

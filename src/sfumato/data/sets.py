@@ -135,8 +135,16 @@ class Sets:
         """Row by row: how many items are in exactly one of the two rows."""
         mine = self.owners * self.width + self.items
         theirs = other.owners * self.width + other.items
-        apart = np.setxor1d(mine, theirs, assume_unique=True)
+        both = np.concatenate([mine, theirs])
+        both.sort(kind="stable")  # two ascending runs (I1): a stable sort merges them in one pass
+        new = np.ones(len(both) + 1, dtype=bool)
+        np.not_equal(both[1:], both[:-1], out=new[1:-1])
+        apart = both[new[1:] & new[:-1]]
         return np.bincount(apart // max(self.width, 1), minlength=len(self)).astype(np.int64)
+
+    def equals(self, other: Sets) -> bool:
+        """Whether both have the same rows."""
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.items, other.items)
 
     def classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Equal rows share a class: (one row of each class, the class of every row)."""
