@@ -178,6 +178,18 @@ def test_statistics_programs_with_labelled_values(tmp_path: Path, ending: str) -
         TableSource(source=f"e.{ending}", base=tmp_path).read()
 
 
+def test_transport_files_of_sas(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"sex": ["f", "m", "f"], "age": [30.0, 41.5, None], "born": [dt.date(1990, 1, 31)] * 3})
+    pyreadstat.write_xport(frame, str(tmp_path / "d.xpt"), file_format_version=8)
+    table = TableSource(source="d.xpt", base=tmp_path).read()
+    assert table.frame.to_pydict() == {"sex": ["f", "m", "f"], "age": ["30", "41.5", None], "born": ["1990-01-31"] * 3}
+    for ending in ("xpt", "sas7bdat"):
+        (tmp_path / f"e.{ending}").write_bytes(b"nothing of that kind")
+        with pytest.raises(DataError, match="cannot be read"):
+            TableSource(source=f"e.{ending}", base=tmp_path).read()
+
+
 def test_types_come_back_as_they_went_in() -> None:
     frame = pd.DataFrame(
         {
