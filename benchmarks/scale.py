@@ -5,12 +5,14 @@
 The limit is what polars needs, in the same run and on the same file, to read the table, encode and group its quasi-identifiers and
 write it again. Every line is a process of its own: CPU seconds (user and system, start-up included), wall seconds with the cores
 there are, peak memory. Stages are CPU seconds measured inside the publishing process, each without the stages it contains.
+Modules are compiled to bytecode first, as an installer does it.
 Writes ``results/scale.csv``, adding to what stands there; lines of the same task are told apart by their date.
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
 import contextlib
 import csv
 import io
@@ -207,6 +209,7 @@ def main() -> None:
     chosen = options.parse_args()
     if chosen.inside:
         return inside(chosen.inside[0], Path(chosen.inside[1]))
+    compileall.compile_dir(Path(__file__).parents[1] / "src" / "sfumato", quiet=2)
     print(f"{os.cpu_count()} cores, numpy {np.__version__}, pyarrow {pa.__version__}")
     for rows in chosen.rows:
         lines = measure(rows, chosen.method, chosen.k)

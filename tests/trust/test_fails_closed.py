@@ -139,3 +139,18 @@ def test_the_reason_of_an_unforeseen_error_names_its_kind_and_no_value() -> None
 
     assert refusal(KeyError("Bob Miller")) == "the files are not what they should be (KeyError)"
     assert refusal(sf.SfumatoError("one bucket is empty")) == "one bucket is empty"
+
+
+def test_a_part_that_changes_after_it_was_certified(tmp_path: Path) -> None:
+    """The manifest keeps the digests of what was judged: what lies in the draft later is not blessed by writing it out."""
+    table = {"age": [str(20 + i // 10) for i in range(60)], "illness": [str(i % 3) for i in range(60)]}
+    policy = sf.Policy.parse(
+        {"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"}, "protect": [{"k-anonymity": {"k": 5}}],
+         "method": {"mondrian": {}}}
+    )  # fmt: skip
+    publication = sf.publish(policy, data=table)
+    part = publication.draft.folder / "data.csv"
+    part.write_text(part.read_text().replace("20", "99", 1))
+    with pytest.raises(sf.SfumatoError, match="not what was certified"):
+        publication.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()

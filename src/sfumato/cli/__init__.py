@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from sfumato import __version__
+from sfumato.cli._memory import keep_memory
 
 
 class Commands(click.Group):
@@ -91,6 +92,8 @@ SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_
 def root(ctx: click.Context, debug: bool) -> None:
     """Publish data about people without giving anyone away."""
     ctx.obj = {"debug": debug}
+    if ctx.invoked_subcommand != "studio":  # which stays, and works in processes of its own
+        keep_memory()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

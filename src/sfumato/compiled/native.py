@@ -170,6 +170,12 @@ def library(make: bool = False) -> ctypes.CDLL | None:
     return None
 
 
+@cache
+def ready() -> bool:
+    """Whether the library is there already: for what has another way, and is not worth a compiler."""
+    return any((directory / file_name()).is_file() for directory in (HERE, *filled_directories()))
+
+
 def warm_up() -> tuple[bool, str]:
     """Make the library where it is missing; whether loops are ready now, and a sentence about it."""
     for directory in (HERE, *filled_directories()):

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from sfumato.data.arrays import IntArray
 
 _LIMIT = 1 << 62
+_MANY = 1 << 16
+"""Rows from which a compiled sort by digits is worth loading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,31 @@ def weighed(of: IntArray, weights: IntArray | None, classes: int) -> IntArray:
 def _by_key(key: IntArray, span: int) -> Classes:
     if span <= 4 * len(key) + 1024:
         return _by_counting(key, span)
+    if len(key) >= _MANY and key.min() >= 0 and _sorts_fast():
+        return _by_digits(key, span)
     _, first, of, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     return Classes(of.astype(np.int64), first.astype(np.int64), counts.astype(np.int64))
+
+
+def _sorts_fast() -> bool:
+    from sfumato.compiled.native import ready
+
+    return ready()
+
+
+def _by_digits(key: IntArray, span: int) -> Classes:
+    """With a sort that is linear in the rows; keys are not negative."""
+    from sfumato.data.kernels.sorting import sort_by_digits
+
+    places, other_places = np.arange(len(key), dtype=np.int64), np.empty(len(key), dtype=np.int64)
+    keys, other_keys = key.copy(), np.empty(len(key), dtype=np.int64)
+    turned = sort_by_digits(keys, places, other_keys, other_places, (span - 1).bit_length())
+    keys, places = (other_keys, other_places) if turned else (keys, places)
+    new = np.concatenate([[True], keys[1:] != keys[:-1]])
+    start = np.flatnonzero(new)
+    of = np.empty(len(key), dtype=np.int64)
+    of[places] = np.cumsum(new) - 1
+    return Classes(of, places[start], np.diff(start, append=len(key)))
 
 
 def _by_counting(key: IntArray, span: int) -> Classes:

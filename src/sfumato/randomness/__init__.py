@@ -132,7 +132,7 @@ class Randomness:
         """A uniform permutation of 0 … count − 1: sort by random words, again where two words agree."""
         while True:
             keys = self.words(count)
-            order = np.argsort(keys, kind="stable")
+            order = np.argsort(keys)
             ranked = keys[order]
             if not (ranked[1:] == ranked[:-1]).any():
                 return order.astype(np.int64)

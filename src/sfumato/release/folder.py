@@ -153,12 +153,19 @@ def write_json(tree: Mapping[str, Any], path: Path) -> None:
     replace_file(path, (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def write_manifest(folder: Path, form: Form, rows: Mapping[str, int], over_files: OverFiles = one_by_one) -> None:
-    """List every other file of the folder with its digest (I2)."""
+def write_manifest(
+    folder: Path, form: Form, rows: Mapping[str, int], over_files: OverFiles = one_by_one, *, again: bool = False
+) -> None:
+    """List every other file of the folder with its digest (I2).
+
+    When it is written `again`, parts keep the digests that were listed first: they are what was certified, whatever lies there now.
+    """
     present = {name: file for name, file in files_of(folder).items() if name not in UNLISTED}
-    files = {}
-    for name, found in zip(present, over_files(digest, list(present.values())), strict=True):
-        files[name] = {"sha256": found} | ({"rows": rows[name]} if name in rows else {})
+    listed = _listed(read_tree(folder / MANIFEST)) if again else {}
+    known = {name: str(listed[name]["sha256"]) for name in present if name in rows and name in listed}
+    fresh = [name for name in present if name not in known]
+    known |= zip(fresh, over_files(digest, [present[name] for name in fresh]), strict=True)
+    files = {name: {"sha256": known[name]} | ({"rows": rows[name]} if name in rows else {}) for name in present}
     manifest = {"format": MANIFEST_VERSION, "form": form.name, "version": __version__, "files": files, "public": form.to_public()}
     write_json(manifest, folder / MANIFEST)
 

@@ -77,7 +77,7 @@ class DraftFolder:
     def seal(self, certificate: Certificate) -> None:
         """Put the certificate into the draft."""
         write_json(certificate.to_json(), self.folder / CERTIFICATE)
-        write_manifest(self.folder, self.form, self.rows, self.engine.over_files)
+        write_manifest(self.folder, self.form, self.rows, self.engine.over_files, again=True)
 
 
 def _laid(source: str, target: str) -> str:
@@ -150,7 +150,7 @@ def _fill(draft: DraftFolder, exhibit: Exhibit, folder: Path, report: bool, key:
         from sfumato.report.page import render
 
         replace_file(folder / REPORT, render(exhibit.as_published()).encode())
-        write_manifest(folder, draft.form, draft.rows, draft.engine.over_files)
+        write_manifest(folder, draft.form, draft.rows, draft.engine.over_files, again=True)
     if key is not None:
         sign_folder(folder, key)  # I3
     damage = damage_of(folder, draft.engine.over_files)

@@ -63,11 +63,13 @@ def _one_by_one(problem: RecodingProblem, fewest: int, objective: str) -> IntArr
     order = point[np.argsort(region, kind="stable")]
     first = np.concatenate([np.flatnonzero(np.diff(region[np.argsort(region, kind="stable")], prepend=-1)), [len(order)]])
     trees = _trees(problem)
-    widest = max(2, int(trees.child.max(initial=0)) + 1)
-    child, chosen, weight = (np.zeros(n, dtype=np.int64) for n in (len(order), len(order), max(d.size for d in problem.domains)))
-    size, lo, last, becomes = np.zeros((4, widest + 1), dtype=np.int64)
+    widest = max(2, int(trees.child.max(initial=0)) + 1) + 1
+    base = np.cumsum([0, *(domain.size for domain in problem.domains)]).astype(np.int64)
+    lowest, highest = np.zeros((2, len(problem.domains)), dtype=np.int64)
+    size, lo, last, becomes, records, kept = np.zeros((6, widest), dtype=np.int64)
+    chosen, weight, middle, best = (np.zeros(n, dtype=np.int64) for n in (len(order), int(base[-1]), 2, 3))
     desk = CuttingDesk(
-        child, chosen, size, lo, last, becomes, np.zeros(widest + 1), weight, np.zeros(2, dtype=np.int64), np.zeros(1)
+        chosen, weight, base, lowest, highest, size, lo, last, becomes, np.zeros(widest), records, middle, np.zeros(1), best, kept
     )
     codes, costs = np.ascontiguousarray(problem.points), cell_costs(problem, objective)
     return cut_by_size(codes, problem.counts, order, first.astype(np.int64), fewest, costs, trees, desk)
@@ -189,9 +191,12 @@ class _Play:
         domain = self.problem.domains[column]
         count = self.problem.counts[point]
         code = self.problem.points[point, column].astype(np.int64)
-        after = self._cost(column, *_extent(part, code, int(part.max()) + 1, domain.size))
+        size = np.bincount(part, weights=count)
+        after = self._cost(column, *_extent(part, code, len(size), domain.size))
         before = self._cost(column, *_extent(of, code, groups, domain.size))
-        return before * np.bincount(of, weights=count, minlength=groups) - np.bincount(of, after[part] * count, groups)
+        owner = np.zeros(len(size), dtype=np.int64)
+        owner[part] = of
+        return before * np.bincount(of, weights=count, minlength=groups) - np.bincount(owner, after * size, groups)
 
     def _cost(self, column: int, lo: IntArray, last: IntArray) -> FloatArray:
         """The cost of the closed extents; 0 where there is nobody."""

@@ -3,8 +3,12 @@
 The same cuts as `partitioning` makes in rounds, for claims that a number of records satisfies. A group is a run of the order of
 points; a cut sorts the run into its parts and puts them on a stack.
 
+One look at the points of a run counts the records of every code of every column; which cut is best is read from these counts,
+and a second look hands the points out to the parts. Where a run has far fewer points than a column has codes between its first and
+last, its points are looked at again instead.
+
 Invariants
-    I1  Points of a run stay in ascending order, so sums are added up in the order of the rounds, and ties are broken alike.
+    I1  What a cut saves is added up part by part, in the order of the rounds, so that ties are broken alike.
 """
 
 # mypy: disable-error-code="arg-type, no-any-return, return-value"
@@ -36,18 +40,25 @@ class Trees(NamedTuple):
 
 
 class CuttingDesk(NamedTuple):
-    """Room for one group: per position its child and its chosen part; per child size, extent, part; per part price and extent."""
+    """Room for one group: per position its part; per column and code the records (from ``base[c]``), per column the extent; per
+    child size, extent, part; per part records and price; the best cut so far and what it makes of the children."""
 
-    child: NDArray[np.int64]
     chosen: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    base: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
     size: NDArray[np.int64]
     lo: NDArray[np.int64]
     last: NDArray[np.int64]
     becomes: NDArray[np.int64]
     price: NDArray[np.float64]
-    weight: NDArray[np.int64]
+    records: NDArray[np.int64]
     middle: NDArray[np.int64]
-    best: NDArray[np.float64]
+    saved: NDArray[np.float64]
+    best: NDArray[np.int64]
+    """Column, row of `Trees.child` (−1 for a range) and first code of the second part."""
+    kept: NDArray[np.int64]
 
 
 @jit
@@ -95,7 +106,7 @@ def cut_by_size(
             waiting += 1
             offset[part] = place
             place += many
-        for i in range(low, high):  # I1
+        for i in range(low, high):
             part = desk.chosen[i]
             spare[offset[part]] = order[i]
             offset[part] += 1
@@ -122,115 +133,194 @@ def best_cut(
         total += counts[order[i]]
     if total < 2 * fewest:
         return 0
-    desk.best[0] = 0.0
+    count_codes(codes, counts, order, low, high, desk)
+    desk.saved[0] = 0.0
     parts = 0
     for column in range(codes.shape[1]):
-        lo = codes[order[low], column]
-        last = lo
-        for i in range(low, high):
-            code = codes[order[i], column]
-            lo = min(lo, code)
-            last = max(last, code)
-        if lo == last:
-            continue
-        before = cell_cost(costs, column, lo, last) * total
+        lo = desk.lowest[column]
+        last = desk.highest[column]
+        few = last - lo >= 4 * (high - low) + 16
         start = trees.start[column]
-        if start >= 0:
+        before = cell_cost(costs, column, lo, last) * total
+        if lo < last and start >= 0:
             size = trees.size[column]
             depth = 1
             while depth < trees.depths[column] and trees.node[start + depth * size + lo] == trees.node[start + depth * size + last]:
                 depth += 1
             row = start + min(depth, trees.depths[column] - 1) * size
-            for i in range(low, high):
-                desk.child[i] = trees.child[row + codes[order[i], column]]
-            parts = tried(codes, counts, order, low, high, column, fewest, before, parts, costs, desk)
-            continue
-        medians_of(codes, counts, order, low, high, column, lo, last, total, desk)
-        for side in range(2):
-            for i in range(low, high):
-                desk.child[i] = 1 if codes[order[i], column] >= desk.middle[side] else 0
-            parts = tried(codes, counts, order, low, high, column, fewest, before, parts, costs, desk)
+            width = children_of(codes, counts, order, low, high, column, row, few, trees, desk)
+            parts = tried(width, column, row, 0, fewest, before, parts, costs, desk)
+        elif lo < last:
+            medians_of(codes, order, low, high, column, few, total, desk)
+            for side in range(2):
+                halves_of(codes, counts, order, low, high, column, desk.middle[side], few, desk)
+                parts = tried(2, column, -1, desk.middle[side], fewest, before, parts, costs, desk)
+        forget_codes(codes, order, low, high, column, few, desk)
+    hand_out(codes, order, low, high, parts, trees, desk)
     return parts
 
 
 @jit
-def medians_of(
-    codes: CodeArray,
-    counts: IntArray,
-    order: IntArray,
-    low: int,
-    high: int,
-    column: int,
-    lo: int,
-    last: int,
-    total: int,
+def count_codes(codes: CodeArray, counts: IntArray, order: IntArray, low: int, high: int, desk: CuttingDesk) -> None:
+    """The records of every code of a run, and the smallest and largest code of every column."""
+    for column in range(codes.shape[1]):
+        desk.lowest[column] = codes[order[low], column]
+        desk.highest[column] = codes[order[low], column]
+    for i in range(low, high):
+        point = order[i]
+        many = counts[point]
+        for column in range(codes.shape[1]):
+            code = codes[point, column]
+            desk.weight[desk.base[column] + code] += many
+            if code < desk.lowest[column]:
+                desk.lowest[column] = code
+            elif code > desk.highest[column]:
+                desk.highest[column] = code
+
+
+@jit
+def forget_codes(codes: CodeArray, order: IntArray, low: int, high: int, column: int, few: bool, desk: CuttingDesk) -> None:
+    """No records at any code of a column again."""
+    base = desk.base[column]
+    if few:
+        for i in range(low, high):
+            desk.weight[base + codes[order[i], column]] = 0
+    else:
+        for code in range(desk.lowest[column], desk.highest[column] + 1):
+            desk.weight[base + code] = 0
+
+
+@jit
+def add_to_child(child: int, code: int, many: int, desk: CuttingDesk) -> None:
+    """Records of a code stand under a child."""
+    if desk.size[child] == 0:
+        desk.lo[child] = code
+        desk.last[child] = code
+    desk.size[child] += many
+    desk.lo[child] = min(desk.lo[child], code)
+    desk.last[child] = max(desk.last[child], code)
+
+
+@jit
+def children_of(
+    codes: CodeArray, counts: IntArray, order: IntArray, low: int, high: int, column: int, row: int, few: bool, trees: Trees,
     desk: CuttingDesk,
+) -> int:  # fmt: skip
+    """Size and extent of the children of the node around a run; one more than the last of them that has somebody."""
+    base = desk.base[column]
+    width = 0
+    if few:
+        for i in range(low, high):
+            width = max(width, trees.child[row + codes[order[i], column]] + 1)
+    else:
+        for code in range(desk.lowest[column], desk.highest[column] + 1):
+            if desk.weight[base + code] > 0:
+                width = max(width, trees.child[row + code] + 1)
+    for child in range(width):
+        desk.size[child] = 0
+    if few:
+        for i in range(low, high):
+            code = codes[order[i], column]
+            add_to_child(trees.child[row + code], code, counts[order[i]], desk)
+    else:
+        for code in range(desk.lowest[column], desk.highest[column] + 1):
+            if desk.weight[base + code] > 0:
+                add_to_child(trees.child[row + code], code, desk.weight[base + code], desk)
+    return width
+
+
+@jit
+def halves_of(
+    codes: CodeArray, counts: IntArray, order: IntArray, low: int, high: int, column: int, middle: int, few: bool, desk: CuttingDesk
+) -> None:
+    """Size and extent of the codes before the middle and from it on."""
+    base = desk.base[column]
+    desk.size[0] = 0
+    desk.size[1] = 0
+    if few:
+        for i in range(low, high):
+            code = codes[order[i], column]
+            add_to_child(1 if code >= middle else 0, code, counts[order[i]], desk)
+    else:
+        for code in range(desk.lowest[column], desk.highest[column] + 1):
+            if desk.weight[base + code] > 0:
+                add_to_child(1 if code >= middle else 0, code, desk.weight[base + code], desk)
+
+
+@jit
+def medians_of(
+    codes: CodeArray, order: IntArray, low: int, high: int, column: int, few: bool, total: int, desk: CuttingDesk
 ) -> None:
     """The code of the median record, and the next code of the run (the same when there is none)."""
+    base = desk.base[column]
     so_far = 0
     found = -1
-    desk.middle[0] = -1
-    desk.middle[1] = -1
-    if last - lo < 8 * (high - low) + 64:
-        for i in range(low, high):
-            desk.weight[codes[order[i], column]] += counts[order[i]]
-        for code in range(lo, last + 1):
-            if desk.weight[code] > 0:
-                if found >= 0 and desk.middle[1] < 0:
-                    desk.middle[1] = code
-                so_far += desk.weight[code]
-                if found < 0 and 2 * so_far >= total:
-                    found = code
-                desk.weight[code] = 0
-    else:
+    following = -1
+    if few:
         mine = np.zeros(high - low, dtype=np.int64)
         for i in range(low, high):
             mine[i - low] = codes[order[i], column]
         ranks = np.argsort(mine)
+        so_far_code = -1
         for rank in range(high - low):
             code = mine[ranks[rank]]
-            if found >= 0 and desk.middle[1] < 0 and code > found:
-                desk.middle[1] = code
-            so_far += counts[order[low + ranks[rank]]]
+            if found >= 0 and following < 0 and code > found:
+                following = code
+            if code != so_far_code:
+                so_far += desk.weight[base + code]
+                so_far_code = code
             if found < 0 and 2 * so_far >= total:
                 found = code
+    else:
+        for code in range(desk.lowest[column], desk.highest[column] + 1):
+            if desk.weight[base + code] > 0:
+                if found >= 0 and following < 0:
+                    following = code
+                so_far += desk.weight[base + code]
+                if found < 0 and 2 * so_far >= total:
+                    found = code
     desk.middle[0] = found
-    if desk.middle[1] < 0:
-        desk.middle[1] = found
+    desk.middle[1] = following if following >= 0 else found
 
 
 @jit
 def tried(
-    codes: CodeArray, counts: IntArray, order: IntArray, low: int, high: int, column: int, fewest: int, before: float, parts: int,
-    costs: CellCosts, desk: CuttingDesk,
-) -> int:  # fmt: skip
+    width: int, column: int, row: int, middle: int, fewest: int, before: float, parts: int, costs: CellCosts, desk: CuttingDesk
+) -> int:
     """The number of parts of this cut when it is allowed and saves more than the best so far, else of the best so far."""
-    width = 0
-    for i in range(low, high):
-        width = max(width, desk.child[i] + 1)
-    for child in range(width):
-        desk.size[child] = 0
-    for i in range(low, high):
-        child = desk.child[i]
-        code = codes[order[i], column]
-        if desk.size[child] == 0:
-            desk.lo[child] = code
-            desk.last[child] = code
-        desk.size[child] += counts[order[i]]
-        desk.lo[child] = min(desk.lo[child], code)
-        desk.last[child] = max(desk.last[child], code)
     made = joined(width, fewest, column, costs, desk)
     if made < 2:
         return parts
+    for part in range(made):
+        desk.records[part] = 0
+    for child in range(width):
+        if desk.size[child] > 0:
+            desk.records[desk.becomes[child]] += desk.size[child]
     after = 0.0
-    for i in range(low, high):
-        after += desk.price[desk.becomes[desk.child[i]]] * counts[order[i]]
-    if before - after <= desk.best[0]:
+    for part in range(made):  # I1
+        after += desk.price[part] * desk.records[part]
+    if before - after <= desk.saved[0]:
         return parts
-    desk.best[0] = before - after
-    for i in range(low, high):
-        desk.chosen[i] = desk.becomes[desk.child[i]]
+    desk.saved[0] = before - after
+    desk.best[0] = column
+    desk.best[1] = row
+    desk.best[2] = middle
+    for child in range(width):
+        desk.kept[child] = desk.becomes[child]
     return made
+
+
+@jit
+def hand_out(codes: CodeArray, order: IntArray, low: int, high: int, parts: int, trees: Trees, desk: CuttingDesk) -> None:
+    """The part of every position, by the best cut."""
+    column = desk.best[0]
+    row = desk.best[1]
+    if parts > 0 and row >= 0:
+        for i in range(low, high):
+            desk.chosen[i] = desk.kept[trees.child[row + codes[order[i], column]]]
+    elif parts > 0:
+        for i in range(low, high):
+            desk.chosen[i] = desk.kept[1 if codes[order[i], column] >= desk.best[2] else 0]
 
 
 @jit
