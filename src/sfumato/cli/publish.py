@@ -54,9 +54,11 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         return
     _require_room(read, out, options["data"], options["ledger"])
     engine = engine_of(options.pop("engine"), options.pop("master"), staging=Path(out).absolute().parent)
+    told = {"format": format_, "engine": engine, "unfinished": Path(f"{out}.unfinished")}
     with progress_bar(quiet=as_json) as progress:
-        publication = publish(read, options.pop("data"), progress=progress, format=format_, engine=engine, **options)
+        publication = publish(read, options.pop("data"), progress=progress, **told, **options)
     target = publication.write(out, report=not no_report, sign=key)
+    told["unfinished"].unlink(missing_ok=True)
     if as_json:
         _say_mark(publication.release.form.mark)
         _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -38,6 +39,8 @@ class Task:
     progress: Progress = silent
     history: History | None = None
     """Earlier releases of the same data, when there is a ledger."""
+    unfinished: Path | None = None
+    """A private file in which long work may keep what it has, to go on after it was stopped."""
 
 
 class Method(BaseModel):

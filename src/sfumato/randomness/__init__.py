@@ -90,6 +90,10 @@ class Randomness:
         """An independent stream named `name`."""
         return Randomness(self.seed, _path=(*self._path, str(name)))  # I2
 
+    def under(self, seed: int) -> Randomness:
+        """The stream of this name under another seed."""
+        return Randomness(seed, _path=self._path)
+
     def bytes(self, count: int) -> bytes:
         if self.seed is None:
             return os.urandom(count)

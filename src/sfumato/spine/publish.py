@@ -144,6 +144,7 @@ def publish(
     new_ledger: bool = False,
     format: Format = "csv",
     engine: Any = None,
+    unfinished: Path | None = None,
 ) -> Publication:
     """Make and certify a release; raises `Infeasible` or `AuditRefused` rather than giving less than was asked.
 
@@ -168,6 +169,9 @@ def publish(
         Of the published parts.
     engine
         A Spark session, or a `SparkEngine`: rows stay on its cluster, and the parts are folders of Parquet files.
+    unfinished
+        A private file in which a constraint solver keeps what it has found; after it was stopped the same call goes on from there.
+        It opens the release: remove it when the release is written.
 
     Returns
     -------
@@ -189,7 +193,8 @@ def publish(
     dataset = source.read(policy, data)
     chosen = plan(policy, records=getattr(dataset, "rows", None), remembering=book is not None)
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
-    release = chosen.method.run(Task(policy, dataset, Randomness(seed), jobs or chosen.method.usual_jobs(), progress, earlier))
+    workers = jobs or chosen.method.usual_jobs()
+    release = chosen.method.run(Task(policy, dataset, Randomness(seed), workers, progress, earlier, unfinished))
     _remember_types(release, policy, data)
     if guessable(seed):
         release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))

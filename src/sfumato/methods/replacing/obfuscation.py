@@ -30,8 +30,9 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.forms.replaced import MadePart, Replaced
 from sfumato.methods.base import Method, Task
 from sfumato.methods.replacing.one_table import OneTable, concerns
-from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
+from sfumato.methods.replacing.sampling.blocks import Blocks, fallback, forecast_of
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
+from sfumato.methods.replacing.sampling.patience import patience_of
 from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.policy import replacements
@@ -58,6 +59,7 @@ class Obfuscation(Method):
 
     heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")
     block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
+    minutes: float = Field(default=30, gt=0, description="how long the solver may take in one run; the next one goes on from there")
     engine: Literal["direct", "blocks"] = Field(
         default="direct", description="direct: exact samplers where they exist; blocks: the paper's solver blocks everywhere"
     )
@@ -136,12 +138,14 @@ class Obfuscation(Method):
         if data is None:
             return found
         if self.engine == "direct" and concerns(policy, data):
-            return [*found, *OneTable(policy, data, self.heuristic, self.block).sentences()]
+            made = OneTable(policy, data, self.heuristic, self.block)
+            return [*found, *made.sentences(), *made.forecasts(self.minutes)]
         return [*found, *self._described(problem_of(policy, data))]
 
     def _described(self, problem: SamplingProblem) -> list[str]:
         found = [f"rule graph: {len(problem.parts)} independent part(s)"]
-        return [*found, *(_sentence(route) for route in self._routes(problem))]
+        made = self._routes(problem)
+        return [*found, *(_sentence(route) for route in made), *forecast_of(made, self.minutes)]
 
     def _routes(self, problem: SamplingProblem) -> list[Route]:
         last = fallback(self.heuristic, self.block, self.variety)
@@ -156,7 +160,8 @@ class Obfuscation(Method):
             return self._sparse(task)
         problem = problem_of(task.policy, task.data)
         found = self._routes(problem)
-        made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress)  # I1
+        patience = patience_of(task, self.minutes)
+        made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress, patience)  # I1
         new = {column.name: one.arrow() for column, one in made.items()}
         return _published(task, new, tuple(_entry(route) for route in found), _notes(problem, found))
 
@@ -164,7 +169,7 @@ class Obfuscation(Method):
         """Missing values stay missing, and computed columns come last."""
         made = OneTable(task.policy, task.data, self.heuristic, self.block)
         kept = "missing values stay where they were, and that they are missing is published"
-        return _published(task, made.made(task), made.entries(), (*made.sentences(), kept))
+        return _published(task, made.made(task, self.minutes), made.entries(), (*made.sentences(), kept))
 
 
 def _published(task: Task, new: dict[str, Any], entries: tuple[MadePart, ...], notes: tuple[str, ...]) -> Release:

@@ -18,8 +18,9 @@ from sfumato.forms.replaced import MadePart
 from sfumato.methods.base import Task
 from sfumato.methods.replacing.computed import Calculator, has_dates, speller
 from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
-from sfumato.methods.replacing.databases.placing import place
+from sfumato.methods.replacing.databases.placing import draw_segments, forecasts
 from sfumato.methods.replacing.databases.rows import Selected
+from sfumato.methods.replacing.sampling.patience import patience_of
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Computed, Empty, fills
@@ -100,13 +101,10 @@ class OneTable:
         self.data = Selected(Database(Schema((facts,)), {_TABLE: Table(frame)}))
         self.free = FreeColumns(self.problem, self.data, heuristic, block)  # type: ignore[arg-type]
 
-    def made(self, task: Task) -> dict[str, pa.Array]:
+    def made(self, task: Task, minutes: float) -> dict[str, pa.Array]:
         """All new columns in the order of the original rows."""
         columns: dict[ColumnValue, pa.Array] = {}
-        for number, segment in enumerate(self.free.segments):
-            drawn = segment.route.engine.run(task.randomness.child("parts").child(segment.title).child(number))
-            place(columns, segment, drawn, self.data)
-            task.progress((number + 1) / len(self.free.segments), segment.title)
+        draw_segments(columns, self.free, task.randomness.child("parts"), task.progress, patience_of(task, minutes))
         for column in self.problem.free:
             if not fills(self.problem.declared[column].domain):
                 columns[column] = pc.if_else(pc.is_valid(self.data.column(column)), columns[column], pa.scalar(None, pa.string()))
@@ -137,6 +135,10 @@ class OneTable:
             for one in self.problem.definitions
         ]
         return (*{str(entry): entry for entry in found}.values(), *told)
+
+    def forecasts(self, minutes: float) -> list[str]:
+        """How long the solver will take for its parts."""
+        return forecasts(self.free, minutes)
 
     def sentences(self) -> list[str]:
         """How every part is made, for people."""

@@ -38,10 +38,11 @@ from sfumato.methods.replacing.databases.families import Families
 from sfumato.methods.replacing.databases.linked_rules import apart, narrowing
 from sfumato.methods.replacing.databases.maps import ValueMap, value_map
 from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
-from sfumato.methods.replacing.databases.placing import place
+from sfumato.methods.replacing.databases.placing import draw_segments, forecasts
 from sfumato.methods.replacing.databases.rows import Selected
 from sfumato.methods.replacing.databases.subset import subset
 from sfumato.methods.replacing.sampling.blocks import Blocks
+from sfumato.methods.replacing.sampling.patience import Patience, patience_of
 from sfumato.policy.bound_policy import BoundPolicy, LinkedColumns
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like, fills
@@ -64,6 +65,7 @@ class Relational(Method):
 
     heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how solver blocks follow each other: LM, LM* or IG")
     block: int = Field(default=200, ge=2, description="records per block for parts that need the solver")
+    minutes: float = Field(default=30, gt=0, description="how long the solver may take in one run; the next one goes on from there")
 
     def refusal(self, policy: Policy) -> str:
         if not policy.with_role("replaced"):
@@ -79,7 +81,7 @@ class Relational(Method):
     def run(self, task: Task) -> Release:
         bound = BoundPolicy.of(task.policy, task.data.schema)
         data = self.selected(bound, task.data, task.randomness)
-        made = self.made(bound, data, task.randomness, task.progress)
+        made = self.made(bound, data, task.randomness, task.progress, patience_of(task, self.minutes))
         orders = {name: task.randomness.child("row order").child(name).permutation(data.count(name)) for name in data.rows}  # I3
         parts = {part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.rows}
         trace = Trace({part_name(name): data.rows[name][order] for name, order in orders.items()})
@@ -95,7 +97,14 @@ class Relational(Method):
         """Refuses rules that tie keys to other values, before a row is looked at."""
         narrowing(bound)
 
-    def made(self, bound: BoundPolicy, data: Selected, random: Randomness, progress: Progress = silent) -> NewTables:
+    def made(
+        self,
+        bound: BoundPolicy,
+        data: Selected,
+        random: Randomness,
+        progress: Progress = silent,
+        patience: Patience | None = None,
+    ) -> NewTables:
         """New values for every changed column, in the rows' original order."""
         asked = narrowing(bound)
         free = FreeColumns(bound, data, self.heuristic, self.block)
@@ -104,10 +113,7 @@ class Relational(Method):
         for link in bound.links:
             maps[link] = _mapped(bound, link, data, asked[link.root], random)
             columns |= {column: maps[link](data.column(column)) for column in link.columns}  # I1
-        for number, segment in enumerate(free.segments):
-            chance = random.child("parts").child(segment.title).child(number)  # I4
-            place(columns, segment, segment.route.engine.run(chance), data)
-            progress((number + 1) / len(free.segments), segment.title)
+        draw_segments(columns, free, random.child("parts"), progress, patience)  # I4
         for column, domain in bound.free.items():
             dealt = bound.mapped.get(bound.columns[domain.column]) if isinstance(domain, Like) else None
             fresh = columns.get(column, data.column(column))  # a table without rows has no segment
@@ -135,7 +141,7 @@ class Relational(Method):
         Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]
         found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
-        return [*found, *dict.fromkeys(_sentence(segment) for segment in free.segments)]
+        return [*found, *dict.fromkeys(_sentence(segment) for segment in free.segments), *forecasts(free, self.minutes)]
 
 
 def _defined(bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], definition: ColumnEquation) -> pa.Array:

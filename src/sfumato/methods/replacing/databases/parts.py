@@ -28,7 +28,7 @@ from sfumato.methods.replacing.databases.subset import null_patterns
 from sfumato.methods.replacing.sampling.blocks import fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps
 from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SampledTable, SamplingProblem
-from sfumato.methods.replacing.sampling.router import Route, exact
+from sfumato.methods.replacing.sampling.router import Route, chosen_engine
 from sfumato.policy import replacements
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.replacements import Like, Values
@@ -197,11 +197,9 @@ class FreeColumns:
 
     def _segment(self, part: RulePart, rows: dict[str, IntArray]) -> Segment:
         problem = SamplingProblem(self._sources(rows, list(part.columns)), self.rules)
-        engine = exact(problem, part)
-        if engine is None:
-            erased = any(self.data.has_nulls(column) for column in part.columns)
-            engine = fallback("IG" if erased else self.heuristic, self.block)(problem, part)  # type: ignore[arg-type]
-        return Segment(part, rows, Route(part, engine))
+        erased = any(self.data.has_nulls(column) for column in part.columns)
+        last = fallback("IG" if erased else self.heuristic, self.block)  # type: ignore[arg-type]
+        return Segment(part, rows, Route(part, chosen_engine(problem, part, last)))
 
 
 def _simplified(clauses: tuple[Clause, ...], missing: frozenset[ColumnValue]) -> Iterator[Clause]:

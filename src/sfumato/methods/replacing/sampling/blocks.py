@@ -29,12 +29,14 @@ Departures
 
 from __future__ import annotations
 
+import hashlib
 import math
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -51,7 +53,10 @@ from sfumato.policy.rules import IntegrityRule
 from sfumato.policy.rules.tree import ColumnValue, SameMultiset
 from sfumato.randomness import Randomness
 
-_SECONDS = 60.0
+if TYPE_CHECKING:
+    from sfumato.methods.replacing.sampling.router import Route
+
+_SECONDS, _TRIAL = 60.0, 5.0
 _AT_ONCE = 3_000
 _ROUND = 32
 _SWEEPS, _GROUP, _SPACE = 2, 8, 200_000
@@ -107,6 +112,7 @@ class Blocks(Divided):
 
     def run(self, random: Randomness, crew: Crew | None = None) -> dict[ColumnValue, NewColumn]:
         crew = crew or Crew(1, [self])
+        random = crew.patience.chance(random)
         if self.start is None and any(isinstance(clause.body, SameMultiset) for clause in self.part.clauses):  # I5
             return self._made(self._rescued(random, crew))
         if self.start is None:
@@ -215,6 +221,38 @@ class Blocks(Divided):
             return found
         return self._refined(block, current, found, random, whole)
 
+    def named(self, task: BlockTask) -> str:
+        """Everything that the answer depends on, in short."""
+        found = hashlib.sha256(f"{self.name} {self.variety} {task.seed} {task.may_stay} {task.block.totals}".encode())
+        found.update(repr([(str(rule), size.size) for rule in self.part.rules for size in self.levels.values()]).encode())
+        arrays = (task.block.records, task.block.constants, *task.inside.values(), *task.outside.values())
+        for array in arrays:
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
+    def packed(self, answer: BlockAnswer) -> dict[str, Any]:
+        return {"how": answer.how, "codes": [answer.codes[column].tolist() for column in self.part.columns]}
+
+    def unpacked(self, packed: dict[str, Any]) -> BlockAnswer:
+        codes = [np.array(own, dtype=np.int64) for own in packed["codes"]]
+        return BlockAnswer(dict(zip(self.part.columns, codes, strict=True)), packed["how"])
+
+    def forecast(self) -> tuple[int, float, bool]:
+        """Blocks, seconds for all of them, and whether one that is solved for trial told so; refuses what no block can obey."""
+        random, heuristic = Randomness(), "IG" if self.start is None else self.heuristic
+        found = blocks(self.count, self.size, heuristic, random)
+        block = found[len(found) // 2 if self.start is not None else 0]
+        current = self.start or {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
+        whole, began = self.start is not None or len(found) == 1, time.perf_counter()
+        try:
+            guesses = self._guesses(block, random)
+            made = self.posting.solve(block, current, guesses, random, _TRIAL, whole=whole, ordered=self.variety != "hint")
+        except TimeoutError:
+            return len(found), len(found) * _SECONDS * 7 / 6, False
+        if made is None and self.start is None:
+            raise self._infeasible("no table obeys these rules")
+        return len(found), (time.perf_counter() - began) * len(found), True
+
     def _first(self, block: Block, current: dict[ColumnValue, IntArray], random: Randomness, whole: bool) -> BlockAnswer | None:
         """A solution by a search in random order, or from random guesses where that takes too long or is asked for."""
         guesses = self._guesses(block, random)
@@ -262,6 +300,31 @@ class Blocks(Divided):
         if self.posting.spaces is not None and self.posting.spaces.single is not None:
             return draw(self.posting.spaces.single.space, random.bytes(16), block.records)
         return {c: random.integers(min(v.size, 1 << 62), len(block.records)) for c, v in self.levels.items()}
+
+
+def forecast_of(found: Sequence[Route], minutes: float) -> list[str]:
+    """How long the constraint solver will take for the parts that need it, beside what it is allowed."""
+    engines = [(route.title, route.engine) for route in found if isinstance(route.engine, Blocks)]
+    said, total = [], 0.0
+    for title, engine in engines:
+        count, seconds, tried = engine.forecast()
+        told = "about" if tried else f"one was not solved in {_TRIAL:g} s, so up to"
+        said.append(f"part {title}: {count} block(s) for the constraint solver, {told} {_time(seconds)}")
+        total += seconds
+    if total > minutes * 60:
+        said.append(f"this is more than 'minutes: {minutes:g}' allow: then it stops, and the same command goes on from there")
+    return said
+
+
+def _time(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> _time(3.2), _time(100), _time(9000)
+    ('3 s', '2 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def codes_of(levels: Levels, texts: list[str]) -> IntArray | None:

@@ -111,9 +111,9 @@ class Placed:
         for earlier, later in reversed(list(pairwise(order))):
             found[earlier] = found[earlier][0], min(found[earlier][1], found[later][1])
         if any(low > high for low, high in found.values()):
-            named = " and ".join(dict.fromkeys(f'"{rule.clause.rule}"' for rule in rules))
-            what = f"no values of a group of {count} records obey {named}"
-            raise Infeasible(what, where="keep", hint="choose values that the column can have, or allow a difference with 'within'")
+            what = f"no values of a group of {count} records have the medians or quantiles that are asked for"
+            where = f'rule "{rules[0].clause.rule}"' if len(rules) == 1 else "keep"
+            raise Infeasible(what, where=where, hint="choose values that the column can have, or allow a difference with 'within'")
         return found
 
     def _asked(self, rule: PlacedValue, group: int, count: int) -> dict[int, tuple[int, int]]:

@@ -28,7 +28,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.replacing.sampling.arranged import arranged
+from sfumato.methods.replacing.sampling.contradictions import with_conflict
 from sfumato.methods.replacing.sampling.engines import Crowded, Distinct, Engine, Functional, NewColumn, PerRecord, Shuffled, Spaces
+from sfumato.methods.replacing.sampling.patience import Patience
 from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem, contexts
 from sfumato.methods.replacing.sampling.quantiles import quantiles
 from sfumato.methods.replacing.sampling.ranges import RecordRanges
@@ -79,8 +81,16 @@ def routes(problem: SamplingProblem, fallback: Fallback) -> list[Route]:
                     f"rules on '{part.columns[0]}' clash with its reference", hint="state them on the column it refers to"
                 )
             continue
-        found.append(Route(part, exact(problem, part) or fallback(problem, part)))
+        found.append(Route(part, chosen_engine(problem, part, fallback)))
     return found
+
+
+def chosen_engine(problem: SamplingProblem, part: RulePart, fallback: Fallback) -> Engine:
+    """The direct engine or the fallback; of rules that leave nothing the smallest contradicting set is named."""
+    try:
+        return exact(problem, part) or fallback(problem, part)
+    except Infeasible as error:
+        raise with_conflict(error, part, lambda own: exact(problem, own)) from None
 
 
 def exact(problem: SamplingProblem, part: RulePart) -> Engine | None:
@@ -262,7 +272,12 @@ def _across(problem: SamplingProblem, part: RulePart, asked: PartDemands) -> Eng
 
 
 def run(
-    problem: SamplingProblem, found: list[Route], random: Randomness, jobs: int = 1, progress: Progress = _nobody
+    problem: SamplingProblem,
+    found: list[Route],
+    random: Randomness,
+    jobs: int = 1,
+    progress: Progress = _nobody,
+    patience: Patience | None = None,
 ) -> dict[ColumnValue, NewColumn]:
     """All new columns; a part's stream of chance depends on its columns only, not on the order or number of workers."""
     made: dict[ColumnValue, NewColumn] = {}
@@ -279,7 +294,7 @@ def run(
         tally.finish(route.engine)
         return new
 
-    with Crew(jobs, divided, tally.step) as crew, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+    with Crew(jobs, divided, tally.step, patience) as crew, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         parts = [pool.submit(part, route) for route in found]
         failures = [failure for one in parts if (failure := one.exception()) is not None]
         for failure in sorted(failures, key=lambda failure: isinstance(failure, CancelledError)):

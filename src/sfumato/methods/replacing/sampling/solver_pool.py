@@ -25,6 +25,7 @@ from typing import Any
 
 from sfumato.errors import SfumatoError
 from sfumato.methods.replacing.sampling.engines import NewColumn
+from sfumato.methods.replacing.sampling.patience import Patience
 from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
 
@@ -58,6 +59,17 @@ class Divided:
     def answer(self, task: Any) -> Any:
         """The answer to one task; a function of the task alone (I1)."""
 
+    def named(self, task: Any) -> str:
+        """A name that two tasks share only when they are the same; empty where answers are not remembered."""
+        return ""
+
+    def packed(self, answer: Any) -> dict[str, Any]:
+        """An answer for a file."""
+        raise NotImplementedError
+
+    def unpacked(self, packed: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
 
 @dataclass
 class _Effort:
@@ -76,9 +88,16 @@ class _Effort:
 class Crew:
     """Solves tasks of several engines, in this process or in `jobs` others."""
 
-    def __init__(self, jobs: int, engines: Sequence[Divided], tick: Callable[[Divided], None] | None = None) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        engines: Sequence[Divided],
+        tick: Callable[[Divided], None] | None = None,
+        patience: Patience | None = None,
+    ) -> None:
         self.engines = list(engines)
         self._tick = tick
+        self.patience = patience or Patience()
         alone = len(self.engines) == 1 and not self.engines[0].splits
         self._jobs = 1 if alone else jobs
         self._pool: ProcessPoolExecutor | None = None
@@ -100,7 +119,21 @@ class Crew:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def each(self, engine: Divided, tasks: Sequence[Any]) -> Iterator[Any]:
-        """The answers in the order of the tasks."""
+        """The answers in the order of the tasks; those of a run that was stopped are taken from its file."""
+        names = [engine.named(task) for task in tasks]
+        known = [self.patience.known(name) if name else None for name in names]
+        solved = self._solved(engine, [task for task, one in zip(tasks, known, strict=True) if one is None])
+        for name, one in zip(names, known, strict=True):
+            if one is not None:
+                self._done(engine)
+                yield engine.unpacked(one)
+                continue
+            answer = next(solved)
+            if name and answer is not None:
+                self.patience.keep(name, engine.packed(answer))
+            yield answer
+
+    def _solved(self, engine: Divided, tasks: Sequence[Any]) -> Iterator[Any]:
         waiting = deque(tasks)
         while waiting and not self._calls(engine):
             yield self._here(engine, waiting.popleft())
@@ -111,7 +144,11 @@ class Crew:
         """Whether the engine's next tasks go to the crew (I3)."""
         if self._stopped:
             raise CancelledError
+        self._require_time(engine)
         return self._pool is not None or (self._jobs > 1 and self._efforts[id(engine)].ahead > _WORTH)
+
+    def _require_time(self, engine: Divided) -> None:
+        self.patience.require_time(engine.tasks - self._efforts[id(engine)].left, engine.tasks)
 
     def _here(self, engine: Divided, task: Any) -> Any:
         effort, start = self._efforts[id(engine)], time.perf_counter()
@@ -141,6 +178,7 @@ class Crew:
             raise _died(engine) from None
 
     def _received(self, engine: Divided, future: Future[Any]) -> Any:
+        self._require_time(engine)
         try:
             answer = future.result()
         except BrokenProcessPool:
