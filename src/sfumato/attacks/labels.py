@@ -23,6 +23,7 @@ from sfumato.forms.basket_blocks import BasketBlocks, blocks_of
 from sfumato.forms.baskets import published_baskets
 from sfumato.methods.baskets.block_rows import rows_of
 from sfumato.methods.baskets.partition import Partition, partition
+from sfumato.policy.beside_items import everything_known
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -58,8 +59,8 @@ class LabelGuess(ReleaseAttack):
 
 def people_by_block(exhibit: Exhibit) -> np.ndarray:
     """For each published row somebody of its block: blocks made again from the items, and known by what their rows show."""
-    sets, form = exhibit.original.sets, exhibit.of(BasketBlocks)
-    made = partition(sets, form.degree)
+    form = exhibit.of(BasketBlocks)
+    made = partition(everything_known(exhibit.policy, exhibit.original), form.degree)
     published, block = exhibit.once(published_baskets), exhibit.once(blocks_of)
     mine = _contents(made, [tuple(sorted(exhibit.original.names[i] for i in row)) for row in _doubts(exhibit, made, form)])
     waiting: dict[Any, list[int]] = {}

@@ -34,6 +34,7 @@ from sfumato.methods.baskets.partition import partition
 from sfumato.methods.baskets.rings import members
 from sfumato.methods.baskets.shifts import spaced
 from sfumato.methods.baskets.voting import vote
+from sfumato.policy.beside_items import everything_known
 from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -76,7 +77,7 @@ class ReExecution(ReleaseAttack):
 def play_blocks(exhibit: Exhibit, share: float) -> dict[str, Any]:
     """What the outsider gets from blocks, with a share of the people as insiders: the chance of everybody else's row."""
     baskets, form = exhibit.original, exhibit.of(BasketBlocks)
-    blocks = partition(baskets.sets, form.degree)
+    blocks = partition(everything_known(exhibit.policy, baskets), form.degree)
     chance = Randomness(seed=0).generator()  # the adversary's own choice of insiders; nothing of this is published
     insider = chance.random(len(baskets)) < share
     known = np.bincount(blocks.block, weights=insider[blocks.order])

@@ -1,10 +1,10 @@
 """Blocks: the rows of a block promise the same to all its records, and the records behind them are of that block.
 
 From the published file alone: every block has as many rows as stated; its rows have the same sure items, the same doubtful ones
-and the same threshold, and under a vote the same items. With the private trace: every record of a block fits every row of it (what
-is sure is in all of them, and they differ in doubtful items only, in no more than the threshold); where items are dealt, each
-stands in as many rows as records have it, and rows are of even size; and blocks that could have been shown were hidden about as
-often as stated.
+and the same threshold, the same cells of known columns, and under a vote the same items. With the private trace: every record of
+a block fits every row of it (what is sure is in all of them, and they differ in doubtful items only, in no more than the
+threshold); where items are dealt, each stands in as many rows as records have it, and rows are of even size; and blocks that
+could have been shown were hidden about as often as stated.
 
 Cost: one pass over the items; nothing here looks at pairs of records and rows.
 """
@@ -24,9 +24,19 @@ from sfumato.data.sets import Sets
 from sfumato.data.worlds import PublishedBaskets
 from sfumato.forms.basket_blocks import BasketBlocks, blocks_of
 from sfumato.forms.baskets import published_baskets
+from sfumato.policy.beside_items import coded, known_columns
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
+
+
+def in_cells(exhibit: Exhibit, name: str, people: IntArray, rows: IntArray) -> NDArray[np.bool_]:
+    """Whether the value of each of these people lies in the cell of a known column that the row beside them shows."""
+    domain, codes = coded(exhibit.policy, exhibit.original, name)
+    shown, of = np.unique(exhibit.once(published_baskets).labels[name].astype(str), return_inverse=True)
+    cells = np.array([domain.interval(label) or (0, 0) for label in shown.tolist()], dtype=np.int64)[of.reshape(-1)[rows]]
+    inside: NDArray[np.bool_] = (cells[:, 0] <= codes[people]) & (codes[people] < cells[:, 1])
+    return inside
 
 
 class BlocksAlike(Check):
@@ -50,6 +60,9 @@ def _published(exhibit: Exhibit) -> Iterator[str]:
     first = _first_of(block)
     if (published.threshold != published.threshold[first]).any() or _differ(published.doubt, first):
         yield "rows of a block leave other items open, or more of them"
+    for name in (name for name in known_columns(exhibit.policy) if name in published.labels):
+        if (published.labels[name] != published.labels[name][first]).any():
+            yield f"rows of a block show different cells of '{name}'"
     if form.shows == "vote" and _differ(published.base, first):
         yield "rows of a block show different items, and no vote does"
     if form.shows == "dealt" and _differ(_sure(published), first):
@@ -88,6 +101,11 @@ def _traced(exhibit: Exhibit) -> Iterator[str]:
     outside = (certain != sure.sizes) | (certain + open_ != people.sizes)
     if outside.any():
         yield f"{int(outside.sum())} records do not fit the rows of their block"
+    rows = np.arange(len(people))
+    for name in known_columns(exhibit.policy):
+        strange = ~in_cells(exhibit, name, np.asarray(exhibit.behind["data"]), rows)
+        if strange.any():
+            yield f"{int(strange.sum())} records have values outside the cells of '{name}' in their rows"
     if exhibit.of(BasketBlocks).shows == "vote":
         apart = people.hamming(worlds.base)
         far = apart > worlds.threshold

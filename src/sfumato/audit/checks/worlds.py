@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.base import Check
+from sfumato.audit.checks.blocks import in_cells
 from sfumato.audit.compatible import Compatibility, edge_fits
 from sfumato.audit.readings.baskets import EXACT_UP_TO, spread_over
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.forms.baskets import Basket, published_baskets
+from sfumato.policy.beside_items import known_columns
 from sfumato.release.certificate import SOME_FOUND, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -89,7 +91,9 @@ def _agree(exhibit: Exhibit, published: PublishedBaskets, people: NDArray[np.int
     """Whether each label shown in a row is that of the record."""
     same = np.ones(len(rows), dtype=bool)
     for name, shown in published.labels.items():
-        if name in exhibit.original.labels:
+        if name in known_columns(exhibit.policy):
+            same &= in_cells(exhibit, name, people, rows)
+        elif name in exhibit.original.labels:
             same &= (shown[rows] == exhibit.original.labels[name][people]) | (shown[rows] == WITHHELD)
     return same
 

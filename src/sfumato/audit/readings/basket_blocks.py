@@ -8,6 +8,8 @@ Guarantee, by what is at hand
                          labels say is counted from the law of labels and the chance of hiding (`audit.hidden_labels`): exact.
     original alone       rows of a block and shown labels are counted: a release that fails is broken, one that passes is consistent
                          with its certificate, a bound (at most).
+    known columns        rows of a block show the same cells there (`blocks`), so columns tell them apart as little as items. What
+                         is asked of outsiders who know few items beside them is judged for those who know all: a bound (at least).
     labels and items     with the trace a joint guess is played on the labels (`audit.joint_guess`). Where it exceeds 1/l by more
                          than chance the claim is *not judged*, and nothing is published, unless the policy accepts it: then the
                          finding is *measured, exact for labels independent of items*.
@@ -37,6 +39,7 @@ from sfumato.errors import DataError
 from sfumato.forms.basket_blocks import BasketBlocks, BlockTrace, blocks_of
 from sfumato.forms.baskets import published_baskets
 from sfumato.history.home_blocks import HomeBlocks
+from sfumato.policy.beside_items import everything_known, known_columns
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import AT_BEST, MEASURED, Finding, unless_refuted
@@ -56,8 +59,17 @@ class BlockReading(BasketReading):
     joins_itself: ClassVar[bool] = True
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
-        if claim.model.known_items is not None:
+        if claim.model.known_items is not None and not known_columns(exhibit.policy):
             return super().judge(exhibit, claim)
+        if more := [name for name in claim.given if name not in known_columns(exhibit.policy)]:
+            why = f"that an outsider knows '{more[0]}' is not judged on blocks"
+            return _open(claim.model.name, claim.model.required(), claim.given, claim.hide, why)
+        finding = self._by_blocks(exhibit, claim)
+        fewer = claim.model.known_items is not None and finding.grade == "exact"
+        return _graded(finding, "bound (at least)") if fewer else finding
+
+    def _by_blocks(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        """For an outsider who knows all items and known columns."""
         asked = (claim.model.name, claim.model.required(), claim.given, claim.hide)
         traced = exhibit.behind is not None and exhibit.private
         dealt, hides = exhibit.of(BasketBlocks).shows == "dealt", _by_share(claim) and _hides(exhibit, claim)
@@ -109,7 +121,7 @@ class BlockReading(BasketReading):
         yield "people who are new form blocks of their own; where somebody left, the others show no label any more"
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
-        if claim.model.known_items is not None:
+        if claim.model.known_items is not None and not known_columns(exhibit.policy):
             return super().read(exhibit, claim)
         block, form = exhibit.once(blocks_of), exhibit.of(BasketBlocks)
         sizes = np.bincount(block).astype(np.int64)
@@ -139,7 +151,8 @@ def joint_guess_of(exhibit: Exhibit, name: str, behind: IntArray) -> JointGuess:
     place = {value: index for index, value in enumerate(values)} | {WITHHELD: -1}
     shown = np.array([place[label] for label in published.labels[name][rows].tolist()], dtype=np.int64)
     people = np.asarray(behind)[rows]
-    return joint_guess(exhibit.original.sets.take(people), codes[people], block[rows], shown)
+    known = everything_known(exhibit.policy, exhibit.original)
+    return joint_guess(known.take(people), codes[people], block[rows], shown)
 
 
 def _hides(exhibit: Exhibit, claim: Claim) -> bool:

@@ -52,6 +52,9 @@ class BasketReading(Reading):
     form: ClassVar[type[Form]] = Basket
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        if claim.given:
+            why = f"that an outsider knows '{claim.given[0]}' beside the items is not judged"
+            return _open(claim.model.name, claim.model.required(), claim.given, claim.hide, why)
         if exhibit.original is None:
             return _without_people(exhibit, claim)
         finding = super().judge(exhibit, claim)

@@ -11,6 +11,11 @@ Proof
     block (I2). Labels are given to rows by that permutation; when they are exchangeable within the block, the release is as likely
     under each of the g! permutations. So the posterior is the prior: uniform on S_g, and uniform on what is left of it when m
     matches are known. Blocks are independent, so other blocks tell nothing. ∎
+Beside items
+    Quasi-identifiers are columns that an outsider may know, too. Blocks are then cut from items and these columns together
+    (`policy.beside_items`), and every row of a block shows the same cell in them: the smallest one around the values of its
+    records. The proof is the same with "items and known columns" for "items": k over both. Whoever knows the columns and at most
+    m items (km-anonymity) knows less.
 Again
     With a ledger whoever was published stays in the own block, with the same labels shown (`staying`); several releases say no
     more than the first.
@@ -18,7 +23,8 @@ Paper
     [multitype ch. 3] publishes on a ring. There the true matching has a winding number: the offsets of a perfect matching sum to a
     multiple of n, at k = 2 there are two matchings in all, and one known match gives everybody's. See `nonreciprocal`.
 Invariants
-    I1  Blocks and rows look at items only; rows of a block at how many of its records have each item.
+    I1  Blocks and rows look at items and known columns only; rows of a block at how many of its records have each item, and at the
+        range of their values.
     I2  Within each block the records are permuted uniformly, blocks independently.
     I3  Which labels are hidden depends on the labels of the block, their law and chance, never on whose they are.
     I4  Blocks are numbered and rows ordered by chance.
@@ -40,6 +46,7 @@ from pydantic import Field
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.baskets import Baskets
+from sfumato.data.generalization import Generalization
 from sfumato.data.published_baskets import OWN, to_table
 from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import Infeasible
@@ -54,6 +61,7 @@ from sfumato.methods.baskets.needs import Needs, able
 from sfumato.methods.baskets.partition import Partition
 from sfumato.methods.baskets.separators import separator_for
 from sfumato.methods.baskets.staying import BlockSeating, company_of, require_few_withheld, require_homes, seating
+from sfumato.policy.beside_items import coded, everything_known, known_columns
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
@@ -100,9 +108,12 @@ class BasketBlocking(Method):
                 return f"blocks cannot be made to satisfy {claim}"
             if claim.model.needs_sensitive and not claim.hide:
                 return f"{claim.model.name} needs a label: give a column the role 'sensitive'"
-        wrong = [name for name, column in policy.columns.items() if column.role in ("quasi-identifier", "replaced")]
-        if wrong:
-            return f"column '{wrong[0]}' of set-valued records is an identifier, sensitive or other; its items are what is known"
+            if more := [name for name in claim.given if name not in policy.quasi_identifiers]:
+                return f"blocks hide rows from whoever knows items and quasi-identifiers, and '{more[0]}' is none"
+        if wrong := [name for name, column in policy.columns.items() if column.role == "replaced"]:
+            return f"column '{wrong[0]}' of set-valued records cannot be replaced"
+        if wrong := [name for name in known_columns(policy) if policy.columns[name].boundary is not None]:
+            return f"blocks keep no boundary, and column '{wrong[0]}' has one"
         if any(name in (*OWN, BLOCK) for name in policy.published):
             return f"the names {', '.join((BLOCK, *OWN))} are taken by the release"
         return ""
@@ -110,6 +121,8 @@ class BasketBlocking(Method):
     def unremembered(self, policy: Policy) -> str:
         if any(claim.model.known_items is not None for claim in policy.claims):
             return "what a few known items leave is not judged over several releases; publish without a ledger"
+        if known_columns(policy):
+            return "cells of known columns beside items are not judged over several releases; publish without a ledger"
         if policy.series.leaving == "counterfeits":
             return "no rows of baskets stand in for people who left; say 'series: {leaving: withhold}'"
         return super().unremembered(policy)
@@ -139,12 +152,14 @@ class BasketBlocking(Method):
         if needs.about_labels:
             rule = "whole" if self.insiders else self.labels
             lines.append(f"labels: hidden ({rule}) so that none is believed above 1 in {needs.diversity:g}, rule known or not")
-        return lines if data is None else [*lines, *self._foreseen(data, size)]
+        if known := known_columns(policy):
+            lines.append(f"known beside the items: {', '.join(known)}; all rows of a block show the same cell in them")
+        return lines if data is None else [*lines, *self._foreseen(policy, data, size)]
 
-    def _foreseen(self, data: Any, size: int) -> list[str]:
+    def _foreseen(self, policy: Policy, data: Any, size: int) -> list[str]:
         if not isinstance(data, Baskets):
             return []
-        seen = forecast(data.sets, size)
+        seen = forecast(data.sets, size, everything_known(policy, data))
         return [*seen.sentences(), f"rows will show: {self._shows(seen)}" + (f" ({seen.reason})" if self.items == "auto" else "")]
 
     def _shows(self, seen: Forecast) -> Shows:
@@ -158,10 +173,11 @@ class BasketBlocking(Method):
         size = self.size(claims)
         task.progress(0.1, "making blocks")
         company = company_of(task.policy, task.history, baskets)
-        seated = seating(company, baskets, size, task.jobs)  # I1
+        known = everything_known(task.policy, baskets)
+        seated = seating(company, known, size, task.jobs)  # I1
         require_few_withheld(task.policy, seated.withheld, len(baskets))
         blocks = seated.blocks
-        shows = self._shows(forecast(baskets.sets, size)) if self.items == "auto" else self.items
+        shows = self._shows(forecast(baskets.sets, size, known)) if self.items == "auto" else self.items
         task.progress(0.7, "dealing" if shows == "dealt" else "voting")
         unset = _BALANCE if needs.about_labels else 0.0
         rows = rows_of(baskets.sets, blocks, shows, unset if self.balance is None else self.balance)  # I1
@@ -181,6 +197,9 @@ class BasketBlocking(Method):
         blocks = seated.blocks
         labels = {}
         for name in task.policy.published:
+            if name in task.policy.quasi_identifiers:
+                labels[name] = _cells(*coded(task.policy, baskets, name), blocks)  # I1
+                continue
             labels[name] = baskets.labels[name][behind].copy()
             if name in hidden.places:
                 labels[name][hidden.places[name]] = WITHHELD
@@ -210,10 +229,16 @@ def _matched(blocks: Partition, keys: NDArray[np.int64]) -> IntArray:
     return behind
 
 
+def _cells(domain: Generalization, codes: IntArray, blocks: Partition) -> NDArray[np.object_]:
+    """For every place the smallest cell around the values of its block."""
+    lo, hi = (side.reduceat(codes[blocks.order], blocks.starts[:-1]) for side in (np.minimum, np.maximum))
+    return np.array(domain.labels(*domain.close(lo, hi + 1)), dtype=object)[blocks.block]
+
+
 def _notes(insiders: int, shows: Shows, hidden: HiddenLabels) -> tuple[str, ...]:
     beside = f"at most {insiders} matches of a block" if insiders else "nobody's match in the same block"
     notes = [
-        f"outsiders may know the items of everybody and how the release was made, and {beside}",
+        f"outsiders may know the items and quasi-identifiers of everybody and how the release was made, and {beside}",
         "one record is one person; what is promised about labels holds for labels that are independent of items and of each other",
     ]
     if shows == "dealt":

@@ -64,16 +64,16 @@ class Forecast:
         return [f"{seen}, vote: {self.vote}", f"{seen}, dealt: {self.dealt}"]
 
 
-def forecast(sets: Sets, size: int) -> Forecast:
-    """What blocks of this size will be like."""
-    if len(sets) <= _LOOKED_AT:
-        some = sets
-    else:
-        orders = (gray_order(sets), gray_order(sets, entropy_columns(sets)))
+def forecast(sets: Sets, size: int, known: Sets | None = None) -> Forecast:
+    """What blocks of this size will be like; `known` is what they are cut from where that is more than the items."""
+    some, cut_from = sets, sets if known is None else known
+    if len(sets) > _LOOKED_AT:
+        orders = (gray_order(cut_from), gray_order(cut_from, entropy_columns(cut_from)))
         starts = cut(len(sets), size)
-        order = min(orders, key=lambda order: block_error(sets, Partition(order, starts)))
-        some = sets.take(np.sort(order[_spread(len(sets), size)]))
-    blocks = partition(some, size, effort=BlockEffort(piece=800, steps=60, passes=6))  # I1
+        order = min(orders, key=lambda order: block_error(cut_from, Partition(order, starts)))
+        chosen = np.sort(order[_spread(len(sets), size)])
+        some, cut_from = sets.take(chosen), cut_from.take(chosen)
+    blocks = partition(cut_from, size, effort=BlockEffort(piece=800, steps=60, passes=6))  # I1
     kinds: tuple[Shows, Shows] = ("vote", "dealt")
     voted, dealt = (_outlook(some, blocks, rows_of(some, blocks, shows)) for shows in kinds)
     return Forecast(size, len(some), voted, dealt)

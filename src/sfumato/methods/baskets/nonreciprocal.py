@@ -115,9 +115,11 @@ class Nonreciprocal(Method):
                 return f"{claim.model.name} needs a label: give a column the role 'sensitive'"
             if self.labels == "withhold" and claim.model.needs_sensitive and not claim.model.demand().counts_values:
                 return "that a label is withheld is a hint at one shown nearby that nothing bounds; take labels: guarded, or blocks"
+            if claim.given:
+                return f"on a ring items are what is known, and not '{claim.given[0]}'; take 'blocks'"
         wrong = [name for name, column in policy.columns.items() if column.role in ("quasi-identifier", "replaced")]
         if wrong:
-            return f"column '{wrong[0]}' of set-valued records is an identifier, sensitive or other; its items are what is known"
+            return f"column '{wrong[0]}' is an identifier, sensitive or other on a ring; 'blocks' has known columns beside items"
         if any(name in OWN for name in policy.published):
             return f"the names {', '.join(OWN)} are taken by the release"
         hidden = {name for claim in policy.claims for name in claim.hide}

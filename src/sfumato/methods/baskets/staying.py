@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.baskets import Baskets
+from sfumato.data.sets import Sets
 from sfumato.errors import Infeasible
 from sfumato.history.home_blocks import HomeBlocks
 from sfumato.methods.baskets.block_labels import HiddenLabels
@@ -118,9 +119,9 @@ def require_homes(company: Company, size: int) -> None:
         raise Infeasible(what, where="protect", hint="ask for no more than was promised before; blocks stay what they are")
 
 
-def seating(company: Company, baskets: Baskets, size: int, jobs: int) -> BlockSeating:
+def seating(company: Company, known: Sets, size: int, jobs: int) -> BlockSeating:
     """Everybody in blocks of at least `size`; new people, or strays, who are too few for one are withheld."""
-    fresh, strays = (_parted(records, baskets, size, jobs) for records in (company.fresh, company.strays))
+    fresh, strays = (_parted(records, known, size, jobs) for records in (company.fresh, company.strays))
     require_homes(company, size)
     own = Partition(
         np.concatenate([np.zeros(0, dtype=np.int64), *company.homes]),
@@ -128,11 +129,11 @@ def seating(company: Company, baskets: Baskets, size: int, jobs: int) -> BlockSe
     )
     blocks = _joined([fresh, own, strays])
     if not len(blocks.order):
-        what = f"{len(baskets)} records cannot each have {size} candidates"
-        raise Infeasible(what, where="protect", hint=f"ask for at most {len(baskets)} candidates, or give more records")
+        what = f"{len(known)} records cannot each have {size} candidates"
+        raise Infeasible(what, where="protect", hint=f"ask for at most {len(known)} candidates, or give more records")
     at_home = np.zeros(len(blocks.order), dtype=np.bool_)
     at_home[len(fresh.order) : len(fresh.order) + len(own.order)] = True
-    return BlockSeating(blocks, fresh, at_home, len(baskets) - len(blocks.order))
+    return BlockSeating(blocks, fresh, at_home, len(known) - len(blocks.order))
 
 
 def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
@@ -143,10 +144,10 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
         raise Infeasible(what, where="utility.suppress_at_most", hint="publish when more people have come, or allow more")
 
 
-def _parted(records: IntArray, baskets: Baskets, size: int, jobs: int) -> Partition:
+def _parted(records: IntArray, known: Sets, size: int, jobs: int) -> Partition:
     if len(records) < size:
         return Partition(np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64))
-    found = partition(baskets.sets.take(records), size, jobs=jobs)
+    found = partition(known.take(records), size, jobs=jobs)
     return Partition(records[found.order], found.starts)
 
 
