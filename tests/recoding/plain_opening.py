@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .plain_search import plain_random_below
 
-TINY, SLACK, FAR, STRAYS, TURNS = 1e-9, 1e-10, 24, 64, 4
+TINY, SLACK, FAR, STRAYS, TURNS, GUESTS = 1e-9, 1e-10, 24, 64, 4, 12
 
 
 @dataclass
@@ -122,7 +122,7 @@ class PlainOpening:
         return plain_random_below(self.dice, n)
 
     def plain_step(self, heat):
-        """Open one box, or leave everything as it is."""
+        """Open one box, or let a group take people in, or leave everything as it is."""
         stand, dearest, chosen = self.stand, TINY, None
         for _ in range(3):
             unit = self.below(len(stand.codes))
@@ -132,16 +132,59 @@ class PlainOpening:
         if chosen is None:
             return
         unit, g = chosen
+        if self.below(2 if stand.terms.kinds else 3) == 0:
+            self.plain_join(unit, heat)
+            return
         box = self.drawn(unit, g)
         price = stand.price(box)
         if price >= stand.cost(g) - TINY:
             return
-        pieces = [(u, home) for u in range(len(stand.codes)) if self.inside(u, box, unit) for home, _ in stand.of_unit[u]]
+        pieces = self.pieces_in(box, unit)
         gives = self.allotted(pieces, price)
         if gives is None:
             return
+        new = stand.free.pop()
+        stand.live.append(new)
+        self.tried(pieces, gives, new, heat)
+
+    def pieces_in(self, box, unit):
+        stand = self.stand
+        return [(u, home) for u in range(len(stand.codes)) if self.inside(u, box, unit) for home, _ in stand.of_unit[u]]
+
+    def plain_join(self, unit, heat):
+        """A group takes in everybody in its box, or in one that holds the unit as well, who pays more."""
+        stand, fewest = self.stand, self.stand.terms.fewest
+        free, seen = self.below(2) == 0, []
+        for _ in range(GUESTS):
+            g = stand.live[self.below(len(stand.live))]
+            seen += [g] if stand.region[stand.of_group[g][0]] == stand.region[unit] else []
+            if free and seen:
+                break
+        if not seen:
+            return
+        outside = [sum(not lo <= x <= last for x, (lo, last) in zip(stand.codes[unit], stand.box(g), strict=True)) for g in seen]
+        host = seen[outside.index(min(outside))]
+        box = stand.box(host)
+        if not free:
+            pairs = enumerate(zip(box, stand.codes[unit], strict=True))
+            box = [stand.close(c, min(lo, x), max(last, x)) for c, ((lo, last), x) in pairs]
+        pieces, price = self.pieces_in(box, unit), stand.price(box)
+        inside, gives = Counter(), {}
+        for u, g in pieces:
+            inside[g] += stand.held(g)[u]
+        for g, many in inside.items():
+            rest, gives[g] = stand.size(g) - many, 0
+            if g != host and stand.cost(g) > price + TINY:
+                whole = rest == 0 or rest >= fewest or self.below(2) == 0
+                gives[g] = many if whole else max(stand.size(g) - fewest, 0)
+        if sum(gives.values()) > 0:
+            self.tried(pieces, gives, host, heat)
+
+    def tried(self, pieces, gives, new, heat):
+        """Everybody moves who is given; whoever should not have moves back."""
+        stand = self.stand
         before, log, touched = stand.total(), [], []
-        fine = self.moved(pieces, gives, log, touched)
+        fine = self.moved(pieces, gives, new, log, touched)
         added = stand.total() - before if fine else 0.0
         chance = (self.below(1 << 30) + 1) / (1 << 30)
         if not (fine and added < -heat * math.log(chance) - TINY):
@@ -220,10 +263,8 @@ class PlainOpening:
                 stand.live.pop()
                 stand.free.append(g)
 
-    def moved(self, pieces, gives, log, touched):
+    def moved(self, pieces, gives, new, log, touched):
         stand = self.stand
-        new = stand.free.pop()
-        stand.live.append(new)
         touched.append(new)
         begin = self.below(len(pieces))
         for unit, g in pieces[begin:] + pieces[:begin]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.methods.recoding.kernels.box_drawing import draw_box, look_inside, units_inside
+from sfumato.methods.recoding.kernels.box_drawing import draw_box, draw_host, look_inside, units_inside
 from sfumato.methods.recoding.kernels.opening import open_boxes
 from sfumato.methods.recoding.kernels.seating import (
     Shape,
@@ -95,7 +95,7 @@ def groups_of(stand):
     return sorted(found)
 
 
-@pytest.mark.twin(of=[open_boxes, draw_box, units_inside, look_inside, move, new_group, end_group, widen, fill_bits])
+@pytest.mark.twin(of=[open_boxes, draw_box, draw_host, units_inside, look_inside, move, new_group, end_group, widen, fill_bits])
 @pytest.mark.parametrize("style", ["size", "kinds", "share", "entropy", "far"])
 @pytest.mark.parametrize("seed", range(6))
 def test_steps_equal_those_of_the_twin(style, seed):

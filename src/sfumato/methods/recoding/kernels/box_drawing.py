@@ -22,6 +22,8 @@ from sfumato.methods.recoding.kernels.seating import Seating, Shape, closed
 
 FAR = 24
 """A member of a group is drawn among this many of its first pieces."""
+GUESTS = 12
+"""So many groups are looked at before one takes somebody in."""
 
 
 class Workbench(NamedTuple):
@@ -96,6 +98,32 @@ def draw_box(stand: Seating, shape: Shape, desk: Workbench, u: int, g: int, dice
                 span(stand, shape, desk, c, u, u)
             elif reading == 1:
                 span(stand, shape, desk, c, u, random_below(dice, len(stand.code)))
+
+
+@in_place
+def draw_host(stand: Seating, shape: Shape, desk: Workbench, u: int, dice: NDArray[np.uint64]) -> int:
+    """A group of the unit's region that others may join, and its box: as it is, or widened for the unit; −1 when there is none."""
+    host, least, free = -1, np.inf, random_below(dice, 2) == 0
+    for _ in range(GUESTS):
+        g = stand.live[random_below(dice, stand.number[0])]
+        if stand.region[stand.unit[stand.of_group[g]]] != stand.region[u]:
+            continue
+        apart = 0.0
+        for c in range(stand.lo.shape[1]):
+            x = stand.code[u, c]
+            if x < stand.lo[g, c] or x > stand.last[g, c]:
+                apart += 1.0
+        if apart < least:
+            host, least = g, apart
+        if free:
+            break
+    if host >= 0:
+        for c in range(stand.lo.shape[1]):
+            desk.lo[c], desk.last[c] = stand.lo[host, c], stand.last[host, c]
+            if not free:
+                x = stand.code[u, c]
+                desk.lo[c], desk.last[c] = closed(shape, c, min(desk.lo[c], x), max(desk.last[c], x))
+    return host
 
 
 @in_place

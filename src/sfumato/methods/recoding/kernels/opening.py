@@ -1,6 +1,8 @@
 """Opening boxes: everybody in a box who pays more than it costs moves in; who is left behind finds another home, or nobody moves.
 
-One step takes a costly record and a box around it. Donors keep what they need: they give no more than their surplus, or all and
+One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as it is or
+widened for the record, and whoever moves joins that group, which needs nobody to come: under claims on values most moves are of
+this kind. Donors keep what they need: they give no more than their surplus, or all and
 are dissolved, and what remains of them goes to the cheapest box that contains it or can be widened for it. Under claims on
 values, donors take back what they lack and the new group gives up what it has too much of. Boxes shrink to what they hold. A step
 is kept when it saves, or costs no more than chance and a falling temperature allow.
@@ -25,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.recoding.kernels.box_drawing import Workbench, draw_box, look_inside, units_inside
+from sfumato.methods.recoding.kernels.box_drawing import GUESTS, Workbench, draw_box, draw_host, look_inside, units_inside
 from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
 from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
 from sfumato.methods.recoding.kernels.seating import Seating, Shape, end_group, measure, move, new_group, widen
@@ -261,10 +263,10 @@ def forget_step(stand: Seating, desk: Workbench, donors: int) -> None:
 
 @in_place
 def moved_in(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, pieces: int, dice: NDArray[np.uint64]
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, pieces: int, new: int, dice: NDArray[np.uint64]
 ) -> bool:
     """Everybody moves who is given; whether all groups meet the terms afterwards."""
-    new, begin = new_group(stand), random_below(dice, pieces)
+    begin = random_below(dice, pieces)
     touch(stand, desk, new)
     for j in range(pieces):
         p = desk.found[(begin + j) % pieces]
@@ -306,16 +308,54 @@ def open_box(
     added, kept = 0.0, False
     roomy = stand.number[1] > 0 and stand.number[2] > pieces + STRAYS
     if roomy and records >= terms.fewest and allot(stand, desk, terms, donors, price, dice):
-        kept = moved_in(stand, costs, shape, terms, desk, pieces, dice)
-        for i in range(donors):
-            desk.inside[desk.donors[i]] = 0
-        added = change(stand, desk) if kept else 0.0
-        chance = (random_below(dice, 1 << 30) + 1) / (1 << 30)
-        kept = kept and added < -heat * np.log(chance) - TINY
-        if not kept:
-            undo(stand, desk)  # I1
+        kept = moved_in(stand, costs, shape, terms, desk, pieces, new_group(stand), dice)
+        added = judged(stand, desk, donors, kept, heat, dice)
     forget_step(stand, desk, donors)
-    return added if kept else 0.0
+    return added
+
+
+@in_place
+def judged(stand: Seating, desk: Workbench, donors: int, fine: bool, heat: float, dice: NDArray[np.uint64]) -> float:
+    """What a step has added to the total cost; undone when it is not fine, or adds more than the temperature allows (I1)."""
+    for i in range(donors):
+        desk.inside[desk.donors[i]] = 0
+    added = change(stand, desk) if fine else 0.0
+    chance = (random_below(dice, 1 << 30) + 1) / (1 << 30)
+    if fine and added < -heat * np.log(chance) - TINY:
+        return added
+    undo(stand, desk)
+    return 0.0
+
+
+@in_place
+def join_box(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, u: int, heat: float, dice: NDArray[np.uint64]
+) -> float:
+    """One step in which a group takes in everybody in its box, or a wider one, who pays more; what it changed of the total cost."""
+    host = draw_host(stand, shape, desk, u, dice)
+    desk.number[2] += 20 + GUESTS * len(desk.lo)
+    if host < 0:
+        return 0.0
+    price = 0.0
+    for c in range(len(desk.lo)):
+        price += cell_cost(costs, c, desk.lo[c], desk.last[c])
+    units_inside(stand, shape, desk, stand.region[u])
+    pieces, donors, _ = look_inside(stand, desk)
+    desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces
+    coming = 0
+    for i in range(donors):
+        g = desk.donors[i]
+        rest = stand.size[g] - desk.inside[g]
+        desk.gives[g] = 0
+        if g != host and stand.cost[g] > price + TINY:
+            whole = rest == 0 or rest >= terms.fewest or random_below(dice, 2) == 0
+            desk.gives[g] = desk.inside[g] if whole else max(stand.size[g] - terms.fewest, 0)
+        coming += desk.gives[g]
+    added = 0.0
+    if coming > 0 and stand.number[2] > pieces + STRAYS:
+        added = judged(stand, desk, donors, moved_in(stand, costs, shape, terms, desk, pieces, host, dice), heat, dice)
+    forget_step(stand, desk, donors)
+    return added
 
 
 @in_place
@@ -343,6 +383,8 @@ def open_boxes(
         heat = hot * (cold / hot) ** (desk.number[2] / work)
         p = costly_piece(stand, dice)
         desk.number[2] += 20
-        if p >= 0:
+        if p >= 0 and random_below(dice, 2 if len(terms.kinds) > 0 else 3) == 0:
+            changed += join_box(stand, costs, shape, terms, desk, stand.unit[p], heat, dice)
+        elif p >= 0:
             changed += open_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
     return changed
