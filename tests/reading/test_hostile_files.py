@@ -17,7 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import DataError, PolicyError, SfumatoError
+from sfumato.audit.floor.files import count_rows, read_columns, read_part
+from sfumato.engines.local import HERE
+from sfumato.errors import DataError, PolicyError, ReleaseError, SfumatoError
 from sfumato.io import contents
 from sfumato.io.files import read_exact, read_file
 from sfumato.io.graph import read_graph
@@ -82,6 +84,11 @@ def test_a_parquet_file_of_billions_of_equal_cells_is_refused_unread(tmp_path: P
     started = time.perf_counter()
     with pytest.raises(DataError, match="unpacks to more than"):
         read_file(tmp_path / "people.parquet")
+    with pytest.raises(DataError, match="unpacks to more than"):
+        HERE.count([tmp_path / "people.parquet"], ["a"])
+    for read in (read_part, count_rows, lambda file: read_columns(file, frozenset(["a"]))):  # the floor reads by itself
+        with pytest.raises(ReleaseError, match="far more cells"):
+            read(tmp_path / "people.parquet")
     assert time.perf_counter() - started < 2
 
 

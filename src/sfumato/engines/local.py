@@ -25,6 +25,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.generalization import MISSING
 from sfumato.engines.base import COUNT
 from sfumato.errors import DataError
+from sfumato.io.files import require_cells
 
 _BATCH = 1 << 18
 
@@ -66,6 +67,7 @@ class Here:
 
 def _batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
     with pq.ParquetFile(file) as opened:
+        require_cells(opened, file)
         for batch in opened.iter_batches(_BATCH, columns=list(names)):
             yield pa.Table.from_batches([batch])
 

@@ -203,13 +203,18 @@ def _parquet(path: Path) -> pa.Table:
     """The file alone, whatever the folders above it are called; its cells are counted before they are unpacked."""
     try:
         with pq.ParquetFile(path) as file:
-            shape = file.metadata
-            groups = [shape.row_group(place) for place in range(shape.num_row_groups)]
-            packed = path.stat().st_size
-            require_size(max(8 * shape.num_rows * shape.num_columns, sum(g.total_byte_size for g in groups)), packed, path)
+            require_cells(file, path)
             return file.read()
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
         raise DataError(f"{path.name} is no readable Parquet file", where=str(path), hint="write it again") from None
+
+
+def require_cells(file: pq.ParquetFile, path: Path) -> None:
+    """Refuses a Parquet file with far more cells than its size can hold."""
+    shape = file.metadata
+    groups = [shape.row_group(place) for place in range(shape.num_row_groups)]
+    unpacked = max(8 * shape.num_rows * shape.num_columns, sum(group.total_byte_size for group in groups))
+    require_size(unpacked, path.stat().st_size, path)
 
 
 def read_exact(path: Path) -> pa.Table:

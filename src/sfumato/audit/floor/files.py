@@ -8,6 +8,7 @@ Invariants
 
     I4  Where a file has neither quotes nor carriage returns, its cells are what stands between commas and line feeds, and counting
         what looks alike needs no more than cutting lines; whatever else a file has in it goes to the reader of I1.
+    I5  A Parquet file is measured by what its footer says before any of it is unpacked.
 
 Cost: one pass over a part for each set of columns that is asked for, in blocks, with only what is counted kept in memory; forms
 that need whole rows keep the different ones with their counts.
@@ -41,6 +42,7 @@ Row = tuple[str, ...]
 OverFiles = Callable[[Callable[[Path], Any], Sequence[Path]], list[Any]]
 _LONGEST, _BLOCK = 1 << 30, 1 << 18
 _BATCH = 1 << 16
+_FEW_CELLS, _CELLS_PER_BYTE = 1 << 23, 25
 _FILE = re.compile(r"part-\d{5}\.parquet", re.ASCII)
 
 
@@ -247,6 +249,7 @@ def read_columns(file: Path, wanted: frozenset[str]) -> Bag:
     bag: Counter[Row] = Counter()
     try:
         with pq.ParquetFile(file) as table:
+            _require_cells(table, file)
             names = tuple(name for name in table.schema_arrow.names if name in wanted)
             for batch in table.iter_batches(_BATCH, columns=list(names)):
                 columns = [_cells(column) for column in batch.columns]
@@ -303,8 +306,17 @@ def _rows(reader: Iterator[list[str]], width: int, name: str) -> Iterator[list[s
 def _parquet(file: Path) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
     import pyarrow.parquet as pq
 
-    table = pq.read_table(file)
+    with pq.ParquetFile(file) as opened:
+        _require_cells(opened, file)
+        table = opened.read()
     return tuple(table.column_names), zip(*map(_cells, table.columns), strict=True)
+
+
+def _require_cells(table: Any, file: Path) -> None:
+    """A small file that says it has very many cells was made to do harm (I5)."""
+    cells = int(table.metadata.num_rows) * int(table.metadata.num_columns)
+    if cells > max(_FEW_CELLS, _CELLS_PER_BYTE * file.stat().st_size):
+        raise ReleaseError(f"{file.name} has far more cells than its size can hold")
 
 
 def _cells(column: Any) -> list[str]:
