@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import binom
 
 import sfumato as sf
 from sfumato.methods.recoding import sampled
@@ -122,3 +123,26 @@ def test_levels_that_depend_on_the_data_are_refused() -> None:
         sf.publish(
             sf.Policy.parse({"version": 1, "columns": columns, "protect": protect, "method": "sampled"}), data={"age": ["1"]}
         )
+
+
+@pytest.mark.parametrize(("beta", "k", "epsilon"), [(0.3, 7, 0.6), (0.05, 4, 0.2), (0.6, 12, 1.5), (0.2, 30, 0.9)])
+def test_the_largest_size_below_the_threshold_stands_for_all_smaller_ones(beta: float, k: int, epsilon: float) -> None:
+    gamma = 1 - (1 - beta) * math.exp(-epsilon)
+    sizes = range(k, int(20 * k / gamma))
+    worst = max(float(binom.sf(max(k, math.floor(gamma * n + 1e-12) + 1) - 1, n, beta)) for n in sizes)
+    assert exceptions(Sampling(beta, k), epsilon) == pytest.approx(worst, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "epsilon"),
+    [
+        (Sampling(0.5, 10**12), 1.0),
+        (Sampling(1e-12, 10**6), 1e-6),
+        (Sampling(1 - math.exp(-1), 10), 1.0),
+        (Sampling(1e-12, 1), 1e-6),
+        (Sampling(1e-300, 10**30), 20.0),
+        (Sampling(0.3, 10), -math.log1p(-0.3) + 1e-13),
+    ],
+)
+def test_whatever_a_folder_says_a_level_is_soon_found(drawn: Sampling, epsilon: float) -> None:
+    assert 0 <= exceptions(drawn, epsilon) <= 1

@@ -17,7 +17,9 @@ The argument
 Invariants
     I1  The maximum over n is taken over all n: the tail is at most exp(−n D) with D the divergence of γ from β (Chernoff), so
         beyond the n at which this falls below what was found nothing larger can follow.
+        The same bound stands where too many sizes would have to be looked at.
     I2  What is not covered by a draw (no fraction, no threshold) has δ = 1.
+    I3  As long as γ n < k the exceptions are j ≥ k, and more records make them likelier: of those sizes the largest is enough.
 
 >>> round(exceptions(Sampling(0.5, 30, 0.0), 1.0), 6) < 0.01, exceptions(Sampling(0.9, 30, 0.0), 1.0)
 (True, 1.0)
@@ -40,6 +42,10 @@ _MOST_BITS = 21
 """Thresholds of up to 2^20 look-alikes are tried."""
 _AT_ONCE = 256
 """Sizes of a cell that are looked at together."""
+_MOST_SIZES = 1 << 20
+"""Sizes that are looked at one by one; what is beyond them is bounded (I1)."""
+_LARGEST = 1e15
+"""Cells that no table has, and that are no exact numbers any more."""
 
 
 class Sampling(NamedTuple):
@@ -108,14 +114,15 @@ def exceptions(seen: Sampling, epsilon: float) -> float:
         return 1.0  # I2
     gamma = 1 - (1 - beta) * math.exp(-left)
     divergence = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
-    worst, n = 0.0, k
-    while n <= k / gamma + 1 or math.exp(-n * divergence) > worst:
+    if k > _LARGEST * gamma:
+        return min(1.0, math.exp(-k * divergence / gamma))  # I1, at the smallest size that matters
+    worst, n = 0.0, max(k, math.ceil(k / gamma) - 2)  # I3
+    last = n + _MOST_SIZES
+    while math.exp(-n * divergence) > worst and n < last:
         sizes = np.arange(n, n + _AT_ONCE)
         worst = max(worst, float(_tails(sizes, beta, np.maximum(k, np.floor(gamma * sizes + 1e-12) + 1)).max()))
         n += _AT_ONCE
-        if n > k / gamma + 1 and worst == 0.0:
-            return math.exp(-n * divergence)
-    return worst
+    return max(worst, math.exp(-n * divergence)) if worst == 0.0 or n >= last else worst
 
 
 def _tails(sizes: IntArray, beta: float, first: NDArray[np.float64]) -> NDArray[np.float64]:
