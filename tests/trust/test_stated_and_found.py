@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.errors import AuditRefused
+from sfumato.errors import AuditRefused, ReleaseError
 from sfumato.metrics.recovered import Recovered
 from sfumato.release.certificate import AT_BEST, SOME_FOUND, Certificate, Finding, unless_refuted
 from tests.command_line import run
@@ -205,3 +205,11 @@ def test_a_bound_on_the_wrong_side_refutes_and_never_shows(grade: str) -> None:
     written = {"model": name, "holds": True, "required": asked, "achieved": reached, "grade": grade, "given": [], "hide": []}
     tree = {"findings": [written], "records": {"input": 1, "published": 1, "suppressed": 0}}
     assert Certificate.from_json(tree).findings[0].verdict is None  # a folder of another version that ticks it
+
+
+@pytest.mark.parametrize("said", [2, 0, "1", True, 1.0, None])
+def test_a_folder_of_an_unknown_format_is_refused(said: object, tmp_path: Path) -> None:
+    folder = copy_of("recoded table", tmp_path)[0]
+    redo(folder, format=said)
+    with pytest.raises(ReleaseError, match="format that this version does not know"):
+        sf.verify(folder)

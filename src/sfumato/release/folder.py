@@ -178,6 +178,7 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     """
     present = files_of(path)  # I3
     manifest = read_tree(path / MANIFEST)
+    _require_format(manifest, path)
     try:
         files = _listed(manifest)
         form = Form.read(str(manifest["form"]), dict(manifest["public"]))
@@ -202,6 +203,14 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
         if parts[name].text.records != sum(files[file]["rows"] for file in mine):
             damage.append(f"{shown(name)} does not have as many rows as the manifest says")
     return Exhibit(form, parts, policy, certificate, tuple(damage), path, over_files=(engine or HERE).over_files)
+
+
+def _require_format(manifest: Any, path: Path) -> None:
+    """A layout that this version does not know may mean anything; what is unknown is refused."""
+    said = manifest.get("format", MANIFEST_VERSION) if isinstance(manifest, Mapping) else MANIFEST_VERSION
+    if type(said) is not int or said != MANIFEST_VERSION:
+        hint = "a newer version of Sfumato may have written it"
+        raise ReleaseError("the manifest has a format that this version does not know", where=str(path / MANIFEST), hint=hint)
 
 
 def _counted_part(files: list[Path], policy: Policy, damage: list[str], engine: FileEngine) -> Part:
