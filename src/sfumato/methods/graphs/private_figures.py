@@ -28,7 +28,7 @@ from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern
 from sfumato.forms.graph_figures import DEGREES, EDGES, FIGURES, NoisyFigures
 from sfumato.methods.base import Method, Task
-from sfumato.methods.graphs.noise import ladder, laplace
+from sfumato.methods.graphs.noise import ladder, laplace, laplace_error
 from sfumato.metrics.pattern_counts import PatternCounts
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -64,13 +64,13 @@ class PrivateFigures(Method):
         told = ", ".join(f"{name} {epsilon:.3g}" for name, epsilon in shares.items())
         return [
             f"epsilon shared out: {told}; it protects one tie, and a person with d ties at d times that",
-            f"errors: edges ± {2**0.5 / shares['edges']:.3g}, one degree ± {8**0.5 / shares['degrees']:.3g} before repair",
+            f"errors on average: edges {laplace_error(1, shares['edges']):.3g}, "
+            f"one degree {laplace_error(2, shares['degrees']):.3g} before repair",
         ]
 
     def _shares(self, policy: Policy) -> dict[str, float]:
         epsilon = min(claim.model.tie_epsilon for claim in policy.claims if claim.model.tie_epsilon is not None)
-        shares = {"edges": _EDGES * epsilon} | ({"triangles": _TRIANGLES * epsilon} if self.triangles else {})
-        return shares | {"degrees": epsilon - sum(shares.values())}
+        return shares_of(epsilon, triangles=self.triangles)
 
     def run(self, task: Task) -> Release:
         graph: Graph = task.data
@@ -93,6 +93,12 @@ class PrivateFigures(Method):
         form = NoisyFigures.model_validate({"nodes": graph.nodes, "drawn": self.graph} | spent)
         note = "one tie alone is protected; a person with d ties at d times epsilon, and the number of people is taken for known"
         return Release(form, parts, notes=(note,))
+
+
+def shares_of(epsilon: float, *, triangles: bool) -> dict[str, float]:
+    """What every figure spends of ε."""
+    shares = {"edges": _EDGES * epsilon} | ({"triangles": _TRIANGLES * epsilon} if triangles else {})
+    return shares | {"degrees": epsilon - sum(shares.values())}
 
 
 def _triangles(graph: Graph, epsilon: float, randomness: Randomness) -> int:
