@@ -1,6 +1,7 @@
 """Small patterns of people and ties, and what it takes to glue two copies together.
 
-A pattern is a graph on at most four labelled nodes. Counting its copies in a graph and undoing a flip need only three
+A pattern is a graph on at most four labelled nodes, or on five or six when its copies are drawn instead of counted
+(`metrics.sampled_patterns`). Counting the copies of a small one in a graph and undoing a flip need only three
 things about it: its shape up to renaming (`shape`), the number of renamings that leave it alone (`symmetries`), and, for
 standard errors, all ways in which two copies can overlap (`overlaps`).
 
@@ -37,6 +38,17 @@ _NAMED: dict[str, tuple[int, str]] = {
     "diamond": (4, "01 02 12 13 23"),
     "clique": (4, "01 02 03 12 13 23"),
 }
+_LARGER: dict[str, tuple[int, str]] = {
+    "path-of-5": (5, "01 12 23 34"),
+    "star-of-5": (5, "01 02 03 04"),
+    "pentagon": (5, "01 12 23 34 04"),
+    "bull": (5, "01 02 12 13 24"),
+    "house": (5, "01 12 23 03 04 14"),
+    "bow-tie": (5, "01 02 12 03 04 34"),
+    "clique-of-5": (5, "01 02 03 04 12 13 14 23 24 34"),
+    "hexagon": (6, "01 12 23 34 45 05"),
+    "clique-of-6": (6, "01 02 03 04 05 12 13 14 15 23 24 25 34 35 45"),
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,18 @@ class TiePattern:
 
     @staticmethod
     def names() -> list[str]:
+        """Patterns of at most four people, which are counted."""
         return list(_NAMED)
+
+    @staticmethod
+    def larger_names() -> list[str]:
+        """Patterns of five and six people, of which copies are drawn."""
+        return list(_LARGER)
+
+    @property
+    def larger(self) -> bool:
+        """Whether its copies are drawn instead of counted."""
+        return self.nodes > 4
 
     @property
     def symmetries(self) -> int:
@@ -102,9 +125,10 @@ def _tie(a: int, b: int) -> Tie:
 
 @cache
 def _named(name: str) -> TiePattern:
-    if name not in _NAMED:
-        raise PolicyError(f"unknown pattern '{name}'", hint=nearest(name, list(_NAMED)))
-    nodes, text = _NAMED[name]
+    known = _NAMED | _LARGER
+    if name not in known:
+        raise PolicyError(f"unknown pattern '{name}'", hint=nearest(name, list(known)))
+    nodes, text = known[name]
     return TiePattern(nodes, frozenset((int(tie[0]), int(tie[1])) for tie in text.split()))
 
 

@@ -12,6 +12,7 @@ What cannot be recovered
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -24,14 +25,14 @@ from sfumato.release.folder import read_folder
 _RANGES = {"density": (0.0, 1.0), "transitivity": (0.0, 1.0), "modularity": (-0.5, 1.0)}
 
 
-def recover_folder(folder: str | Path, confidence: float = 0.95) -> dict[str, Any]:
+def recover_folder(folder: str | Path, confidence: float = 0.95, patterns: Sequence[str] = ()) -> dict[str, Any]:
     """Figures with intervals, and notes, as one JSON document."""
     exhibit = read_folder(Path(folder))
     if not isinstance(exhibit.form, Edges) or exhibit.form.flip is None:
         what = "there is nothing to recover: the release holds no ties that were flipped at random"
         raise ReleaseError(what, where=str(folder), hint="see 'measure' and 'query' for other forms")
     flip, graph = exhibit.form.flip, exhibit.once(published_graph)
-    found = recover(graph, flip, distribution=False)
+    found = recover(graph, flip, distribution=False, patterns=patterns)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     figures = {name: _interval(name, figure, z) for name, figure in found.items()}
     figures["degree of one person, error"] = {"estimate": found.degree_error, "low": None, "high": None}

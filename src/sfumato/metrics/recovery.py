@@ -39,6 +39,7 @@ from sfumato.metrics.communities import found_modularity
 from sfumato.metrics.degree_law import DegreeLaw
 from sfumato.metrics.modularity import modularity
 from sfumato.metrics.pattern_counts import PatternCounts, Unflipped, covariance
+from sfumato.metrics.sampled_patterns import DRAWN, sampled_copies
 from sfumato.randomness import Randomness
 
 EDGE, WEDGE, TRIANGLE = (TiePattern.named(name) for name in ("edge", "wedge", "triangle"))
@@ -94,7 +95,8 @@ def recover(
     """The figures of the graph before every pair was flipped with probability `mu` (or by a `EdgeChannel`).
 
     `partition` gives a group to every published node; without one a split into two groups is found and judged on separate
-    halves of the pairs. `patterns` names patterns of up to four people whose copies are wanted as well (see `TiePattern.names`).
+    halves of the pairs. `patterns` names patterns whose copies are wanted as well: of up to four people they are counted
+    (`TiePattern.names`), of five and six drawn (`TiePattern.larger_names`, `sampled_patterns`).
     """
     flip = mu if isinstance(mu, EdgeChannel) else EdgeChannel.symmetric(mu)
     published = Graph.of(graph)
@@ -103,7 +105,7 @@ def recover(
     figures = triad_figures(published.nodes, before.maps, flip)
     found = found_modularity(published, flip) if partition is None else modularity(published, flip, partition)
     figures["modularity"] = RecoveredFigure(*found)
-    figures |= _four_person_figures(counts, flip, patterns)
+    figures |= _pattern_figures(counts, flip, patterns)
     degrees: FloatArray = np.asarray((published.degrees - (published.nodes - 1) * flip.add) / flip.slope, dtype=np.float64)
     law = DegreeLaw.fit(published.degrees, flip) if distribution and published.nodes else None
     return Recovery(figures, degrees, degree_error(published.nodes, figures["degrees"].estimate, flip), law)
@@ -155,22 +157,33 @@ def _root(variance: Fraction) -> float:
     return math.sqrt(max(float(variance), 0.0))
 
 
-def _four_person_figures(
+def _pattern_figures(
     counts: PatternCounts, flip: EdgeChannel, names: Sequence[str], replicates: int = 12
 ) -> dict[str, RecoveredFigure]:
     """Copies of the named patterns. Errors: flip the published graph again and undo both flips; the spread over
-    `replicates`, scaled back by the slope, is the noise of one flip seen at the recovered graph."""
+    `replicates`, scaled back by the slope, is the noise of one flip seen at the recovered graph; drawing adds its own."""
     wanted = {name: TiePattern.named(name) for name in names}
     if not wanted:
         return {}
-    centre = {name: float(Unflipped(counts, flip).copies(pattern)) for name, pattern in wanted.items()}
+    centre = {name: _copies(counts, pattern, flip, 0) for name, pattern in wanted.items()}
     if flip.delete == 0 == flip.add:
-        return {name: RecoveredFigure(value, 0.0) for name, value in centre.items()}
+        return {name: RecoveredFigure(*value) for name, value in centre.items()}
     twice = flip.then(flip)
     redrawn = (reflipped(counts.graph, flip, Randomness(seed=n).child("again")) for n in range(replicates))
-    again = [Unflipped(PatternCounts(graph), twice) for graph in redrawn]
-    spread = {name: [float(one.copies(pattern)) for one in again] for name, pattern in wanted.items()}
-    return {name: RecoveredFigure(value, flip.slope * _deviation(spread[name])) for name, value in centre.items()}
+    again = [PatternCounts(graph) for graph in redrawn]
+    spread = {
+        name: _deviation([_copies(one, pattern, twice, 1 + n)[0] for n, one in enumerate(again)])
+        for name, pattern in wanted.items()
+    }
+    return {name: RecoveredFigure(value, math.hypot(flip.slope * spread[name], drawn)) for name, (value, drawn) in centre.items()}
+
+
+def _copies(counts: PatternCounts, pattern: TiePattern, flip: EdgeChannel, number: int) -> tuple[float, float]:
+    """Copies before the flip, and the error of drawing them; an analyst's own chance, of which nothing is published."""
+    if not pattern.larger:
+        return float(Unflipped(counts, flip).copies(pattern)), 0.0
+    chance = Randomness(seed=number).child("maps").generator()
+    return sampled_copies(counts.graph, pattern, flip, chance, DRAWN // 4 if number else DRAWN)
 
 
 def _deviation(values: list[float]) -> float:

@@ -1,0 +1,94 @@
+"""Every way to publish a graph: what an adversary gets beside what is promised, and noisy figures beside their exact errors.
+
+    python benchmarks/graph_ways.py [graph …]          # what results/graph-ways.csv has is not made again
+
+Flips at three μ against people who know numbers of ties (`degrees`) or ties to ten known people (`neighbourhood`); k-degree
+anonymity against those who know numbers of ties, of the person alone or of all friends; noisy figures at three ε against
+whoever knows everything but one tie. Planted accounts are in `papers/graph_attacks.py`. Errors of figures: mean over draws, and
+the exact mean of the law.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent / "papers"))
+from curves import RESULTS, write_csv
+
+import sfumato as sf
+from sfumato.attacks.degree_signatures import DegreeSignatures
+from sfumato.attacks.degrees import DegreeGuesses
+from sfumato.attacks.neighbourhood import KnownTies
+from sfumato.attacks.one_tie import Figures, OneTie
+from sfumato.io.graph import read_graph
+from sfumato.methods.graphs.noise import ladder, ladder_error, laplace, laplace_error
+from sfumato.methods.graphs.private_figures import repaired, shares_of
+from sfumato.randomness import Randomness
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+GRAPHS = ("ca_grqc", "ego_facebook", "wiki_vote", "email_eu_core", "ca_hepth")
+HEADER = ("graph", "way", "attack", "measured", "promised", "exact")
+FLIPS, EPSILONS, CROWDS = (0.001, 0.03, 0.2), (0.5, 1.0, 2.0), (5, 25)
+Row = list[object]
+
+
+def flips(name: str, file: str) -> Iterator[Row]:
+    for mu in FLIPS:
+        got = DegreeGuesses(target=file, mu=mu, trials=4, seed=1).run()
+        yield [name, f"flip {mu:g}", "ten hubs by ties", got["hubs_found"], "", ""]
+        yield [name, f"flip {mu:g}", "ten ties apart", got.get("pairs_told_apart", ""), got.get("promised", ""), ""]
+        got = KnownTies(target=file, mu=mu, known=10, trials=4, seed=1).run()
+        yield [name, f"flip {mu:g}", "ties to ten hubs", got["told_apart"], got["promised"], got["expected"]]
+
+
+def crowds(name: str, file: str) -> Iterator[Row]:
+    for k in CROWDS:
+        tree = {"version": 1, "data": {"kind": "graph"}, "protect": [{"k-degree-anonymity": {"k": k}}]}
+        with tempfile.TemporaryDirectory() as place:
+            made = sf.publish(sf.Policy.parse(tree), data=file)
+            got = DegreeSignatures(target=str(made.write(Path(place) / "out", report=False))).run()
+        yield [name, f"k-degree {k}", "number of ties", got["found_by_ties"], round(1 / k, 4), ""]
+        yield [name, f"k-degree {k}", "ties of friends", got["found_by_friends"], "", ""]
+
+
+def noisy(name: str, file: str, draws: int = 60) -> Iterator[Row]:
+    graph = read_graph(file)
+    truth, chance, most = Figures.of(graph), Randomness(1), max(graph.nodes - 2, 1)
+    for epsilon in EPSILONS:
+        way, share = f"figures {epsilon:g}", shares_of(epsilon, triangles=True)
+        got = OneTie(target=file, epsilon=epsilon, trials=60, seed=1).run()
+        yield [name, way, "one tie", got["right"], got["promised"], ""]
+        edges = np.abs(np.array(laplace([truth.edges] * draws, 1, share["edges"])) - truth.edges).mean()
+        yield [name, way, "error: edges", round(float(edges), 2), "", round(laplace_error(1, share["edges"]), 2)]
+        told = [ladder(truth.triangles, truth.first, most, share["triangles"], chance.child(n)) for n in range(draws)]
+        away = np.abs(np.array(told) - truth.triangles).mean()
+        exact = ladder_error(truth.first, most, share["triangles"])
+        yield [name, way, "error: triangles", round(float(away), 1), "", round(exact, 1)]
+        raw = np.array(laplace(truth.degrees.tolist(), 2, share["degrees"]))
+        yield [name, way, "error: one degree", round(float(np.abs(raw - truth.degrees).mean()), 2), "",
+               round(laplace_error(2, share["degrees"]), 2)]  # fmt: skip
+        after = np.abs(repaired(raw.astype(np.float64), graph.nodes) - truth.degrees).mean()
+        yield [name, way, "error: one degree, repaired", round(float(after), 2), "", ""]
+
+
+def main(names: list[str]) -> None:
+    file = RESULTS / "graph-ways.csv"
+    rows: list[Row] = [list(row) for row in csv.reader(file.open(newline=""))][1:] if file.is_file() else []
+    for name in names:
+        if any(row[0] == name for row in rows):
+            continue
+        for way in (flips, crowds, noisy):
+            for row in way(name, str(DATA / f"{name}.tsv.gz")):
+                rows.append(row)
+                print(*row, sep="\t", flush=True)
+        write_csv("graph-ways", HEADER, rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(GRAPHS))
