@@ -46,6 +46,7 @@ from sfumato.audit.rule_values import (
 from sfumato.data.arrays import BoolArray
 from sfumato.data.regular import matches
 from sfumato.errors import DataError
+from sfumato.policy.plugins import holds as own_code
 from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts
 from sfumato.policy.rules.functions import FUNCTIONS, Scalar, call, is_valid
 from sfumato.policy.rules.tree import (
@@ -73,6 +74,7 @@ from sfumato.policy.rules.tree import (
     NoOverlap,
     Not,
     Number,
+    Own,
     References,
     Running,
     SameMultiset,
@@ -151,12 +153,23 @@ class Judge:
         if isinstance(node, IsNull):
             missing = self._text(node.value, frame).missing
             return RuleVerdict(missing, ~missing)
+        if isinstance(node, Own):
+            return self._own(node, frame)
         if isinstance(node, Valid):
             value = self._text(node.value, frame)
             hit = np.array([is_valid(node.system, cell) for cell in value.parts.tolist()], dtype=bool)
             return RuleVerdict(hit & ~value.missing, ~hit & ~value.missing)
         assert isinstance(node, Compare)
         return self._compare(node, frame)
+
+    def _own(self, node: Own, frame: str | None) -> RuleVerdict:
+        """What the data holder's code answers; a record with something missing neither keeps nor breaks it."""
+        values = [self._text(column, frame) for column in node.arguments]
+        known = ~fold(np.logical_or, [value.missing for value in values])
+        rows = list(zip(*(value.parts.tolist() for value in values), strict=True))
+        answers = {row: own_code(node, row) for row in {row for row, there in zip(rows, known, strict=True) if there}}
+        hit = np.array([answers.get(row, False) for row in rows], dtype=bool)
+        return RuleVerdict(hit & known, ~hit & known)
 
     def _joined(self, node: All | Any_, frame: str | None) -> RuleVerdict:
         found = [self.verdict(part, frame) for part in node.parts]

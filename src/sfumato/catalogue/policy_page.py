@@ -11,11 +11,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from sfumato.data.check_digits import NUMBERS
 from sfumato.io.base import Source
 from sfumato.methods.base import Method
 from sfumato.models.base import Model
 from sfumato.policy.claims import short_forms
 from sfumato.policy.person import DateShift, Person
+from sfumato.policy.plugins import Plugins
 from sfumato.policy.policy import Book, Column, Series, Utility
 from sfumato.policy.replacements import FAKES, FORMED
 from sfumato.registry import catalogue
@@ -47,6 +49,8 @@ KEYS = {
     "person": "The columns that name a person, when one person may have several rows: candidates are then people.",
     "series": "How releases of a ledger belong together; see [ledger.md](ledger.md).",
     "accept": "Warnings of `check` about columns that the data holder has looked at, by their names.",
+    "plugins": "Own Python code that rules and domains call, as a last resort; off unless the environment allows it. See "
+    "[rules.md](rules.md#own-code).",
 }
 ROLES = {
     "identifier": "names people; never published",
@@ -77,6 +81,9 @@ DOMAINS = {
     "`{values: [s, m, l]}`": "a list",
     "`{like: city}`": "the values of a column; the list is then public",
     "`{fakes: name, locale: en_US}`": "realistic inventions: " + ", ".join((*FAKES, *FORMED)),
+    "`{numbers: iban, country: NL}`": "numbers of a public system with their check digits: " + ", ".join(NUMBERS),
+    "`{computed: true}`": "what an equation under `keep` gives",
+    "`{plugin: badge, size: 9000}`": "texts that own code numbers",
     "`{empty: true}`": "nothing",
 }
 
@@ -90,7 +97,7 @@ def policy_page() -> str:
         "method": _method,
         "utility": _fields(Utility, "utility"), "ledger": _fields(Book, "ledger", "A path alone is `{file: path}`."),
         "key": _pointed("key", "See the example of [`ledger`](#ledger)."), "person": _person, "series": _fields(Series, "series"),
-        "accept": _plain("accept"),
+        "accept": _plain("accept"), "plugins": _own_code,
     }  # fmt: skip
     for key, part in parts.items():
         lines += ["", f"## `{key}` {{#{key}}}", "", *part()]
@@ -104,6 +111,11 @@ def _example(name: str) -> list[str]:
 
 def _plain(key: str) -> Any:
     return lambda: [KEYS[key], "", *_example(key)]
+
+
+def _own_code() -> list[str]:
+    lines = [f"| `{name}` | {field.description} |" for name, field in Plugins.model_fields.items()]
+    return [KEYS["plugins"], "", "| key | meaning |", "| --- | --- |", *lines, ""]
 
 
 def _pointed(key: str, sentence: str) -> Any:

@@ -23,6 +23,8 @@ from sfumato.policy import replacements
 from sfumato.policy.declared_rules import Constraint, constraints_of
 from sfumato.policy.fitting import MOMENTS, NUMBERS, fitted, misfit
 from sfumato.policy.keep import require_linear
+from sfumato.policy.own_texts import with_code
+from sfumato.policy.plugins import coded
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Computed, Empty, Like, ValueDomain
 from sfumato.policy.rules import IntegrityRule, RuleError, bind, parse
@@ -98,7 +100,8 @@ class BoundPolicy:
         if declared is None:
             hint = "for example {integers: [1, 999999]} or {fakes: name}"
             raise PolicyError(f"'{column}' is replaced but has no domain", where=where, hint=hint)
-        domain = replacements.read(declared, where)  # type: ignore[arg-type]
+        read = replacements.read(declared, where)  # type: ignore[arg-type]
+        domain = with_code(read, self.policy.plugins, where)
         wrong = misfit(domain, self.facts(column))
         if wrong:
             raise PolicyError(f"'{column}': {wrong}", where=where, hint="choose a domain that the column can hold")
@@ -227,7 +230,7 @@ class BoundPolicy:
         words = {part for column in self.columns.values() for part in (str(column.table), column.name)}
         line = self.policy.document.where("keep", place)
         try:
-            rule = bind(parse(text, words), self.kinds)
+            rule = coded(bind(parse(text, words), self.kinds), self.policy.plugins, line)
             require_linear(rule, line)
             return rule
         except RuleError as error:

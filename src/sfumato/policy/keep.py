@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from sfumato.data.regular import require_regular
 from sfumato.errors import PolicyError
 from sfumato.policy import replacements
+from sfumato.policy.own_texts import with_code
+from sfumato.policy.plugins import coded, require_at_hand
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import IntegrityRule, RuleError, bind, classify, columns_of, parse
-from sfumato.policy.rules.tree import Match
+from sfumato.policy.rules.tree import Match, Own
 from sfumato.registry import nearest
 
 
@@ -20,7 +23,7 @@ def replacements_of(policy: Policy) -> dict[str, replacements.ValueDomain]:
         column, where = policy.columns[name], policy.document.where("columns", name, "domain")
         if column.domain is None:
             raise PolicyError(f"column '{name}' is replaced but has no domain", where=where, hint="for example {integers: [0, 9]}")
-        domain = replacements.read(column.domain, where)
+        domain = with_code(replacements.read(column.domain, where), policy.plugins, where)
         if isinstance(domain, replacements.Like) and domain.column not in policy.columns:
             hint = nearest(domain.column, list(policy.columns))
             raise PolicyError(f"the domain is like an unknown column '{domain.column}'", where=where, hint=hint)
@@ -31,6 +34,13 @@ def replacements_of(policy: Policy) -> dict[str, replacements.ValueDomain]:
 def integrity_rules(policy: Policy) -> list[IntegrityRule]:
     """The rules under `keep`, bound to the columns; errors point into the policy's file."""
     return [_rule(policy, place, text) for place, text in enumerate(policy.keep)]
+
+
+def require_own_code(policy: Policy) -> None:
+    """Refuses, before data is read, functions of own code that are off or not there."""
+    rules = [node.name for text in policy.keep for node in parse(text).body.walk() if isinstance(node, Own)]
+    domains = [column.domain for column in policy.columns.values() if isinstance(column.domain, Mapping)]
+    require_at_hand(policy.plugins, [*rules, *(str(domain["plugin"]) for domain in domains if "plugin" in domain)])
 
 
 def disturbed_rule(policy: Policy) -> str:
@@ -51,7 +61,7 @@ def _rule(policy: Policy, place: int, text: str) -> IntegrityRule:
     kinds |= {name: _kind(domain) for name, domain in replacements_of(policy).items()}
     line = policy.document.where("keep", place)
     try:
-        rule = _parsed(text, tuple(kinds.items()))
+        rule = coded(_parsed(text, tuple(kinds.items())), policy.plugins, line)
         require_linear(rule, line)
         return rule
     except RuleError as error:

@@ -26,6 +26,7 @@ from sfumato.io.hierarchies import require_rule
 from sfumato.policy.claims import Claim, read_claims
 from sfumato.policy.declared import declare
 from sfumato.policy.person import DateShift, Person, read_person, require_private
+from sfumato.policy.plugins import Plugins
 from sfumato.policy.read import Document, parse_yaml, read_yaml, require_shallow
 from sfumato.registry import find, nearest
 
@@ -36,6 +37,7 @@ T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
 _KEYS = (
     "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "series", "accept",
+    "plugins",
 )  # fmt: skip
 
 
@@ -129,6 +131,8 @@ class Policy:
     series: Series = field(default_factory=Series)
     accept: tuple[str, ...] = ()
     """Warnings about columns of a table that the data holder has looked at and accepts, by their identifiers."""
+    plugins: Plugins | None = None
+    """Own code that rules and domains call; off unless the environment allows it."""
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -344,6 +348,11 @@ def _book(document: Document) -> Book | None:
     return declare(Book, {"file": str(entry)} if isinstance(entry, str | Path) else entry, document, "ledger")
 
 
+def _plugins(document: Document) -> Plugins | None:
+    entry = document.tree.get("plugins")
+    return None if entry is None else declare(Plugins, entry, document, "plugins")
+
+
 def _texts(document: Document, key: str) -> tuple[str, ...]:
     entry = document.tree.get(key)
     if entry is None:
@@ -362,5 +371,6 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "person": read_person,
     "series": lambda document: declare(Series, document.tree.get("series"), document, "series"),
     "accept": lambda document: _texts(document, "accept"),
+    "plugins": _plugins,
 }
 """The parts of a policy that are read by themselves."""

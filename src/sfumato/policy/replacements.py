@@ -284,9 +284,14 @@ class Computed(ValueDomain):
         return {"computed": True}
 
 
-_OPTIONS = {"decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale"}, "numbers": {"country"}}
+_OPTIONS = {
+    "decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale"}, "numbers": {"country"},
+    "plugin": {"size"},
+}  # fmt: skip
 _WEIGHED = ("integers", "decimals", "dates", "values", "like")
-_NAMES = ("integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "numbers", "empty", "computed")
+_NAMES = (
+    "integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "numbers", "empty", "computed", "plugin",
+)  # fmt: skip
 
 
 def read(declared: Mapping[str, Any], where: str = "") -> ValueDomain:
@@ -334,7 +339,7 @@ def _integers(declared: Mapping[str, Any], where: str) -> ValueDomain:
 
 
 def _decimals(declared: Mapping[str, Any], where: str) -> ValueDomain:
-    places = _bounded(declared, "places", 2, 0, 12, where)
+    places = bounded(declared, "places", 2, 0, 12, where)
     return _ordered(Decimals(0, 0, 10**places, places), _pair(declared["decimals"], where), where)
 
 
@@ -363,10 +368,10 @@ def _ordered(empty: Integers | Decimals | Dates | Timestamps, bounds: tuple[str,
 def _pattern(declared: Mapping[str, Any], where: str) -> ValueDomain:
     pattern = str(declared["pattern"])
     require_regular(pattern, where=where)
-    return PatternDomain(pattern, _bounded(declared, "longest", 64, 1, 10_000, where))
+    return PatternDomain(pattern, bounded(declared, "longest", 64, 1, 10_000, where))
 
 
-def _bounded(declared: Mapping[str, Any], name: str, usual: int, least: int, most: int, where: str) -> int:
+def bounded(declared: Mapping[str, Any], name: str, usual: int, least: int, most: int, where: str) -> int:
     """A whole number of the domain, within limits."""
     found = whole(str(declared.get(name, usual)))
     if found is None or not least <= found <= most:
@@ -409,11 +414,16 @@ def _computed(declared: Mapping[str, Any], where: str) -> ValueDomain:
     return Computed()
 
 
+def _own(declared: Mapping[str, Any], where: str) -> ValueDomain:
+    from sfumato.policy.own_texts import read_own
+
+    return read_own(declared, where)
+
+
 def _checked(declared: Mapping[str, Any], where: str) -> ValueDomain:
     if not isinstance(declared["numbers"], str):
-        raise PolicyError(
-            "'numbers' takes the name of one numbering system", where=where, hint="{numbers: iban}; for a range {integers: [1, 99]}"
-        )
+        hint = "{numbers: iban}; for a range {integers: [1, 99]}"
+        raise PolicyError("'numbers' takes the name of one numbering system", where=where, hint=hint)
     system = declared["numbers"]
     if system not in NUMBERS:
         raise PolicyError(f"there is no numbering system '{system}'", where=where, hint="known: " + ", ".join(NUMBERS))
@@ -436,4 +446,5 @@ _READERS = {
     "empty": _empty,
     "numbers": _checked,
     "computed": _computed,
+    "plugin": _own,
 }

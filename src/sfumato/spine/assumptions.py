@@ -17,6 +17,7 @@ def assumed(exhibit: Exhibit) -> tuple[str, ...]:
 def _of_policy(policy: Policy) -> tuple[str, ...]:
     """What must be true outside the data for the findings to mean what they say, and what the data holder took upon themselves."""
     accepted = tuple(f"the data holder accepts a warning: {identifier}" for identifier in policy.accept)
+    accepted += () if policy.plugins is None else (policy.plugins.sentence,)
     if not policy.quasi_identifiers:
         return accepted
     return (

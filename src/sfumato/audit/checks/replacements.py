@@ -19,8 +19,10 @@ from sfumato.data.classes import group
 from sfumato.data.table import Table, TextColumn
 from sfumato.forms.replaced import Replaced
 from sfumato.policy.keep import integrity_rules, replacements_of
+from sfumato.policy.own_texts import OwnTexts
+from sfumato.policy.plugins import is_at_hand
 from sfumato.policy.replacements import Computed, Empty, Like, ValueDomain, Values, fills
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -34,7 +36,12 @@ class Domains(Check):
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def examine(self, exhibit: Exhibit) -> Finding:
-        outside = {name: _outside(exhibit, name, domain) for name, domain in replacements_of(exhibit.policy).items()}
+        domains = replacements_of(exhibit.policy)
+        unknown = [name for name, domain in domains.items() if isinstance(domain, OwnTexts) and not is_at_hand(domain.code)]
+        if unknown:
+            reason = f"the domain of '{unknown[0]}' is own code of the data holder (SFUMATO_PLUGINS)"
+            return Finding(self.name, True, {"outside": 0}, {}, grade=NOT_JUDGED, reason=reason)
+        outside = {name: _outside(exhibit, name, domain) for name, domain in domains.items()}
         wrong = [f"{count} values of '{name}' are outside its domain" for name, count in outside.items() if count]
         return Finding(self.name, not wrong, {"outside": 0}, {"outside": sum(outside.values())}, reason="; ".join(wrong))
 

@@ -20,8 +20,9 @@ from sfumato.forms.recoded import Recoded
 from sfumato.forms.replaced import Replaced
 from sfumato.forms.subtables import SubTables
 from sfumato.policy.keep import integrity_rules
+from sfumato.policy.plugins import is_at_hand
 from sfumato.policy.rules import IntegrityRule, classify, columns_of
-from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Localities, SameMultiset
+from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Localities, Own, SameMultiset
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -60,6 +61,7 @@ class RulesLeft(Check):
     def examine(self, exhibit: Exhibit) -> Finding:
         count = left_open(exhibit)
         missing = "the private trace" if exhibit.private else "the original or the private trace"
+        missing += "" if exhibit.policy.plugins is None else ", or the data holder's own code (SFUMATO_PLUGINS)"
         return Finding(self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=f"{count} rule(s) need {missing}")
 
 
@@ -97,6 +99,8 @@ def _sight(exhibit: Exhibit, rule: IntegrityRule) -> dict[str, TextColumn] | Non
 
 
 def _ready(rule: IntegrityRule, exhibit: Exhibit) -> bool:
+    if any(isinstance(node, Own) and not is_at_hand(node.code) for node in rule.body.walk()):
+        return False
     if not _one_table(exhibit):
         return _sight(exhibit, rule) is not None
     if any(isinstance(node, Cell) for node in rule.body.walk()):

@@ -37,7 +37,7 @@ from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingPro
 from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.policy import replacements
 from sfumato.policy.claims import Claim
-from sfumato.policy.keep import integrity_rules, replacements_of
+from sfumato.policy.keep import integrity_rules, replacements_of, require_own_code
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import IntegrityRule, classify, columns_of
 from sfumato.policy.rules.tree import Aggregate, Localities, References
@@ -72,6 +72,7 @@ class Obfuscation(Method):
     def refusal(self, policy: Policy) -> str:
         if not policy.with_role("replaced"):
             return "no column has the role 'replaced'"
+        require_own_code(policy)
         rules, _ = integrity_rules(policy), replacements_of(policy)
         for rule in rules:
             if isinstance(rule.body, Localities):

@@ -44,6 +44,7 @@ from sfumato.methods.replacing.databases.subset import subset
 from sfumato.methods.replacing.sampling.blocks import Blocks
 from sfumato.methods.replacing.sampling.patience import Patience, patience_of
 from sfumato.policy.bound_policy import BoundPolicy, LinkedColumns
+from sfumato.policy.keep import require_own_code
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like, fills
 from sfumato.policy.rules import columns_of
@@ -70,6 +71,7 @@ class Relational(Method):
     def refusal(self, policy: Policy) -> str:
         if not policy.with_role("replaced"):
             return "no column has the role 'replaced'"
+        require_own_code(policy)
         return f"it replaces values and cannot keep {policy.claims[0]}" if policy.claims else ""
 
     def unremembered(self, policy: Policy) -> str:

@@ -38,6 +38,7 @@ from sfumato.policy.rules.tree import (
     Negative,
     Not,
     Number,
+    Own,
     Running,
     Statement,
     TextConstant,
@@ -163,7 +164,7 @@ class _Binder:
         if isinstance(node, IsNull):
             self._column(node.value)
             return node
-        if isinstance(node, Valid):
+        if isinstance(node, (Valid, Own)):
             return node
         assert isinstance(node, Match)
         if self.kind(node.value) in ("number", "date"):

@@ -19,6 +19,7 @@ from sfumato.policy.rules.tree import (
     Node,
     NoOverlap,
     Not,
+    Own,
     Running,
     Valid,
 )
@@ -88,6 +89,15 @@ def valid(reader: RuleReader, token: Token) -> Valid:
     return Valid(system, column, at=token.at)
 
 
+def own(reader: RuleReader, token: Token) -> Own:
+    """A function of the data holder's own code."""
+    name = reader.name("the name of a function")
+    reader.expect(",", "before the columns")
+    found = Own(name, reader.names(), at=token.at)
+    reader.expect(")", "to close 'own('")
+    return found
+
+
 def correlation(reader: RuleReader, token: Token) -> Aggregate:
     """Of two columns."""
     one = reader.column()
@@ -112,6 +122,7 @@ def text_form(reader: RuleReader, token: Token) -> Match:
 CALLS: dict[str, Callable[[RuleReader, Token], Node]] = {
     "running": running,
     "valid": valid,
+    "own": own,
     "correlation": correlation,
     **dict.fromkeys(_TEXTS, text_form),
     **dict.fromkeys(FUNCTIONS, function),

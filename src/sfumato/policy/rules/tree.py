@@ -200,6 +200,16 @@ class Valid(Condition):
 
 
 @dataclass(frozen=True, slots=True)
+class Own(Condition):
+    """`own(name, a, b)`: what a function of the data holder's own code answers for the texts of a record."""
+
+    name: str
+    arguments: tuple[ColumnValue, ...]
+    code: str = ""
+    """The SHA-256 of the file, known once the policy is."""
+
+
+@dataclass(frozen=True, slots=True)
 class All(Condition):
     """`a and b and …`."""
 

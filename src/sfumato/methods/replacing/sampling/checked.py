@@ -30,6 +30,8 @@ from sfumato.data.check_digits import (
     spanish_letter,
 )
 from sfumato.methods.replacing.sampling.vectors import Vector, texts
+from sfumato.policy.own_texts import OwnTexts
+from sfumato.policy.plugins import own_text
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FIRST_DAY, _LAST_DAY = date(1940, 1, 1).toordinal(), date(1999, 12, 31).toordinal()
@@ -50,6 +52,21 @@ class Checked:
 
     def texts(self, codes: IntArray) -> NDArray[Any]:
         return np.array([self.body(int(code)) for code in codes], dtype=np.str_)
+
+
+class OwnNumbering:
+    """Texts that the data holder's own code numbers; that no two are alike is judged where they must differ."""
+
+    kind = "text"
+
+    def __init__(self, domain: OwnTexts) -> None:
+        self.domain, self.size = domain, domain.size
+
+    def vector(self, codes: IntArray) -> Vector:
+        return texts(self.texts(codes))
+
+    def texts(self, codes: IntArray) -> NDArray[Any]:
+        return np.array([own_text(self.domain.code, self.domain.name, int(code)) for code in codes], dtype=np.str_)
 
 
 def _phone(country: str) -> tuple[int, Body]:

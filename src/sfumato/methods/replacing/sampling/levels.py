@@ -25,6 +25,7 @@ from sfumato.errors import DataError, Infeasible
 from sfumato.methods.replacing.sampling.vectors import Vector, texts
 from sfumato.methods.replacing.sampling.words import Words, automaton
 from sfumato.policy import replacements
+from sfumato.policy.own_texts import OwnTexts
 
 
 class Levels(Protocol):
@@ -138,6 +139,10 @@ def levels(domain: replacements.ValueDomain) -> Levels:
         from sfumato.methods.replacing.sampling.checked import Checked
 
         return Checked(domain.system, domain.country)
+    if isinstance(domain, OwnTexts):
+        from sfumato.methods.replacing.sampling.checked import OwnNumbering
+
+        return OwnNumbering(domain)
     raise TypeError(f"no numbering for {type(domain).__name__}")
 
 

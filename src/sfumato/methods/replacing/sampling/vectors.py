@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.regular import matches
+from sfumato.policy.plugins import holds as own_code
 from sfumato.policy.rules.functions import is_valid
 from sfumato.policy.rules.tree import (
     All,
@@ -41,6 +42,7 @@ from sfumato.policy.rules.tree import (
     Negative,
     Not,
     Number,
+    Own,
     TextConstant,
     Valid,
 )
@@ -108,6 +110,8 @@ def holds(condition: Condition, columns: Columns) -> BoolArray:
         return np.zeros(1, dtype=bool)  # values are drawn for every record; where nulls stand is settled before (`kleene`)
     if isinstance(condition, Valid):
         return _valid(condition, columns)
+    if isinstance(condition, Own):
+        return _own(condition, columns)
     assert isinstance(condition, Compare)
     left, right = value(condition.left, columns), value(condition.right, columns)
     return _compared(condition.operator, left, right, condition.tolerance)
@@ -127,6 +131,14 @@ def _valid(condition: Valid, columns: Columns) -> BoolArray:
     distinct, inverse = np.unique(value(condition.value, columns).as_text(), return_inverse=True)
     spelt = (text.decode() if isinstance(text, bytes) else str(text) for text in distinct.tolist())
     return np.array([is_valid(condition.system, text) for text in spelt], dtype=bool)[inverse]
+
+
+def _own(condition: Own, columns: Columns) -> BoolArray:
+    """What the data holder's code answers for every record; equal records are asked about once."""
+    spelt = np.broadcast_arrays(*(np.asarray(value(column, columns).as_text()).astype(np.str_) for column in condition.arguments))
+    rows = list(zip(*(texts.tolist() for texts in spelt), strict=True))
+    answers = {row: own_code(condition, row) for row in dict.fromkeys(rows)}
+    return np.array([answers[row] for row in rows], dtype=bool)
 
 
 def _compared(operator: str, left: Vector, right: Vector, tolerance: Any) -> BoolArray:
