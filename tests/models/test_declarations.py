@@ -13,6 +13,7 @@ from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, crowd
 from sfumato.policy.claims import short_forms
 from sfumato.registry import catalogue
+from sfumato.release.form import Form
 
 MODELS = catalogue("models", Model)
 EXAMPLES = [(name, example) for name, cls in MODELS.items() for example in cls.examples]
@@ -119,20 +120,44 @@ def test_words_of_short_forms_are_different_and_name_parameters() -> None:
         assert {short.parameter, *short.fixed} <= set(cls.model_fields)
 
 
+def asking(path: Path, classes: set[str]) -> list[str]:
+    """Places of a file that ask with `isinstance` whether something is one of these classes."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    asked = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "isinstance"]
+    return [f"{path.name}:{call.lineno}" for call in asked if classes & {p.id for p in ast.walk(call) if isinstance(p, ast.Name)}]
+
+
+def comparing(path: Path, names: set[str]) -> list[str]:
+    """Places of a file that compare something with one of these texts."""
+    compared = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Compare)]
+    return [f"{path.name}:{c.lineno}" for c in compared if names & {p.value for p in ast.walk(c) if isinstance(p, ast.Constant)}]
+
+
+def outside(*rooms: str) -> list[Path]:
+    """Files of all other rooms; the floor has definitions of its own."""
+    files = sorted(SOURCE.rglob("*.py"))
+    return [path for path in files if path.relative_to(SOURCE).parts[0] not in rooms and "floor" not in path.parts]
+
+
 def test_nobody_outside_looks_at_the_class_of_a_model() -> None:
-    """No `isinstance` on a model of the catalogue, and no comparison with its name, outside models/."""
-    classes, names = {cls.__name__ for cls in MODELS.values()}, set(MODELS)
-    found = []
-    for path in sorted(SOURCE.rglob("*.py")):
-        if path.relative_to(SOURCE).parts[0] == "models" or "floor" in path.parts:  # the floor has definitions of its own
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            asked = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-            if asked and classes & {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}:
-                found.append(f"{path.name}:{node.lineno}")
-            if isinstance(node, ast.Compare) and names & {p.value for p in ast.walk(node) if isinstance(p, ast.Constant)}:
-                found.append(f"{path.name}:{node.lineno}")
+    """No `isinstance` on a model, one of the catalogue or a kind of them, and no comparison with its name, outside models/."""
+    kinds = {base.__name__ for cls in MODELS.values() for base in cls.__mro__ if issubclass(base, Model) and base is not Model}
+    assert "ChannelModel" in kinds
+    found = [place for path in outside("models") for place in (*asking(path, kinds), *comparing(path, set(MODELS)))]
     assert not found
+
+
+def test_nobody_outside_compares_the_name_of_a_form() -> None:
+    words = {"database", "graph", "baskets", "anatomy"}  # kinds of data and a method have these names as well
+    names = set(catalogue("forms", Form)) - words
+    assert "recoded table" in names
+    assert not [place for path in outside("forms") for place in comparing(path, names)]
+
+
+def test_from_the_spine_to_the_attacks_nobody_asks_what_data_it_is() -> None:
+    datasets = {"Table", "Baskets", "Graph", "Database"}
+    rooms = [SOURCE / room for room in ("spine", "audit", "metrics", "report", "attacks")]
+    assert not [place for room in rooms for path in sorted(room.rglob("*.py")) for place in asking(path, datasets)]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -57,3 +57,8 @@ class ChannelModel(Model):
 
     def achieved(self, seen: PublishedChannel) -> dict[str, Any]:
         return self.level(*seen)
+
+
+def on_channel(model: Model) -> ChannelModel | None:
+    """The model when it is one of the noise, else nothing."""
+    return model if isinstance(model, ChannelModel) else None

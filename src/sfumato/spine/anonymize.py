@@ -67,7 +67,7 @@ def k_anonymize(
     frame
         The published rows in a new order; `sf.publish` also gives the certificate.
     """
-    table = data if isinstance(data, Table) else TableSource().read(data)
+    table = TableSource().read(data)
     claims = [k_anonymity(k)]
     claims += [l_diversity(l)] if l is not None else []
     claims += [t_closeness(t)] if t is not None else []

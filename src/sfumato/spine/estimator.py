@@ -116,7 +116,7 @@ def _read(X: Any) -> Table:
         if X.ndim != 2:
             raise DataError("the data has not two dimensions", hint="give rows and columns")
         return TableSource().read({f"x{place}": X[:, place] for place in range(X.shape[1])})
-    return X if isinstance(X, Table) else TableSource().read(X)
+    return TableSource().read(X)
 
 
 def _ranges(table: Table, name: str) -> str | None:

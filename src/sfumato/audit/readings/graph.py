@@ -21,7 +21,7 @@ from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.linkage import Linkage
 from sfumato.errors import ReleaseError
 from sfumato.forms.graph import Edges, published_graph
-from sfumato.models.channel import ChannelModel
+from sfumato.models.channel import on_channel
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
@@ -42,24 +42,25 @@ class GraphReading(Reading):
         return Linkage.of_groups(np.unique(degrees, return_inverse=True)[1].astype(np.int64), {})
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
-        if not isinstance(claim.model, ChannelModel):
+        model = on_channel(claim.model)
+        if model is None:
             return super().judge(exhibit, claim)
         flip, nodes = _flip(exhibit), exhibit.of(Edges).nodes
-        holds = claim.model.holds(flip, nodes)
-        reason = "" if holds else f"the declared flip would have to be at least {claim.model.needed_mu(nodes):g}"
-        level = claim.model.level(flip, nodes)
-        return Finding(claim.model.name, holds, claim.model.required(), level, grade=_AT_MOST, reason=reason)
+        holds = model.holds(flip, nodes)
+        reason = "" if holds else f"the declared flip would have to be at least {model.needed_mu(nodes):g}"
+        return Finding(model.name, holds, model.required(), model.level(flip, nodes), grade=_AT_MOST, reason=reason)
 
     def judge_all(self, exhibit: Exhibit, claim: Claim) -> Finding:
         history = exhibit.history
         assert history is not None
-        if not isinstance(claim.model, ChannelModel):
+        model = on_channel(claim.model)
+        if model is None:
             raise ReleaseError("numbers of ties are not judged over several releases")
         *before, last = [_flip(past.exhibit) for past in history.releases]
         nodes = min(past.exhibit.of(Edges).nodes for past in history.releases)
-        holds, level = claim.model.holds(last, nodes, before), claim.model.level(last, nodes, before)
+        holds, level = model.holds(last, nodes, before), model.level(last, nodes, before)
         told = f"what {len(history)} publications say together" + ("" if holds else " is more than was promised")
-        return Finding(claim.model.name, holds, claim.model.required(), level, grade=_AT_MOST, reason=told)
+        return Finding(model.name, holds, model.required(), level, grade=_AT_MOST, reason=told)
 
     def steps(self, exhibit: Exhibit, claim: Claim) -> list[tuple[int, Finding]]:
         releases = (exhibit.history or History()).releases
@@ -69,10 +70,9 @@ class GraphReading(Reading):
     def so_far(self, history: History, policy: Policy) -> Iterator[str]:
         *before, last = [_flip(past.exhibit) for past in history.releases]
         nodes = min(past.exhibit.of(Edges).nodes for past in history.releases)
-        for claim in policy.claims:
-            if isinstance(claim.model, ChannelModel):
-                level = ", ".join(f"{key} {value:g}" for key, value in claim.model.level(last, nodes, before).items())
-                yield f"after release {len(history)} {claim.model.name} stands at {level}; every further release wears it down"
+        for model in filter(None, (on_channel(claim.model) for claim in policy.claims)):
+            level = ", ".join(f"{key} {value:g}" for key, value in model.level(last, nodes, before).items())
+            yield f"after release {len(history)} {model.name} stands at {level}; every further release wears it down"
 
 
 _AT_MOST = "bound (at most this)"

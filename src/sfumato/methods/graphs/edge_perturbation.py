@@ -37,7 +37,7 @@ from sfumato.methods.base import Method, Task
 from sfumato.methods.graphs.curve import operating_curve, recommended, table
 from sfumato.methods.graphs.curve_picture import picture
 from sfumato.methods.graphs.prediction import prediction
-from sfumato.models.channel import ChannelModel
+from sfumato.models.channel import ChannelModel, on_channel
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
@@ -71,7 +71,7 @@ class EdgePerturbation(Method):
         return ""
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return isinstance(claim.model, ChannelModel)
+        return on_channel(claim.model) is not None
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 10, "it withstands structural attacks and lets analysts recover the figures"
@@ -105,7 +105,7 @@ class EdgePerturbation(Method):
     def flip(self, policy: Policy, graph: Graph, history: History | None = None) -> EdgeChannel:
         """The flip that will be used beside those of earlier publications, or `Infeasible`."""
         earlier = history or History()
-        attacks = [claim.model for claim in promises(policy, earlier) if isinstance(claim.model, ChannelModel)]
+        attacks = [*filter(None, (on_channel(claim.model) for claim in promises(policy, earlier)))]
         before = [flip for past in earlier.releases if (flip := past.exhibit.of(Edges).flip) is not None]
         nodes = min([graph.nodes, *(past.exhibit.of(Edges).nodes for past in earlier.releases)])
         needed = max((attack.needed_mu(nodes, before) for attack in attacks), default=0.0)
@@ -139,7 +139,7 @@ class EdgePerturbation(Method):
 
 
 def _attacks(policy: Policy) -> list[ChannelModel]:
-    return [claim.model for claim in policy.claims if isinstance(claim.model, ChannelModel)]
+    return [*filter(None, (on_channel(claim.model) for claim in policy.claims))]
 
 
 def _balanced(delete: float, graph: Graph) -> EdgeChannel:
