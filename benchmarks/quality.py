@@ -44,8 +44,8 @@ TABLES: dict[str, tuple[Callable[..., RecodingProblem], str]] = {
     "census-like": (lambda *asked: census_like(100_000, *asked), "illness"),
 }
 GOALS = [("adult", "k=5", 125), ("adult", "k=10", 60), ("adult", "k=50", 125), ("adult", "k=100", 45), ("adult", "t=0.2", 125)]
-ADULT = [("adult", claims, 30) for claims in ("k=2", "k=20", "k=200", "p=3", "l=3", "entropy=3", "alpha=0.3")]
-OTHERS = [(table, claims, 40) for table in ("census", "diabetes", "census-like") for claims in ("k=5", "k=50", "p=3", "t=0.2")]
+CLAIMS = ("k=2", "k=5", "k=10", "k=20", "k=50", "k=100", "k=200", "p=3", "l=3", "entropy=3", "t=0.2", "alpha=0.3")
+OTHERS = [(table, claims) for table in ("adult", "census", "diabetes", "census-like") for claims in CLAIMS]
 STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120)
 
 
@@ -183,11 +183,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", nargs="*", default=["goals", "adult", "census", "diabetes", "census-like"])
     parser.add_argument("--most", type=int, default=1000, help="tasks of this run; the next one goes on")
+    parser.add_argument("--seconds", type=float, default=40, help="of search for each point that has no goal")
     parser.add_argument("--draw", action="store_true", help="only the pictures")
     chosen = parser.parse_args()
     if not chosen.draw:
         goals = [(*task, seed) for seed in (0, 1) for task in GOALS if "goals" in chosen.only]
-        rest = [(*task, 0) for task in (*ADULT, *OTHERS) if task[0] in chosen.only]
+        rest = [(*task, chosen.seconds, 0) for task in OTHERS if task[0] in chosen.only]
         run([*goals, *rest], chosen.most)
     draw()
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.audit.rule_values import coded
 from sfumato.audit.rules import Judge
 from sfumato.data.arrays import FloatArray
+from sfumato.data.classes import group
 from sfumato.data.table import TextColumn
 from sfumato.policy.replacements import Ordered, ValueDomain, Values
 from sfumato.policy.rules import IntegrityRule, columns_of, conjuncts, linear_comparison
@@ -100,9 +101,21 @@ def _values(domain: ValueDomain) -> tuple[str, ...] | None:
 
 
 def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, TextColumn]) -> list[NDArray[np.int64]] | None:
-    """What each record adds to every fixed total, in whole numbers; None when a clause is no fixed total."""
+    """What each record adds to every fixed total, in whole numbers; None when a clause is no fixed total.
+
+    Records that agree in the columns which the clauses mention add the same: it is worked out once for all of them.
+    """
+    mentioned = {column.name for clause in clauses for column in columns_of(clause) if not column.original}
+    texts = {name: coded(column) for name, column in table.items()}
+    alike = group([texts[name].codes for name in texts if name in mentioned], rows=len(next(iter(texts.values())).codes))
+    found = _added(clauses, {name: TextColumn(text.codes[alike.first], text.labels) for name, text in texts.items()})
+    return None if found is None else [_whole(total)[alike.of] for total in found]
+
+
+def _added(clauses: tuple[Condition | Statement, ...], table: dict[str, TextColumn]) -> list[NDArray[np.object_]] | None:
+    """The same in fractions, record by record."""
     found = []
-    rows = len(coded(next(iter(table.values()))).codes)
+    rows = len(next(iter(table.values())).codes)
     judge = Judge({None: table})
     for clause in clauses:
         form = linear_comparison(clause) if isinstance(clause, Compare) else None
@@ -124,7 +137,7 @@ def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, T
                 value = value * np.broadcast_to(judge.verdict(atom.where, None).true, (rows,))
             total = total + value
         found.append(total)
-    return [_whole(total) for total in found]
+    return found
 
 
 def _is_sum(atom: Aggregate) -> bool:
@@ -141,31 +154,62 @@ def shares(own: list[NDArray[np.int64]], counts: list[int], total: int) -> list[
 
     `own[c]` are the contributions of class c's legal records, `counts[c]` how many people it has. P(record) is proportional to
     the number of ways the others reach the rest; their sum's law is a product of Fourier transforms. None when it is too long.
+
+    Transforms of a length L give the law wrapped round: what is asked for at x holds the chances at x ± L, x ± 2L, … as well. Sums
+    lie near their mean, further than `_window` says with a chance below 10⁻³⁰ (Hoeffding), far below what rounding does. So L need
+    not be the whole span of the sum.
     """
     lows = [int(values.min()) for values in own]
-    span = sum(n * (int(values.max()) - low) for n, values, low in zip(counts, own, lows, strict=True)) + 1
-    if span > _LONGEST:
-        return None
     theta = _tilt(own, counts, total)
     single = []
     for values, low in zip(own, lows, strict=True):
         power = theta * (values - low)
         mass = np.bincount(values - low, weights=np.exp(power - power.max()))
         single.append(mass / mass.sum())
-    transforms = [np.fft.rfft(mass, span) for mass in single]
-    found = []
     rest_total = total - sum(n * low for n, low in zip(counts, lows, strict=True))
+    span = sum(n * (len(mass) - 1) for n, mass in zip(counts, single, strict=True)) + 1
+    length = fast_length(min(span, _window(single, counts, rest_total)))
+    if length > _LONGEST:
+        return None
+    transforms = [np.fft.rfft(mass, length) for mass in single]
+    found = []
     for place, values in enumerate(own):
-        product = np.ones(span // 2 + 1, dtype=complex)
+        product = np.ones(length // 2 + 1, dtype=complex)
         for other, transform in enumerate(transforms):
             product = product * transform ** (counts[other] - (other == place))
-        law = np.maximum(np.fft.irfft(product, span), 0.0)
+        law = np.maximum(np.fft.irfft(product, length), 0.0)
         left = rest_total - (values - lows[place])
         inside = (left >= 0) & (left < span)
-        weight = np.where(inside, law[np.where(inside, left, 0)], 0.0) * np.exp(theta * (values - values.max()))
+        weight = np.where(inside, law[left % length], 0.0) * np.exp(theta * (values - values.max()))
         weight = np.where(weight > 1e-14 * weight.max(), weight, 0.0)
         found.append(weight / weight.sum())
     return found
+
+
+def _window(single: list[FloatArray], counts: list[int], place: int) -> int:
+    """A length so that sums as far from their mean as a wrapped place near `place` have a chance below 10⁻³⁰."""
+    widths = [len(mass) - 1 for mass in single]
+    mean = sum(n * float(mass @ np.arange(len(mass))) for n, mass in zip(counts, single, strict=True))
+    far = math.sqrt(math.log(2e30) / 2 * sum(n * width**2 for n, width in zip(counts, widths, strict=True)))
+    return math.ceil(far + abs(place - mean)) + 2 * max(widths) + 1
+
+
+def fast_length(least: int) -> int:
+    """The smallest product of twos, threes and fives that is not below `least`: transforms of large primes take many times as long.
+
+    >>> fast_length(20_000_001), fast_length(7), fast_length(1)
+    (20155392, 8, 1)
+    """
+    best = 1 << max(least - 1, 0).bit_length()
+    five = 1
+    while five < best:
+        three = five
+        while three < best:
+            rest = -(-least // three)
+            best = min(best, three << max(rest - 1, 0).bit_length())
+            three *= 3
+        five *= 5
+    return best
 
 
 def _tilt(own: list[NDArray[np.int64]], counts: list[int], total: int) -> float:

@@ -158,6 +158,6 @@ def _echoes(now: TextColumn, before: TextColumn, rows: IntArray) -> bool:
     code = np.array([place.get(label, -1) for label in now.labels])
     agreements = int((code[now.codes] == before.codes[rows]).sum())
     count = len(rows)
-    shared = [(n, before.counts()[c]) for n, c in zip(now.counts(), code, strict=True) if c >= 0]
-    expected = sum(float(n) * float(b) for n, b in shared) / count
+    shared = code >= 0
+    expected = float((now.counts()[shared].astype(np.float64) * before.counts()[code[shared]]).sum()) / count
     return agreements > expected + _SIGMA * math.sqrt(expected + 1)
