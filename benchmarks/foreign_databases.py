@@ -1,6 +1,6 @@
 """Twelve foreign schemas, three commands each, and eighty rules at a given number of rows: what they cost and what was seen.
 
-python -m benchmarks.foreign_databases databases > benchmarks/results/foreign_databases.txt
+python -m benchmarks.foreign_databases databases benchmarks/results/foreign_databases.txt
 python -m benchmarks.foreign_databases rules 10000 benchmarks/results/eighty_rules.txt     # goes on where it was stopped
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,38 +17,79 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "databases"), str(TESTS / "obfuscation"), str(TESTS.parent)]
 KEYS = ("id", "ID", "_id")
+HEAD = (
+    "schema         tables     rows    CPU s  peak MB    codes   people personal     seen   answers "
+    "| other columns replaced | left out of a target that is made, and said"
+)
 
 
-def databases() -> None:
+def databases(kept: Path) -> None:
+    """Every schema in a process of its own, so that its memory is seen; lines that stand in `kept` already are not made again."""
+    from foreign_schemas import NAMES
+
+    known = {line.split()[0]: line for line in kept.read_text().splitlines()[1:]} if kept.exists() else {}
+    with kept.open("w") as file:
+        print(HEAD, file=file)
+        for name in NAMES:
+            command = [sys.executable, "-m", "benchmarks.foreign_databases", "one", name]
+            line = known.get(name) or subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+            print(line, file=file, flush=True)
+
+
+def one(name: str) -> None:
+    """Three commands, unedited, into a target that is made and into a clone; then plain SQL asks both."""
     import yaml
-    from foreign_schemas import NAMES, filled, personal_columns
+    from foreign_schemas import filled, personal_columns
     from postgres_server import any_server
     from small_shop import sfumato
+    from test_foreign_databases import everybody, everything, joins
 
     from sfumato.io.sql import read_rows, read_schema
 
-    print("schema       tables  rows  CPU s  peak MB  strict  published  personal  seen  keys besides  others besides  accepted")
     with any_server() as server, tempfile.TemporaryDirectory() as folder:
-        for name in NAMES:
-            source, target = filled(name, server.database()), server.database()
-            os.environ |= {"SFUMATO_SOURCE": source, "SFUMATO_TARGET": target}
-            data = read_rows(source, read_schema(source))
-            began = time.process_time()
-            text = sfumato("discover", source, "--target", target).stdout
-            policy = Path(folder) / f"{name}.yaml"
-            policy.write_text(text)
-            strict = sfumato("check", str(policy), "--strict").returncode
-            done = sfumato("publish", str(policy), "--out", str(Path(folder) / name), "--no-report").returncode
-            spent = time.process_time() - began
-            tree = yaml.safe_load(text)
-            replaced = {*tree["columns"], *(column for group in tree["data"].get("consistent", ()) for column in group)}
-            personal, _ = personal_columns(name)
-            besides = replaced - personal
-            keys = {column for column in besides if column.endswith(KEYS)}
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            row = (len(data.tables), data.rows, f"{spent:.1f}", peak, strict, done, len(personal), len(personal & replaced))
-            told = ", ".join(sorted(tree["data"].get("accept", ()))) or "-"
-            print(f"{name:12}", *(f"{cell!s:>6}" for cell in row), len(keys), sorted(besides - keys) or "-", told, flush=True)
+        source, target, copy = filled(name, server.database()), server.database(), server.database()
+        os.environ |= {"SFUMATO_SOURCE": source, "SFUMATO_TARGET": target}
+        data = read_rows(source, read_schema(source))
+        began = time.process_time()
+        text = sfumato("discover", source, "--target", target).stdout
+        policy = Path(folder) / f"{name}.yaml"
+        policy.write_text(text)
+        codes = [sfumato("check", str(policy), "--strict").returncode]
+        codes.append(sfumato("publish", str(policy), "--out", str(Path(folder) / name), "--no-report").returncode)
+        spent, peak = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        os.environ["SFUMATO_TARGET"] = copy
+        policy.write_text(text.replace("target: ${SFUMATO_TARGET}", "target: {url: '${SFUMATO_TARGET}', mode: clone}"))
+        codes.append(sfumato("publish", str(policy), "--out", str(Path(folder) / "clone"), "--no-report").returncode)
+        people = everybody(source)
+        found = sum(person in part for url in (target, copy) for part in everything(url).values() for person in people)
+        same = [joins(target) == joins(source), joins(copy) == joins(source), views(copy) == views(source)]
+        tree = yaml.safe_load(text)
+    replaced = {*tree["columns"], *(column for group in tree["data"].get("consistent", ()) for column in group)}
+    personal, _ = personal_columns(name)
+    counts = (
+        len(data.tables),
+        data.rows,
+        f"{spent:.1f}",
+        peak,
+        "/".join(map(str, codes)),
+        found,
+        len(personal),
+        len(personal & replaced),
+    )
+    told = "; ".join(data.schema.left_out) or "-"
+    others = sorted(column for column in replaced - personal if not column.endswith(KEYS))
+    answers = "the same" if all(same) else f"DIFFERENT {same}"
+    print(f"{name:12}", *(f"{cell!s:>8}" for cell in counts), f"{answers:>9}", f"| {', '.join(others) or '-'} | {told}")
+
+
+def views(url: str) -> dict[str, int]:
+    """How many rows the views of an application answer with."""
+    from postgres_server import session
+
+    asked = "SELECT format('%I.%I', schemaname, {0}name) FROM pg_{0}s WHERE schemaname !~ '^(pg_|information_)'"
+    with session(url) as connection:
+        names = [name for kind in ("view", "matview") for (name,) in connection.execute(asked.format(kind)).fetchall()]
+        return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
 
 
 def rules(count: int, kept: Path) -> None:
@@ -94,4 +136,9 @@ def judged(name: str, rows: list[dict[str, str]]) -> str:
 
 
 if __name__ == "__main__":
-    databases() if sys.argv[1] == "databases" else rules(int(sys.argv[2]), Path(sys.argv[3]))
+    if sys.argv[1] == "one":
+        one(sys.argv[2])
+    elif sys.argv[1] == "databases":
+        databases(Path(sys.argv[2]))
+    else:
+        rules(int(sys.argv[2]), Path(sys.argv[3]))

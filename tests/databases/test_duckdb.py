@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,30 +141,6 @@ def test_three_commands_on_a_file(tmp_path: Path) -> None:
     with duckdb.connect(target.removeprefix("duckdb:///")) as there:
         there.execute("UPDATE person SET paid = paid + 1")
     assert run("verify", str(tmp_path / "out"), "--target", target).returncode != 0
-
-
-def test_a_load_that_was_killed_goes_on(tmp_path: Path) -> None:
-    source, target = shop(tmp_path), f"duckdb:///{tmp_path}/killed.duckdb"
-    script = f"""
-import os, sys
-from sfumato.io.sql import load, read_rows, read_schema
-schema = read_schema({source!r})
-data = read_rows({source!r}, schema)
-seen = []
-def progress(share, sentence):
-    seen.append(sentence)
-    if len(seen) == int(sys.argv[1]):
-        os.kill(os.getpid(), 9)
-print(load({target!r}, schema, data.tables, fingerprint="a", progress=progress).resumed)
-"""
-    original, resumed = whole(source), []
-    for step in (2, 4, 6, 10**6):
-        done = subprocess.run([sys.executable, "-c", script, str(step)], capture_output=True, text=True, check=False)
-        assert (done.returncode == 0) == (step == 10**6), done.stderr
-        resumed.append(done.stdout)
-    assert "person" in resumed[-1]
-    assert_same_rows(original, whole(target), exactly=True)
-    assert [one for one in server_findings(target, original.schema) if not one.holds] == []
 
 
 def test_what_stands_in_the_target_is_replaced_only_when_asked(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -145,30 +143,6 @@ def test_three_commands(shop: str, tmp_path: Path, fresh_mariadb: Fresh, monkeyp
     with maria_session(target) as cursor:
         cursor.execute("UPDATE person SET paid = paid + 1")
     assert run("verify", str(tmp_path / "out"), "--target", target).returncode != 0
-
-
-def test_a_load_that_was_killed_goes_on(shop: str, fresh_mariadb: Fresh) -> None:  # noqa: F811
-    target = fresh_mariadb()
-    script = f"""
-import os, sys
-from sfumato.io.sql import load, read_rows, read_schema
-schema = read_schema({shop!r})
-data = read_rows({shop!r}, schema)
-seen = []
-def progress(share, sentence):
-    seen.append(sentence)
-    if len(seen) == int(sys.argv[1]):
-        os.kill(os.getpid(), 9)
-print(load({target!r}, schema, data.tables, fingerprint="a", progress=progress).resumed)
-"""
-    original, resumed = whole(shop), []
-    for step in (2, 4, 6, 10**6):
-        done = subprocess.run([sys.executable, "-c", script, str(step)], capture_output=True, text=True, check=False)
-        assert (done.returncode == 0) == (step == 10**6), done.stderr
-        resumed.append(done.stdout)
-    assert "order line" in resumed[-1]
-    assert_same_rows(original, whole(target), exactly=True)
-    assert [one for one in server_findings(target, original.schema) if not one.holds] == []
 
 
 def test_refusals(shop: str, fresh_mariadb: Fresh) -> None:  # noqa: F811

@@ -9,7 +9,7 @@ import contextlib
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sfumato.errors import DataError
@@ -107,17 +107,17 @@ def _where(error: Any) -> str:
 
 _SQLITE = (
     (
-        re.compile(r"foreign key mismatch"),
+        r"foreign key mismatch",
         "a foreign key points at columns that are not unique",
         "repair the schema, or leave the table out",
     ),
-    (re.compile(r"Could not decode"), "it holds text that is not UTF-8", "repair it in the source, or leave the table out"),
-    (re.compile(r"unable to open"), "the file cannot be opened", "check the path and its rights"),
-    (re.compile(r"file is not a database"), "the file is no SQLite database", "check the path"),
-    (re.compile(r"readonly"), "the file may not be written", "check the rights of the file and its folder"),
-    (re.compile(r"locked|busy"), "somebody else holds a lock on the file", "run again later"),
-    (re.compile(r"full"), "the disk is full", "make room and run again"),
-    (re.compile(r"malformed|corrupt"), "the file is damaged", ""),
+    (r"Could not decode", "it holds text that is not UTF-8", "repair it in the source, or leave the table out"),
+    (r"unable to open", "the file cannot be opened", "check the path and its rights"),
+    (r"file is not a database", "the file is no SQLite database", "check the path"),
+    (r"readonly", "the file may not be written", "check the rights of the file and its folder"),
+    (r"locked|busy", "somebody else holds a lock on the file", "run again later"),
+    (r"full", "the disk is full", "make room and run again"),
+    (r"malformed|corrupt", "the file is damaged", ""),
 )
 _SQLITE_CONSTRAINT = re.compile(r"(UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed(?:: (.*))?")
 
@@ -126,39 +126,39 @@ def _sqlite(error: sqlite3.Error, doing: str) -> DataError:
     text = str(error)
     if found := _SQLITE_CONSTRAINT.search(text):
         return DataError(f"{doing}: a {found[1]} constraint does not hold", where=found[2] or "")
-    for pattern, what, hint in _SQLITE:
-        if pattern.search(text):
-            return DataError(f"{doing}: {what}", hint=hint)
-    return DataError(f"{doing}: SQLite refuses ({getattr(error, 'sqlite_errorname', type(error).__name__)})")
+    known = _known(text, _SQLITE, doing)
+    return known or DataError(f"{doing}: SQLite refuses ({getattr(error, 'sqlite_errorname', type(error).__name__)})")
 
 
 _DUCKDB = (
-    (re.compile(r"foreign key"), "a foreign key names a row that is not there", ""),
-    (re.compile(r"Duplicate key|unique constraint"), "a value that must be unique appears twice", ""),
-    (re.compile(r"NOT NULL constraint"), "a null where none is allowed", ""),
-    (re.compile(r"CHECK constraint"), "a check constraint does not hold", ""),
-    (re.compile(r"Could not set lock|Conflicting lock"), "another program has the file open", "close it, or run again later"),
-    (re.compile(r"different configuration"), "this program has the file open already", "give another file as the target"),
-    (re.compile(r"not a valid DuckDB"), "the file is no DuckDB database", "check the path"),
-    (re.compile(r"version|storage"), "the file was written by another version of DuckDB", "open and export it with that version"),
+    (r"foreign key", "a foreign key names a row that is not there", ""),
+    (r"Duplicate key|unique constraint", "a value that must be unique appears twice", ""),
+    (r"NOT NULL constraint", "a null where none is allowed", ""),
+    (r"CHECK constraint", "a check constraint does not hold", ""),
+    (r"Could not set lock|Conflicting lock", "another program has the file open", "close it, or run again later"),
+    (r"different configuration", "this program has the file open already", "give another file as the target"),
+    (r"not a valid DuckDB", "the file is no DuckDB database", "check the path"),
+    (r"version|storage", "the file was written by another version of DuckDB", "open and export it with that version"),
     (
-        re.compile(r"depend"),
+        r"depend",
         "something else in the target needs a table to be replaced",
         "drop it first, or choose an empty target",
     ),
-    (re.compile(r"main key table"), "another table of the target refers to one to be replaced", "choose an empty target"),
-    (re.compile(r"Permission denied|Cannot open"), "the file cannot be opened", "check the path and its rights"),
-    (re.compile(r"Conversion Error"), "a value does not fit its column", ""),
+    (r"main key table", "another table of the target refers to one to be replaced", "choose an empty target"),
+    (r"Permission denied|Cannot open", "the file cannot be opened", "check the path and its rights"),
+    (r"Conversion Error", "a value does not fit its column", ""),
 )
 
 
 def _duckdb(error: Exception, doing: str) -> DataError:
     """The message may quote values and is only looked at."""
-    text = str(error)
-    for pattern, what, hint in _DUCKDB:
-        if pattern.search(text):
-            return DataError(f"{doing}: {what}", hint=hint)
-    return DataError(f"{doing}: DuckDB refuses ({type(error).__name__})")
+    return _known(str(error), _DUCKDB, doing) or DataError(f"{doing}: DuckDB refuses ({type(error).__name__})")
+
+
+def _known(text: str, signs: Iterable[tuple[str, str, str]], doing: str) -> DataError | None:
+    """What the first sign that stands in a message means."""
+    found = next(((what, hint) for sign, what, hint in signs if re.search(sign, text)), None)
+    return None if found is None else DataError(f"{doing}: {found[0]}", hint=found[1])
 
 
 _MARIADB = {
