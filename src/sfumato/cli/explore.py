@@ -12,6 +12,7 @@ from sfumato.cli._reading import READING, policy_of
 
 if TYPE_CHECKING:
     from sfumato.exploration.result import Exploration
+    from sfumato.policy.policy import Policy
 
 
 @click.command("explore", context_settings=SETTINGS)
@@ -29,18 +30,27 @@ if TYPE_CHECKING:
     "--out", type=click.Path(), help="Folder for the page, the points, and the chosen policy; goes on where it was stopped."
 )
 @click.option("--choose", type=click.IntRange(1), help="The number of the point to write as a policy, instead of the cheapest.")
+@click.option(
+    "--numbers", is_flag=True, help="Compare walk, noise, swapping and microaggregation on the columns of numbers instead."
+)
+@click.option("--risk", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="With --numbers: share of rows found.")
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(policy: str, data: str | None, out: str | None, choose: int | None, as_json: bool, **options: Any) -> None:
     """Vary POLICY (levels, methods, and if asked columns and hierarchy depths) and show privacy against loss and query error.
 
     Every point is a certified release that is kept nowhere. Dominated points are marked. With --out the page (explore.html), the
-    finished points and the chosen policy (chosen.yaml) are written; calling it again goes on where it was stopped.
+    finished points and the chosen policy (chosen.yaml) are written; calling it again goes on where it was stopped. With --numbers
+    the columns of numbers are changed in four ways, each as little as --risk allows, and what they are still good for is told.
     """
     from sfumato.cli._show import print_json, progress_bar
     from sfumato.exploration.explore import explore
     from sfumato.exploration.writing import sweep_of, write_exploration
 
+    numbers, risk = options.pop("numbers"), options.pop("risk")
+    if numbers:
+        _numbers(policy_of(policy, options["reading"]), data, risk, options["budget"], as_json=as_json)
+        return
     sweep = sweep_of(*(options.pop(key) for key in ("levels", "methods", "without", "depths")))
     varied = policy_of(policy, options.pop("reading"))
     with progress_bar(quiet=as_json) as progress:
@@ -52,6 +62,20 @@ def command(policy: str, data: str | None, out: str | None, choose: int | None, 
         _show(found, written)
     if found.stopped:
         raise click.Abort
+
+
+def _numbers(policy: Policy, data: str | None, risk: float, budget: float, *, as_json: bool) -> None:
+    from sfumato.cli._show import print_json, progress_bar
+    from sfumato.exploration.numbers import explore_numbers
+
+    with progress_bar(quiet=as_json) as progress:
+        trials = explore_numbers(policy, data, risk=risk, budget=budget, progress=progress)
+    if as_json:
+        print_json({"risk": risk, "methods": [trial.to_json() for trial in trials]})
+        return
+    for trial in trials:
+        click.echo(f"  {trial}")
+    click.echo("  · risk: rows found by whoever knows all original numbers; spread 1 is right, the others are errors")
 
 
 def _show(found: Exploration, written: dict[str, Path]) -> None:
