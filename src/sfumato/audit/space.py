@@ -105,6 +105,8 @@ class KeptSpace:
     def _rows(self) -> Iterator[Rows]:
         for name, triples in self.exhibit.traced(WalkTrace).localities.items():
             yield from _locality_rows(self.of[name], self.before[name], triples)
+        for name, pairs in self.exhibit.traced(WalkTrace).distances.items():
+            yield from _distance_rows(self.of[name], pairs)
         original = {name: self.exhibit.original.text(name) for name in self.exhibit.original.names}
         judge = Judge({None: original}, {None: original})
         for part in (part for rule in integrity_rules(self.exhibit.policy) for part in conjuncts(rule.body)):
@@ -200,6 +202,14 @@ def _column(atom: Any) -> ColumnValue:
     column = atom.column if isinstance(atom, Cell) else atom.argument if isinstance(atom, Aggregate) else atom
     assert isinstance(column, ColumnValue)
     return column
+
+
+def _distance_rows(of: IntArray, pairs: IntArray) -> Iterator[Rows]:
+    """For every two pairs: the second is at least as far apart as the first, and the first stays upwards."""
+    count = len(pairs)
+    none, free = np.zeros(count), np.full(count, np.inf)
+    yield np.repeat(np.arange(count), 4), of[pairs].ravel(), np.tile([1.0, -1.0, -1.0, 1.0], count), none, free
+    yield np.repeat(np.arange(count), 2), of[pairs[:, :2]].ravel(), np.tile([-1.0, 1.0], count), none, free
 
 
 def _locality_rows(of: IntArray, before: IntArray, triples: IntArray) -> Iterator[Rows]:

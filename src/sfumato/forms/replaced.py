@@ -62,6 +62,8 @@ class WalkTrace(Trace):
     walk: WalkProgress | None = None
     partitions: Mapping[str, IntArray] = field(default_factory=dict)
     """By column the partition of every record, where partitions are records near each other."""
+    distances: Mapping[str, IntArray] = field(default_factory=dict)
+    """By column records (a, b, c, d) of which the first two are no farther apart than the last two."""
 
     def __post_init__(self) -> None:
         if isinstance(self.walk, Mapping):  # as it is read from a file

@@ -3,7 +3,8 @@
 For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and
 exactly (tolerance 0). It also asks that the triples lie inside one partition or (`across`) in three (in several, where partitions
 are the classes of a column), that as many different ones of each kind were sampled as the policy says, that records of a partition
-that shared a value share one still, and that partitions of near records have as many as asked.
+that shared a value share one still, and that partitions of near records have as many as asked. Of `distances` it compares |a − b|
+with |c − d| in both tables, for as many choices of two pairs of four values of a partition as the policy says.
 
 Paper
     [multitype Def. 5, §5.5]
@@ -55,6 +56,10 @@ class KeptLocalities(Check):
             small += too_small(home, rule.partition) if rule.near else 0
             missing += abs(expected(before, home, rule.sample) - different(triples[inside]))
             missing += abs(rule.across - different(triples[apart]))
+            pairs = exhibit.traced(WalkTrace).distances.get(name, np.empty((0, 4), np.int64))
+            judged += len(pairs)
+            broken += broken_pairs(before, after, pairs, home)
+            missing += abs(rule.distances - int(np.unique(pairs, axis=0).shape[0]))
         wrong = {"broken": broken, "untied": untied, "missing": missing} | ({"small": small} if small else {})
         reason = ", ".join(f"{count} {what}" for what, count in wrong.items() if count)
         holds = not reason
@@ -70,6 +75,15 @@ def broken_triples(before: IntArray, after: IntArray, triples: IntArray, placed:
     between = (before[a] < before[b]) & (before[b] < before[c])
     kept = np.where(old > 0, new >= 0, new <= 0)
     return int((~(placed & between & kept)).sum())
+
+
+def broken_pairs(before: IntArray, after: IntArray, pairs: IntArray, home: IntArray) -> int:
+    """Two pairs of four values that are not of one partition, or whose distances are not ordered as in the original."""
+    a, b, c, d = pairs.T
+    four = np.sort(before[pairs], axis=1)
+    placed = (home[pairs] == home[pairs[:, :1]]).all(axis=1) & (np.diff(four, axis=1) > 0).all(axis=1)
+    was, is_ = (abs(values[b] - values[a]) <= abs(values[d] - values[c]) for values in (before, after))
+    return int((~(placed & was & is_)).sum())
 
 
 def spread(triples: IntArray, home: IntArray, *, loose: bool = False) -> tuple[BoolArray, BoolArray]:

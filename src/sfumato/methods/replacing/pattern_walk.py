@@ -112,6 +112,8 @@ class PatternWalk(Method):
         for name, domain in replacements_of(policy).items():
             if not isinstance(domain, Ordered):
                 return f"'{name}' is not replaced by integers, decimals or dates"
+        if self.tell == "kept" and any(isinstance(r.body, Localities) and r.body.distances for r in integrity_rules(policy)):
+            return "kept.csv has no words for the order of distances; take 'tell: nothing', or rules that name records"
         return next((why for rule in integrity_rules(policy) if (why := _rule_refusal(rule, policy))), "")
 
     def finds_out(self) -> bool:
@@ -147,8 +149,16 @@ class PatternWalk(Method):
         if self.tell == "kept":
             parts[KEPT] = Part(kept_part(integrity_rules(policy), kept, rows))
         near = {name: patterns[name].home for name in _near(policy)}
-        walked_so = _progress(walked, effort)
-        trace = WalkTrace({"data": rows}, localities=kept, range=self.range, walk=walked_so, partitions=near, lasting=True)
+        pairs = {name: _records(own)[own.quads] for name, own in patterns.items() if len(own.quads)}
+        trace = WalkTrace(
+            {"data": rows},
+            localities=kept,
+            distances=pairs,
+            range=self.range,
+            walk=_progress(walked, effort),
+            partitions=near,
+            lasting=True,
+        )
         return Release(self._form(), parts, trace=trace, notes=(*NOTES, *self._told()))
 
     def _form(self) -> Replaced:
@@ -235,9 +245,14 @@ def _columns(policy: Policy, table: Table, levels: Mapping[str, IntArray], rows:
 
 def _triples(pattern: KeptPattern) -> IntArray:
     """The sampled localities over records: one record for each of the three points, and the side."""
+    return np.column_stack([_records(pattern)[pattern.triples[:, :3]], pattern.triples[:, 3]])
+
+
+def _records(pattern: KeptPattern) -> IntArray:
+    """The first record of every point."""
     record = np.empty(pattern.points.max(initial=-1) + 1, np.int64)
     record[pattern.points[::-1]] = np.arange(pattern.points.size - 1, -1, -1)
-    return np.column_stack([record[pattern.triples[:, :3]], pattern.triples[:, 3]])
+    return record
 
 
 def _progress(walked: Walked, effort: WalkEffort) -> WalkProgress:

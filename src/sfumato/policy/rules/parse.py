@@ -4,7 +4,7 @@ Grammar, loosest binding first (⟨x⟩, … is a list):
 
     rule        ::= names "determines" names | names "references" names
                   | "unique" "(" names ")" | "same_multiset" "(" names ")" | "at_least" "(" k "," names ")"
-                  | "localities" "(" names ")" ["sample" σ] ["partition" (n | "near" n | "by" names) ["across" m]]
+                  | "localities" "(" names ")" ["sample" σ] ["partition" (n | "near" n | "by" names) ["across" m]] ["distances" m]
                   | "at_most" "(" n "," names ")" | "no_overlap" "(" column "," column "by" names ")"
                   | "increasing" "(" column ["by" names] "along" column ")"
                   | condition
@@ -139,7 +139,8 @@ class RuleReader(TokenReader):
             raise self.wrong("localities across partitions need partitions", hint="write 'partition' and its size before 'across'")
         if self.accept("across"):
             across = self.whole("the number of localities across partitions", least=1)
-        return Localities(made.columns, sample, partition, across, by, near, at=made.at)
+        pairs = self.whole("the number of distances compared", least=1) if self.accept("distances") else 0
+        return Localities(made.columns, sample, partition, across, by, near, pairs, at=made.at)
 
     def relation(self) -> Condition | Statement:
         """A condition, or two lists of columns around `determines` or `references`."""

@@ -307,11 +307,12 @@ class References(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Localities(Statement):
-    """`localities(a, b) sample 0.08 partition 20 across 50`: relative distances stay [multitype ch. 5].
+    """`localities(a, b) sample 0.08 partition 20 across 50 distances 30`: relative distances stay [multitype ch. 5].
 
     A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions. With
     `partition by class` the records of a class are a partition, with `partition near 20` at least 20 that are near each other in
-    all the columns. `sample 0` keeps no relative distance, only which values of a partition are equal.
+    all the columns. `sample 0` keeps no relative distance, only which values of a partition are equal. `distances 30` keeps, in
+    every column and for thirty choices of two pairs of values of a partition, which pair is farther apart.
     """
 
     columns: tuple[ColumnValue, ...]
@@ -320,6 +321,7 @@ class Localities(Statement):
     across: int = 0
     by: tuple[ColumnValue, ...] = ()
     near: bool = False
+    distances: int = 0
 
 
 @dataclass(frozen=True, slots=True)

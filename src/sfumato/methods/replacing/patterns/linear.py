@@ -34,6 +34,7 @@ import numpy as np
 from sfumato.data.arrays import IntArray
 from sfumato.errors import DataError, PolicyError
 from sfumato.methods.replacing.patterns.crossing import crossing
+from sfumato.methods.replacing.patterns.distances import possible, quads
 from sfumato.methods.replacing.patterns.localities import KeptPattern, localities
 from sfumato.methods.replacing.patterns.partitions import classes_of, neighbourhoods, runs
 from sfumato.methods.replacing.patterns.polytope import Polytope, PropertySheet
@@ -102,7 +103,8 @@ class RuleSheet:
                     raise PolicyError(f"two rules name the localities of '{name}'", where=f"keep: {rule}")
                 source = chance.child("localities").child(name)
                 inside = localities(self.replaced[name].levels, home, float(body.sample), source)
-                found[name] = self._widened(inside, name, rule, source.child("across"))
+                kept = self._widened(inside, name, rule, source.child("across"))
+                found[name] = self._with_distances(kept, name, rule, source.child("distances"))
         return found
 
     def partition(self, rule: Localities) -> IntArray:
@@ -127,6 +129,19 @@ class RuleSheet:
             why = f"the data has no {wanted} localities across partitions of '{name}'"
             raise DataError(why, where=f"keep: {rule}", hint=hint)
         return inside.and_also(found)
+
+    def _with_distances(self, kept: KeptPattern, name: str, rule: IntegrityRule, chance: Randomness) -> KeptPattern:
+        """The pattern of a column with as many comparisons of two distances as the rule wants, if the data has twice as many."""
+        assert isinstance(rule.body, Localities)
+        wanted = rule.body.distances
+        if not wanted:
+            return kept
+        if 2 * wanted > possible(kept.edges):
+            hint = "ask for fewer, or for larger partitions; each takes four different values of a partition"
+            raise DataError(f"the data has too few distances in '{name}' to compare {wanted}", where=f"keep: {rule}", hint=hint)
+        by_point = np.empty(int(kept.edges[-1]), np.int64)
+        by_point[kept.points] = self.replaced[name].levels
+        return kept.and_order(quads(by_point, kept.edges, wanted, chance))
 
     def _variables(self, patterns: dict[str, KeptPattern]) -> dict[str, IntArray]:
         found, taken = {}, 0
@@ -167,6 +182,8 @@ def _post_pattern(space: PropertySheet, pattern: KeptPattern, first: int, name: 
         np.zeros(i.size, np.int64),
         f"localities of {name}",
     )
+    row, weight = np.repeat(np.arange(len(pattern.quads)), 4), np.tile([1, -1, -1, 1], len(pattern.quads))
+    space.add(row, pattern.quads.ravel() + first, weight, np.zeros(len(pattern.quads), np.int64), f"distances of {name}")
     space.add_order(pattern.order + first, f"localities of {name}")
 
 

@@ -29,7 +29,7 @@ Departures
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -50,6 +50,12 @@ class KeptPattern:
     """The first point of every partition, and the number of points."""
     home: IntArray
     """The partition of every record."""
+    quads: IntArray = field(default_factory=lambda: np.empty((0, 4), np.int64))
+    """Points (a, b, c, d): the first two are no farther apart than the last two."""
+
+    def and_order(self, quads: IntArray) -> KeptPattern:
+        """The pattern with an order of distances, and the order of values it needs."""
+        return replace(self, quads=quads, order=np.unique(np.concatenate([self.order, quads[:, :2]]), axis=0))
 
     def and_also(self, triples: IntArray) -> KeptPattern:
         """The pattern with more localities, each with the order it needs."""
