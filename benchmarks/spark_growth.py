@@ -13,6 +13,7 @@ import argparse
 import csv
 import hashlib
 import json
+import multiprocessing
 import shutil
 import tempfile
 import time
@@ -165,7 +166,10 @@ def main() -> None:
     room = Path(tempfile.mkdtemp(prefix="spark-growth-"))
     source = given.keep or room / "census.parquet"
     if not source.exists():
-        grow(given.rows, source)
+        # in a process of its own: its memory is not the driver's
+        grown = multiprocessing.get_context("spawn").Process(target=grow, args=(given.rows, source))
+        grown.start()
+        grown.join()
     meter = Meter()
     try:
         run(given, meter, source, room)
@@ -188,6 +192,8 @@ def run(given, meter: Meter, source: Path, room: Path) -> None:
         with meter.stage("publish and audit, all of it"):
             found = sf.publish(asked, data=str(source), engine=engine)
     print(found, found.utility, flush=True)
+    meter.cpu()
+    print("peaks in MB after publish:", meter.peaks, flush=True)
     out = found.write(room / "out", report=False)
     if not given.local:
         with meter.stage("verify the folder"):

@@ -29,6 +29,7 @@ from sfumato.methods.baskets.partition import BlockEffort, partition
 from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
+from sfumato.release.trace_file import trace_path
 
 
 def people(count: int = 120, labels: int = 9, seed: int = 1, density: float = 0.4) -> Baskets:
@@ -66,6 +67,8 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(
     assert publication.certificate.holds
     assert all(finding.grade == "exact" for finding in publication.findings[: len(protect)])
     folder = publication.write(tmp_path / "out", report=False)
+    assert sf.verify(folder, original=baskets).holds
+    trace_path(folder).unlink()
     audit = sf.verify(folder, original=baskets)
     assert not audit.violated
     assert all("private trace" in finding.reason for finding in audit.open)
@@ -258,6 +261,8 @@ def test_labels_that_are_hidden_everywhere_may_be_any_of_the_data(claim: dict[st
     publication = sf.publish(asked, data=baskets, seed=secret(3))
     assert set(publication.release.parts["data"]["label"].to_pylist()) == {""}
     folder = publication.write(tmp_path / "out", report=False)
+    assert sf.verify(folder, original=baskets).holds
+    trace_path(folder).unlink()
     audit = sf.verify(folder, original=baskets)
     assert not audit.violated
     assert all("private trace" in finding.reason for finding in audit.open)

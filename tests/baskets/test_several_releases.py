@@ -135,9 +135,7 @@ def test_everything_holds_and_verifies_and_the_attack_gains_nothing(tmp_path):
     book, found = published(tmp_path, crowds, labels, [{"k-anonymity": {"k": 4}}, SHARE])
     for r, (one, data) in enumerate(found):
         assert one.certificate.holds
-        audit = sf.verify(tmp_path / f"0-{r}", ledger=book, original=data)
-        assert not audit.violated
-        assert {finding.model for finding in audit.open} <= {"l-diversity"}  # what hidden labels say only the private trace tells
+        assert sf.verify(tmp_path / f"0-{r}", ledger=book, original=data).holds
     assert found[2][0].certificate.records.suppressed == 3  # new, and too few for a block
     played = JoinAttack(ledger=str(book)).run()["label"]
     assert played["people_with_fewer_labels_left"] == 0

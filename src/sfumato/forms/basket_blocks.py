@@ -40,6 +40,13 @@ class BlockTrace(Trace):
     sparing: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """By column the sizes of blocks in which only the copies of one label may be hidden; blocks of other sizes are hidden whole."""
 
+    def __post_init__(self) -> None:
+        """As it was made, or as it comes from a file, where sizes are texts."""
+        sized = {name: {int(size): float(chance) for size, chance in of.items()} for name, of in self.chances.items()}
+        object.__setattr__(self, "chances", sized)
+        object.__setattr__(self, "limits", {name: float(l) for name, l in self.limits.items()})
+        object.__setattr__(self, "sparing", {name: frozenset(map(int, sizes)) for name, sizes in self.sparing.items()})
+
 
 class BasketBlocks(Basket):
     """Set-valued records in disjoint blocks, the rows of each standing for its records in secret order."""

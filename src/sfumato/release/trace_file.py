@@ -67,11 +67,11 @@ def read_trace(path: Path, form: Form) -> Trace:
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
-        path = prefix + name.replace("%", "%25").replace("/", "%2F")
+        path = prefix + str(name).replace("%", "%25").replace("/", "%2F")
         if isinstance(value, Mapping):
             yield from _flat(value, path + "/")
         else:
-            yield path, np.asarray(value)
+            yield path, np.asarray(sorted(value) if isinstance(value, frozenset) else value)
 
 
 def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:

@@ -211,7 +211,9 @@ class BasketBlocking(Method):
         table = table.add_column(0, BLOCK, pa.array(number[order] + 1, pa.int64()))
         promised = {"insiders": self.insiders, "shows": shows, "hides": rule, "correlated": self.correlated}
         form = BasketBlocks.model_validate({"degree": int(blocks.sizes.min()), "separator": separator} | promised)
-        trace = BlockTrace({"data": behind[order]}, chances=hidden.chances, limits=hidden.limits, sparing=hidden.sparing)
+        needed = bool(labels) or shows == "dealt"
+        told = hidden.chances, hidden.limits, hidden.sparing
+        trace = BlockTrace({"data": behind[order]}, *told, lasting=needed)
         notes = _notes(self.insiders, shows, hidden)
         return Release(form, {"data": Part(table)}, suppressed=seated.withheld, trace=trace, notes=notes)
 

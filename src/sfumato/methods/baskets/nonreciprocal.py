@@ -235,7 +235,7 @@ def _release(task: Task, drawn: Drawn, balance: float, assumed: tuple[str, str])
     worlds = PublishedBaskets(votes.base, votes.doubt, votes.threshold, baskets.names, labels).take(shuffle)
     separator = separator_for(baskets.names)
     degree = len(drawn.graph)
-    trace = BasketTrace({"data": drawn.behind[shuffle]}, assignments=drawn.graph[:, shuffle])
+    trace = BasketTrace({"data": drawn.behind[shuffle]}, assignments=drawn.graph[:, shuffle], lasting=bool(labels))
     form = Basket(degree=degree, separator=separator)
     return Release(form, {"data": Part(to_table(worlds, separator))}, trace=trace, notes=_notes(drawn, *assumed))
 

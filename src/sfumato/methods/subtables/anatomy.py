@@ -82,7 +82,7 @@ class Anatomy(Method):
         for name, text in hidden.items():
             part = "sensitive" if len(hidden) == 1 else f"sensitive-{name}"
             parts[part] = Part(_counts(bucket[kept], TextColumn(text.codes[kept], text.labels)))
-        return Release(AnatomyForm(), parts, lost, Trace({"data": going.behind[rows]}))
+        return Release(AnatomyForm(), parts, lost, Trace({"data": going.behind[rows]}, lasting=True))
 
 
 def _deal(task: Task, hidden: dict[str, TextColumn], apart: IntArray) -> IntArray:

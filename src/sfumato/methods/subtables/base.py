@@ -153,7 +153,7 @@ class SubTableMethod(Method):
         going = continued(task, may_stand_in=False)
         release = self._made(replace(task, data=going.table), going.apart)
         behind = {part: going.behind[rows] for part, rows in release.trace.rows.items()}
-        return replace(release, suppressed=release.suppressed + going.withheld, trace=Trace(behind))
+        return replace(release, suppressed=release.suppressed + going.withheld, trace=Trace(behind, lasting=True))
 
     def _made(self, task: Task, apart: IntArray) -> Release:
         rule_set = privacy_rules(task.policy)
@@ -174,7 +174,7 @@ class SubTableMethod(Method):
             withheld = max(withheld, made.withheld)
             if made.entries is not None:
                 parts[f"table-{place + 1}{SENSITIVE}"] = Part(made.entries)
-        return Release(SubTables(), parts, withheld, Trace(behind), notes=_notes(tables))
+        return Release(SubTables(), parts, withheld, Trace(behind, lasting=True), notes=_notes(tables))
 
     def _table(self, task: Task, table: SubTable, data: Hidden) -> MadeTable:
         if table.guarded and table.visible and self.inner != "anatomy":
