@@ -22,7 +22,6 @@ from sfumato.release.folder import laid_beside, read_folder
 from sfumato.release.past import History
 from sfumato.release.statement import UNSIGNED, examine_signature
 from sfumato.spine.assumptions import assumed
-from sfumato.spine.cluster import as_engine, brought, laid_beside_rows, laid_beside_source
 from sfumato.spine.disclose import disclosed
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def verify(
         The findings, and whether everything holds.
     """
     key = None if signer is None else _key(signer)
-    exhibit = _opened(Path(folder), HERE if engine is None else as_engine(engine))
+    exhibit = _opened(Path(folder), HERE if engine is None else _engine(engine))
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
     exhibit = beside(exhibit, original, history, engine)
     sentence, signed = examine_signature(Path(folder), key)
@@ -105,11 +104,22 @@ def verify(
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
 
 
+def _engine(engine: Any) -> FileEngine:
+    """What works on clusters knows how to publish; who only verifies a folder waits for none of it."""
+    from sfumato.spine.cluster import as_engine
+
+    return as_engine(engine)
+
+
 def beside(exhibit: Exhibit, original: Any, history: History | None, engine: Any) -> Exhibit:
     """The exhibit with what the data holder has, read here or counted where it lies."""
-    if engine is not None and original is not None and exhibit.counted:
+    if original is None:
+        return laid_beside(exhibit, original, history)
+    from sfumato.spine.cluster import as_engine, brought, laid_beside_rows, laid_beside_source
+
+    if engine is not None and exhibit.counted:
         return replace(laid_beside_source(exhibit, engine, original), history=history)
-    if engine is not None and original is not None:
+    if engine is not None:
         spark = as_engine(engine)
         rows = spark.rows(exhibit.policy, original)
         original = brought(spark, rows, exhibit.policy, f"a {exhibit.form} is compared row by row")
