@@ -189,8 +189,9 @@ class RecodingProblem:
         ceilings: list[IntArray] = []
         for column, domain in enumerate(self.domains):
             lo, hi = domain.ceiling()
-            ceilings += [lo[self.points[:, column]], hi[self.points[:, column]]]
-        return group(ceilings)  # I1: nothing but points of one of these is ever joined
+            if len(lo) and ((lo != lo[0]) | (hi != hi[0])).any():  # else it is the same for everybody
+                ceilings += [lo[self.points[:, column]], hi[self.points[:, column]]]
+        return group(ceilings, rows=len(self.points))  # I1: nothing but points of one of these is ever joined
 
     @cached_property
     def uniform(self) -> bool:
