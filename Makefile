@@ -9,11 +9,15 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/sfumato demo
 
+# Types are checked beside the tests, and what is wrong with them is said last; the failure of either is a failure.
+# What Python has compiled is kept, whatever the environment says: tests start hundreds of processes.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY) browser mariadb
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check --quiet src tests benchmarks
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=15
+	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -n 2 --dist loadscope --durations=15; tests=$$?; \
+	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests || types))
 
 slow: $(READY)
 	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 tests/house/test_soundness.py

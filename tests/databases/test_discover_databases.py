@@ -1,6 +1,7 @@
 """Declared keys are found from the rows alone, hardly anything accidental is switched on, and what is written reads back."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.secret import secret
 from sfumato.audit.rules import Judge
 from sfumato.cli import main
 from sfumato.data.database import Database
-from sfumato.discover.base import discover
+from sfumato.discover.base import Suggestion, discover
 from sfumato.discover.declared import declared_by
 from sfumato.discover.proposal import OFTEN
 from sfumato.discover.rules import rules_of_database
@@ -63,6 +64,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("known")
 
 
+@cache
+def suggested(name: str, folder: Path) -> Suggestion:
+    """What discovery says of a known database, found once."""
+    place = folder / f"{name} by its address"
+    place.mkdir()
+    return discover(url_of(name, place))
+
+
 def plain(database: Database) -> dict:
     return {
         name: {column: [value or "" for value in table.column(column).to_pylist()] for column in table.names}
@@ -109,8 +118,7 @@ def test_declared_constraints_come_first_and_marked(name, folder):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_written_policy_reads_back_and_every_rule_holds(name, folder):
-    database = database_of(name, folder)
-    suggestion = discover(database)
+    database, suggestion = database_of(name, folder), suggested(name, folder)
     tree = parse_yaml(policy_text(suggestion), name="policy.yaml").tree
     policy = Policy.parse({**tree, "data": {"kind": "table"}})
     assert list(policy.keep) == [each.rule for each in suggestion.proposals if each.active]
@@ -125,7 +133,7 @@ def test_the_written_policy_is_a_policy_for_databases(name, folder, tmp_path):
     if "database" not in catalogue("io", Source):
         pytest.skip("needs the kind 'database'")
     written = tmp_path / "policy.yaml"
-    written.write_text(policy_text(discover(url_of(name, tmp_path))), encoding="utf-8")
+    written.write_text(policy_text(suggested(name, folder)), encoding="utf-8")
     policy = Policy.read(written)
     assert policy.data.name == "database"
     assert set(policy.with_role("replaced")) == set(policy.columns)
@@ -133,7 +141,7 @@ def test_the_written_policy_is_a_policy_for_databases(name, folder, tmp_path):
 
 def test_an_existing_policy_is_told_what_it_overlooks(folder):
     database = database_of("chinook", folder)
-    written = discover(database)
+    written = suggested("chinook", folder)
     kept = [each.rule for each in written.proposals if each.active]
     columns = dict(written.policy["columns"])
     whole = Policy.parse({"version": 1, "columns": columns, "keep": kept})
@@ -145,18 +153,18 @@ def test_an_existing_policy_is_told_what_it_overlooks(folder):
 
 
 @pytest.mark.parametrize("name", (*PUBLIC[:1], "bookshop"))
-def test_the_written_policy_publishes_as_it_is(name, tmp_path):
+def test_the_written_policy_publishes_as_it_is(name, folder, tmp_path):
     if "database" not in catalogue("io", Source):
         pytest.skip("needs the kind 'database'")
     from sfumato.spine.publish import publish
 
     written = tmp_path / "policy.yaml"
-    written.write_text(policy_text(discover(url_of(name, tmp_path))), encoding="utf-8")
+    written.write_text(policy_text(suggested(name, folder)), encoding="utf-8")
     assert publish(Policy.read(written), seed=secret(1)).certificate.holds
 
 
 def test_every_rule_is_switched_by_one_sign(folder):
-    text = policy_text(discover(database_of(NAMES[-2:][0], folder)))
+    text = policy_text(suggested(NAMES[-2:][0], folder))
     on = len(parse_yaml(text, name="p").tree["keep"])
     everything = parse_yaml(text.replace("\n#  - ", "\n  - "), name="p").tree["keep"]
     nothing = parse_yaml(text.replace("\n  - ", "\n#  - "), name="p").tree["keep"]
@@ -167,8 +175,7 @@ def test_every_rule_is_switched_by_one_sign(folder):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_people_are_replaced_and_rare_values_stay_out(name, folder):
-    database = database_of(name, folder)
-    suggestion = discover(database)
+    database, suggestion = database_of(name, folder), suggested(name, folder)
     wanted = {
         "bookshop": {"patron.last_name", "patron.email", "patron.phone", "clerk.born", "clerk.email"},
         "chinook": {"Customer.FirstName", "Customer.Email", "Customer.Phone", "Employee.BirthDate", "Invoice.BillingAddress"},
@@ -187,7 +194,7 @@ def test_people_are_replaced_and_rare_values_stay_out(name, folder):
 
 
 def test_rules_about_how_replaced_values_look_give_way(folder):
-    found = {each.rule: each for each in discover(database_of("sakila", folder)).proposals}
+    found = {each.rule: each for each in suggested("sakila", folder).proposals}
     (pattern,) = [each for rule, each in found.items() if rule.startswith("match(customer.email")]
     assert not pattern.active
     assert "invented" in pattern.doubt

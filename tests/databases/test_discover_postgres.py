@@ -2,7 +2,7 @@
 
 import psycopg
 import pytest
-from postgres_server import fresh, postgres, session  # noqa: F401
+from postgres_server import session
 
 from sfumato.cli import main
 from sfumato.discover.base import discover
@@ -20,7 +20,7 @@ INSERT INTO visit (member_id, began, ended) SELECT md5((n % 150 + 1)::text)::uui
 
 
 @pytest.fixture
-def url(fresh):  # noqa: F811
+def url(fresh):
     found = fresh()
     with session(found) as connection:
         connection.execute(SCHEMA)

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from database_cases import REAL, WIDE, assert_same_rows, real, whole
-from postgres_server import fresh, postgres, session  # noqa: F401
+from postgres_server import session
 from tests.command_line import run
 
 from sfumato.errors import DataError
@@ -92,7 +92,7 @@ def test_a_real_database_into_duckdb_and_back(name: str, tmp_path: Path) -> None
     assert_same_rows(original, whole(back), exactly=False)
 
 
-def test_wide_types_of_postgresql_survive(tmp_path: Path, fresh: Callable[[], str]) -> None:  # noqa: F811
+def test_wide_types_of_postgresql_survive(tmp_path: Path, fresh: Callable[[], str]) -> None:
     source, file, back = fresh(), f"duckdb:///{tmp_path}/wide.duckdb", fresh()
     with session(source) as connection:
         connection.execute(WIDE)  # type: ignore[arg-type]

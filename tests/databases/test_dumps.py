@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from database_cases import WIDE, assert_same_rows, whole
-from postgres_server import fresh, postgres, session  # noqa: F401
+from postgres_server import session
 from tests.command_line import run
 
 from sfumato.data.database import Schema, TableFacts
@@ -38,7 +38,7 @@ def in_order(schema: Schema) -> list[TableFacts]:
 
 
 @pytest.mark.parametrize("form", ["plain", "custom", "directory", "tar"])
-def test_a_dump_is_read_as_its_database(form: str, tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_a_dump_is_read_as_its_database(form: str, tmp_path: Path, fresh: Fresh) -> None:
     source, scratch = fresh(), fresh()
     with session(source) as connection:
         connection.execute(WIDE)  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ def test_a_dump_is_read_as_its_database(form: str, tmp_path: Path, fresh: Fresh)
         load(url, original.schema, original.tables, fingerprint="a")
 
 
-def test_what_is_no_dump_or_no_scratch_is_refused(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_what_is_no_dump_or_no_scratch_is_refused(tmp_path: Path, fresh: Fresh) -> None:
     source, scratch = fresh(), fresh()
     with session(source) as connection:
         connection.execute("CREATE TABLE t (a int); INSERT INTO t VALUES (1), (2)")
@@ -82,7 +82,7 @@ def test_what_is_no_dump_or_no_scratch_is_refused(tmp_path: Path, fresh: Fresh) 
         read_schema(f"{source}?restore={plain}")
 
 
-def test_a_dump_becomes_a_test_database(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_a_dump_becomes_a_test_database(tmp_path: Path, fresh: Fresh) -> None:
     source, scratch, target = fresh(), fresh(), fresh()
     with session(source) as connection:
         connection.execute("CREATE TABLE client (id int PRIMARY KEY, name text NOT NULL, joined date)")

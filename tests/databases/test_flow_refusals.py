@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from postgres_server import Server, postgres  # noqa: F401
+from postgres_server import Server
 from shops import asked, copy
 from small_shop import POLICY, make_shop, sfumato, write_policy
 
@@ -52,14 +52,14 @@ def test_a_mode_that_the_server_does_not_have_is_told_by_check(tmp_path: Path, m
     assert sorted(file.name for file in tmp_path.iterdir()) == ["shop.db", "shop.yaml"]
 
 
-def test_the_target_is_the_source_in_postgresql(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_the_target_is_the_source_in_postgresql(tmp_path: Path, postgres: Server) -> None:
     url = postgres.database()
     copy(make_shop(tmp_path / "shop.db"), url)
     other = url.replace("127.0.0.1", "localhost")
     refused(tmp_path, write_policy(tmp_path, url, other), 2, "the target is the source")
 
 
-def test_the_target_is_the_source_in_a_schema_of_its_own(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_the_target_is_the_source_in_a_schema_of_its_own(tmp_path: Path, postgres: Server) -> None:
     url, shop = postgres.database(), make_shop(tmp_path / "shop.db")
     with postgres.admin(str(sa.make_url(url).database)) as connection:
         connection.execute('CREATE SCHEMA "App"')
@@ -87,12 +87,12 @@ def test_a_wrong_url(tmp_path: Path, source: str, words: tuple[str, ...]) -> Non
     assert not (tmp_path / "release").exists() and not (tmp_path / "target.db").exists()
 
 
-def test_a_wrong_password(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_a_wrong_password(tmp_path: Path, postgres: Server) -> None:
     url = sa.make_url(postgres.database()).set(password="hunter2").render_as_string(hide_password=False)
     refused(tmp_path, write_policy(tmp_path, url, "sqlite:///t.db"), 3)
 
 
-def test_missing_rights_on_the_source_and_on_the_target(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_missing_rights_on_the_source_and_on_the_target(tmp_path: Path, postgres: Server) -> None:
     source, target = postgres.database(), postgres.database()
     copy(make_shop(tmp_path / "shop.db"), source)
     name = str(sa.make_url(target).database)
@@ -109,7 +109,7 @@ def test_missing_rights_on_the_source_and_on_the_target(tmp_path: Path, postgres
     assert repaired.returncode == 0 and "going on with the load" in repaired.stdout
 
 
-def test_an_unsupported_type(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_an_unsupported_type(tmp_path: Path, postgres: Server) -> None:
     """A type that only the source's server has: the target refuses before anything is made there."""
     source, target = postgres.database(), postgres.database()
     with postgres.admin(str(sa.make_url(source).database)) as connection:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from foreign_schemas import FOLDER, NAMES, filled, personal_columns
-from postgres_server import Server, postgres, session  # noqa: F401
+from postgres_server import Server, session
 from small_shop import sfumato
 
 KEYS = ("id", "ID", "_id")
@@ -47,7 +47,7 @@ def joins(url: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_three_commands_unedited(name: str, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_three_commands_unedited(name: str, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = filled(name, postgres.database()), postgres.database()
     monkeypatch.setenv("SFUMATO_SOURCE", source)
     monkeypatch.setenv("SFUMATO_TARGET", target)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from postgres_server import fresh, postgres  # noqa: F401
 from shops import asked
 from small_shop import make_shop, sfumato, write_policy
 from tests.secret import secret

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from database_cases import assert_same_rows, whole
-from mariadb_server import fresh_mariadb, maria_session, mariadb  # noqa: F401
-from postgres_server import fresh, postgres, session  # noqa: F401
+from mariadb_server import maria_session
+from postgres_server import session
 from test_cut_off import in_child
 
 from sfumato.data.database import Database

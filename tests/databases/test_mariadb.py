@@ -10,8 +10,8 @@ from pathlib import Path
 import pymysql
 import pytest
 from database_cases import WIDE, assert_same_rows, real, whole
-from mariadb_server import MariaServer, fresh_mariadb, maria_session, mariadb  # noqa: F401
-from postgres_server import fresh, postgres, session  # noqa: F401
+from mariadb_server import maria_session
+from postgres_server import session
 from tests.command_line import run
 
 from sfumato.data.database import Database
@@ -46,7 +46,7 @@ INSERT INTO `order line` SELECT seq, seq % 40 + 1, '2020-01-01', DATE_ADD('2020-
 
 
 @pytest.fixture
-def shop(fresh_mariadb: Fresh) -> str:  # noqa: F811
+def shop(fresh_mariadb: Fresh) -> str:
     url = fresh_mariadb()
     with maria_session(url, f"SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO,STRICT_ALL_TABLES'; SET foreign_key_checks = 0; {SHOP}"):
         return url
@@ -58,7 +58,7 @@ def asked(url: str, query: str) -> tuple[tuple[object, ...], ...]:
         return tuple(cursor.fetchall())
 
 
-def test_a_database_comes_back_exactly(shop: str, fresh_mariadb: Fresh) -> None:  # noqa: F811
+def test_a_database_comes_back_exactly(shop: str, fresh_mariadb: Fresh) -> None:
     target, original = fresh_mariadb(), whole(shop)
     facts = original.schema.table("person")
     named = {name: facts.column(name).kind for name in ("id", "mood", "active", "raw", "bits", "doc", "seen", "paid")}
@@ -98,7 +98,7 @@ def written(base: Database) -> Database:
     return Database(replace(base.schema, tables=tables), base.tables)
 
 
-def test_to_sqlite_duckdb_and_postgresql(shop: str, tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_to_sqlite_duckdb_and_postgresql(shop: str, tmp_path: Path, fresh: Fresh) -> None:
     original = whole(shop)
     for target in (f"sqlite:///{tmp_path}/shop.db", f"duckdb:///{tmp_path}/shop.duckdb", fresh()):
         load(target, original.schema, original.tables, fingerprint="a")
@@ -106,7 +106,7 @@ def test_to_sqlite_duckdb_and_postgresql(shop: str, tmp_path: Path, fresh: Fresh
         assert_same_rows(written(original), written(there), exactly=False)
 
 
-def test_a_real_database_and_wide_types_arrive(tmp_path: Path, fresh: Fresh, fresh_mariadb: Fresh) -> None:  # noqa: F811
+def test_a_real_database_and_wide_types_arrive(tmp_path: Path, fresh: Fresh, fresh_mariadb: Fresh) -> None:
     sakila = whole(real("sakila", tmp_path))
     target = fresh_mariadb()
     load(target, sakila.schema, sakila.tables, fingerprint="a")
@@ -126,7 +126,7 @@ def succeeds(*arguments: str) -> str:
     return done.stdout
 
 
-def test_three_commands(shop: str, tmp_path: Path, fresh_mariadb: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_three_commands(shop: str, tmp_path: Path, fresh_mariadb: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:
     target = fresh_mariadb()
     monkeypatch.setenv("SFUMATO_SOURCE", shop)
     monkeypatch.setenv("SFUMATO_TARGET", target)
@@ -145,7 +145,7 @@ def test_three_commands(shop: str, tmp_path: Path, fresh_mariadb: Fresh, monkeyp
     assert run("verify", str(tmp_path / "out"), "--target", target).returncode != 0
 
 
-def test_refusals(shop: str, fresh_mariadb: Fresh) -> None:  # noqa: F811
+def test_refusals(shop: str, fresh_mariadb: Fresh) -> None:
     original, other = whole(shop), fresh_mariadb()
     assert same_database(shop, shop.replace("mariadb://", "mysql+pymysql://"))
     assert not same_database(shop, other)

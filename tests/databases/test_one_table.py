@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from postgres_server import fresh, postgres, session  # noqa: F401
+from postgres_server import session
 
 from sfumato.errors import DataError
 from sfumato.io.sql import read_sql
@@ -29,7 +29,7 @@ def test_sqlite_with_and_without_its_driver(tmp_path: Path) -> None:
     assert not (tmp_path / "absent.db").exists()
 
 
-def test_postgresql_however_its_driver_is_called(fresh: Callable[[], str]) -> None:  # noqa: F811
+def test_postgresql_however_its_driver_is_called(fresh: Callable[[], str]) -> None:
     url = fresh()
     with session(url) as connection:
         connection.execute("""CREATE TABLE t (a integer, "B c" text); INSERT INTO t VALUES (1, 'x'), (NULL, 'y')""")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from postgres_server import Server, postgres, session  # noqa: F401
+from postgres_server import Server, session
 from small_shop import sfumato
 
 VALUES = {
@@ -78,7 +78,7 @@ def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chosen=st.fixed_dictionaries(dict.fromkeys(TABLES, columns)))
-def test_what_is_proposed_can_be_published(chosen, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_what_is_proposed_can_be_published(chosen, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute(script(chosen))

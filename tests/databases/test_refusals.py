@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from database_cases import WIDE, real, whole
-from postgres_server import Server, fresh, postgres, session  # noqa: F401
+from postgres_server import Server, session
 
 from sfumato.errors import DataError
 from sfumato.io.sql import connect, load, read_rows, read_schema, read_sql, same_database
@@ -67,7 +67,7 @@ def refused(work: Callable[[], object], *, url: str = "") -> str:
         ({"query": {"bogus": "1"}}, "unknown option"),
     ],
 )
-def test_a_server_that_cannot_be_reached(change: dict[str, object], said: str, postgres: Server) -> None:  # noqa: F811
+def test_a_server_that_cannot_be_reached(change: dict[str, object], said: str, postgres: Server) -> None:
     url = sa.make_url(postgres.database()).set(**change).render_as_string(hide_password=False)  # type: ignore[arg-type]
     if "password" not in sa.make_url(postgres.url).translate_connect_args() and said.startswith("refuses"):
         pytest.skip("this server asks for no password")
@@ -109,7 +109,7 @@ def read_schema_of_nothing() -> object:
 
 
 @pytest.mark.parametrize("spelling", ["postgresql", "postgres", "postgresql+psycopg", "postgresql+psycopg2"])
-def test_every_usual_spelling_of_the_driver_works(spelling: str, fresh: Fresh) -> None:  # noqa: F811
+def test_every_usual_spelling_of_the_driver_works(spelling: str, fresh: Fresh) -> None:
     url = fresh()
     spelt = spelling + url[url.index("://") :]
     with session(url) as connection:
@@ -118,7 +118,7 @@ def test_every_usual_spelling_of_the_driver_works(spelling: str, fresh: Fresh) -
     assert read_sql(spelt, "t").to_pylist() == [{"a": 7}]
 
 
-def test_the_same_server_under_another_name(postgres: Server) -> None:  # noqa: F811
+def test_the_same_server_under_another_name(postgres: Server) -> None:
     one, other = postgres.database(), postgres.database()
     renamed = sa.make_url(one).set(host="localhost" if sa.make_url(one).host != "localhost" else "127.0.0.1")
     assert same_database(one, one)
@@ -131,7 +131,7 @@ def test_the_same_server_under_another_name(postgres: Server) -> None:  # noqa: 
     assert same_database(one, one, namespaces=("public", None))
 
 
-def test_the_same_server_for_users_with_different_rights(postgres: Server) -> None:  # noqa: F811
+def test_the_same_server_for_users_with_different_rights(postgres: Server) -> None:
     one = postgres.database()
     assert same_database(one, role(postgres, one, ""))
 
@@ -148,7 +148,7 @@ def test_the_same_file_through_links(tmp_path: Path) -> None:
     assert same_database(f"sqlite:///{tmp_path}/new.db", f"sqlite:///{tmp_path}/folder/new.db")
 
 
-def test_a_target_that_is_the_source(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_a_target_that_is_the_source(tmp_path: Path, fresh: Fresh) -> None:
     for url in (fresh(), f"sqlite:///{tmp_path}/self.db"):
         if url.startswith("sqlite"):
             sqlite3.connect(tmp_path / "self.db").executescript("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x');")
@@ -162,7 +162,7 @@ def test_a_target_that_is_the_source(tmp_path: Path, fresh: Fresh) -> None:  # n
         assert whole(url).tables["t"].frame == data.tables["t"].frame
 
 
-def test_a_role_that_may_only_read_is_enough_for_the_source(postgres: Server) -> None:  # noqa: F811
+def test_a_role_that_may_only_read_is_enough_for_the_source(postgres: Server) -> None:
     url = postgres.database()
     with session(url) as connection:
         connection.execute(WIDE)  # type: ignore[arg-type]
@@ -177,7 +177,7 @@ def test_a_role_that_may_only_read_is_enough_for_the_source(postgres: Server) ->
     assert whole(url).tables["wide"].frame == original.tables["wide"].frame
 
 
-def test_a_source_session_cannot_write(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_a_source_session_cannot_write(tmp_path: Path, fresh: Fresh) -> None:
     url = fresh()
     with session(url) as connection:
         connection.execute("CREATE TABLE t (a text)")
@@ -190,7 +190,7 @@ def test_a_source_session_cannot_write(tmp_path: Path, fresh: Fresh) -> None:  #
         link.run("INSERT INTO t VALUES (1)")
 
 
-def test_a_table_that_may_not_be_read_is_named(postgres: Server) -> None:  # noqa: F811
+def test_a_table_that_may_not_be_read_is_named(postgres: Server) -> None:
     url = postgres.database()
     with session(url) as connection:
         connection.execute("CREATE TABLE open (a text); CREATE TABLE closed (a text); INSERT INTO closed VALUES ('secret')")
@@ -200,7 +200,7 @@ def test_a_table_that_may_not_be_read_is_named(postgres: Server) -> None:  # noq
     assert "rights" in said
 
 
-def test_row_security_that_hides_rows_is_an_error(postgres: Server) -> None:  # noqa: F811
+def test_row_security_that_hides_rows_is_an_error(postgres: Server) -> None:
     url = postgres.database()
     with session(url) as connection:
         connection.execute("CREATE TABLE guarded (owner text); INSERT INTO guarded VALUES ('me'), ('you')")
@@ -211,7 +211,7 @@ def test_row_security_that_hides_rows_is_an_error(postgres: Server) -> None:  # 
     assert whole(url).tables["guarded"].rows == 2
 
 
-def test_a_target_without_rights_stays_as_it_is(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+def test_a_target_without_rights_stays_as_it_is(postgres: Server, tmp_path: Path) -> None:
     data = whole(real("bookshop", tmp_path))
     url = postgres.database()
     writer = role(postgres, url, "")
@@ -220,7 +220,7 @@ def test_a_target_without_rights_stays_as_it_is(postgres: Server, tmp_path: Path
     assert tables_in(url) == before
 
 
-def test_tables_of_somebody_else_are_not_replaced(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+def test_tables_of_somebody_else_are_not_replaced(postgres: Server, tmp_path: Path) -> None:
     data = whole(real("bookshop", tmp_path))
     url = postgres.database()
     with session(url) as connection:
@@ -247,7 +247,7 @@ def test_names_in_sqlite_have_no_case(tmp_path: Path) -> None:
     assert "view" in refused(lambda: load(seen, data.schema, data.tables, fingerprint="f", replace=True))
 
 
-def test_what_others_need_is_not_swept_away(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+def test_what_others_need_is_not_swept_away(postgres: Server, tmp_path: Path) -> None:
     data = whole(real("bookshop", tmp_path))
     url = postgres.database()
     with session(url) as connection:
@@ -257,7 +257,7 @@ def test_what_others_need_is_not_swept_away(postgres: Server, tmp_path: Path) ->
     assert tables_in(url) == before
 
 
-def test_a_type_of_another_schema_comes_along(postgres: Server) -> None:  # noqa: F811
+def test_a_type_of_another_schema_comes_along(postgres: Server) -> None:
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute("CREATE SCHEMA other; CREATE TYPE other.colour AS ENUM ('red')")
@@ -267,7 +267,7 @@ def test_a_type_of_another_schema_comes_along(postgres: Server) -> None:  # noqa
     assert whole(target).schema.table("paint").column("shade").native == "other.colour"
 
 
-def test_a_function_that_a_default_calls_comes_along(postgres: Server) -> None:  # noqa: F811
+def test_a_function_that_a_default_calls_comes_along(postgres: Server) -> None:
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute("CREATE FUNCTION fancy() RETURNS int LANGUAGE sql AS 'SELECT 1'")
@@ -279,7 +279,7 @@ def test_a_function_that_a_default_calls_comes_along(postgres: Server) -> None: 
         assert connection.execute("SELECT id FROM odd").fetchall() == [(1,)]
 
 
-def test_a_foreign_key_to_columns_that_are_not_unique(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_a_foreign_key_to_columns_that_are_not_unique(tmp_path: Path, fresh: Fresh) -> None:
     with sqlite3.connect(tmp_path / "odd.db") as connection:
         connection.executescript("CREATE TABLE p (a TEXT); CREATE TABLE c (a TEXT REFERENCES p (a)); INSERT INTO c VALUES (NULL)")
     data, target = whole(f"sqlite:///{tmp_path}/odd.db"), fresh()
@@ -289,7 +289,7 @@ def test_a_foreign_key_to_columns_that_are_not_unique(tmp_path: Path, fresh: Fre
     assert not (tmp_path / "copy.db").exists()
 
 
-def test_a_sequence_of_somebody_else_is_not_taken(postgres: Server) -> None:  # noqa: F811
+def test_a_sequence_of_somebody_else_is_not_taken(postgres: Server) -> None:
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute("CREATE TABLE t (id serial)")
@@ -299,7 +299,7 @@ def test_a_sequence_of_somebody_else_is_not_taken(postgres: Server) -> None:  # 
     assert "sequence 't_id_seq'" in refused(lambda: load(target, data.schema, data.tables, fingerprint="f"))
 
 
-def test_another_type_of_the_same_name(postgres: Server) -> None:  # noqa: F811
+def test_another_type_of_the_same_name(postgres: Server) -> None:
     source, target = postgres.database(), postgres.database()
     for url, labels in ((source, "'red', 'blue'"), (target, "'red'")):
         with session(url) as connection:
@@ -311,7 +311,7 @@ def test_another_type_of_the_same_name(postgres: Server) -> None:  # noqa: F811
     assert tables_in(target) == []
 
 
-def test_bytes_and_text_in_one_column_cannot_go_to_postgresql(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_bytes_and_text_in_one_column_cannot_go_to_postgresql(tmp_path: Path, fresh: Fresh) -> None:
     with sqlite3.connect(tmp_path / "mixed.db") as connection:
         connection.execute("CREATE TABLE mixed (thing BLOB)")
         connection.executemany("INSERT INTO mixed VALUES (?)", [(b"x",), ("private words",)])
@@ -323,7 +323,7 @@ def test_bytes_and_text_in_one_column_cannot_go_to_postgresql(tmp_path: Path, fr
     assert tables_in(target) == []
 
 
-def test_the_character_nul_cannot_go_to_postgresql(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_the_character_nul_cannot_go_to_postgresql(tmp_path: Path, fresh: Fresh) -> None:
     with sqlite3.connect(tmp_path / "nul.db") as connection:
         connection.execute("CREATE TABLE nul (word TEXT)")
         connection.execute("INSERT INTO nul VALUES (?)", ("pri\0vate",))
@@ -344,7 +344,7 @@ def test_text_that_is_not_utf8_is_named_not_shown(tmp_path: Path) -> None:
     assert "private" not in said
 
 
-def test_an_unknown_table_or_schema(fresh: Fresh) -> None:  # noqa: F811
+def test_an_unknown_table_or_schema(fresh: Fresh) -> None:
     url = fresh()
     with session(url) as connection:
         connection.execute("CREATE TABLE people (a int)")

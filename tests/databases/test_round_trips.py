@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from database_cases import REAL, WIDE, assert_same_rows, chinook_script, real, whole
-from postgres_server import Server, fresh, postgres, session  # noqa: F401
+from postgres_server import Server, session
 
 from sfumato.io.sql import load, read_back, read_rows, read_schema, server_findings
 
@@ -26,7 +26,7 @@ def keys_of(url: str) -> set[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_a_real_database_into_postgresql_and_back_into_sqlite(name: str, tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_a_real_database_into_postgresql_and_back_into_sqlite(name: str, tmp_path: Path, fresh: Fresh) -> None:
     source = real(name, tmp_path)
     original, target, returned = whole(source), fresh(), f"sqlite:///{tmp_path}/back.db"
     done = load(target, original.schema, original.tables, fingerprint="a")
@@ -60,7 +60,7 @@ def test_a_real_database_into_sqlite_keeps_every_storage_class(name: str, tmp_pa
         assert copy.execute(statement).fetchall() == first.execute(statement).fetchall()
 
 
-def test_chinook_from_postgresql_to_both(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_chinook_from_postgresql_to_both(tmp_path: Path, fresh: Fresh) -> None:
     source, target, file = fresh(), fresh(), f"sqlite:///{tmp_path}/chinook.db"
     with session(source) as connection:
         connection.execute(chinook_script())  # type: ignore[arg-type]
@@ -74,7 +74,7 @@ def test_chinook_from_postgresql_to_both(tmp_path: Path, fresh: Fresh) -> None: 
         assert [one for one in server_findings(url, original.schema) if not one.holds] == []
 
 
-def test_wide_types_come_back_exactly(fresh: Fresh) -> None:  # noqa: F811
+def test_wide_types_come_back_exactly(fresh: Fresh) -> None:
     source, target = fresh(), fresh()
     with session(source) as connection:
         connection.execute(WIDE)  # type: ignore[arg-type]
@@ -89,7 +89,7 @@ def test_wide_types_come_back_exactly(fresh: Fresh) -> None:  # noqa: F811
             assert one.execute(everything.format(table)).fetchall() == other.execute(everything.format(table)).fetchall()  # type: ignore[call-overload]
 
 
-def test_wide_types_survive_sqlite(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_wide_types_survive_sqlite(tmp_path: Path, fresh: Fresh) -> None:
     source, file = fresh(), f"sqlite:///{tmp_path}/wide.db"
     with session(source) as connection:
         connection.execute(WIDE)  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ def test_wide_types_survive_sqlite(tmp_path: Path, fresh: Fresh) -> None:  # noq
     assert_same_rows(original, read_rows(file, read_schema(file)), exactly=False)
 
 
-def test_null_is_not_the_empty_text(fresh: Fresh) -> None:  # noqa: F811
+def test_null_is_not_the_empty_text(fresh: Fresh) -> None:
     source = fresh()
     with session(source) as connection:
         connection.execute(WIDE)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_storage_classes_of_sqlite_survive(tmp_path: Path) -> None:
     assert_same_rows(original, whole(target), exactly=True)
 
 
-def test_a_row_longer_than_a_piece(fresh: Fresh) -> None:  # noqa: F811
+def test_a_row_longer_than_a_piece(fresh: Fresh) -> None:
     source, target = fresh(), fresh()
     with session(source) as connection:
         connection.execute("CREATE TABLE long (id int PRIMARY KEY, body text, raw bytea)")
@@ -163,7 +163,7 @@ def test_a_row_longer_than_a_piece(fresh: Fresh) -> None:  # noqa: F811
     assert len(original.tables["long"].frame.column("body")[0].as_py()) == 12_000_000
 
 
-def test_tables_that_point_at_each_other_load(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_tables_that_point_at_each_other_load(tmp_path: Path, postgres: Server) -> None:
     source = postgres.database()
     with session(source) as connection:
         connection.execute("""
@@ -183,7 +183,7 @@ def test_tables_that_point_at_each_other_load(tmp_path: Path, postgres: Server) 
         assert [one for one in server_findings(target, original.schema) if not one.holds] == []
 
 
-def test_counters_go_on_after_the_highest_number(fresh: Fresh, tmp_path: Path) -> None:  # noqa: F811
+def test_counters_go_on_after_the_highest_number(fresh: Fresh, tmp_path: Path) -> None:
     source, target = fresh(), fresh()
     with session(source) as connection:
         connection.execute("""
@@ -208,7 +208,7 @@ def test_counters_go_on_after_the_highest_number(fresh: Fresh, tmp_path: Path) -
         assert connection.execute("INSERT INTO a (n) VALUES (9) RETURNING id").fetchone() == (51,)
 
 
-def test_some_tables_only(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_some_tables_only(tmp_path: Path, fresh: Fresh) -> None:
     source = real("northwind", tmp_path)
     schema = read_schema(source, tables=["Orders", "Customers"])
     assert [key.parent for key in schema.foreign_keys] == ["Customers"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from database_cases import WIDE, real
-from postgres_server import fresh, postgres, session  # noqa: F401
+from postgres_server import session
 
 from sfumato.data.table import Table
 from sfumato.io.sql import load, read_rows, read_schema, server_findings
@@ -16,7 +16,7 @@ from sfumato.io.sql import load, read_rows, read_schema, server_findings
 Fresh = Callable[[], str]
 
 
-def test_postgresql_tells_everything(fresh: Fresh) -> None:  # noqa: F811
+def test_postgresql_tells_everything(fresh: Fresh) -> None:
     url = fresh()
     with session(url) as connection:
         connection.execute(WIDE)  # type: ignore[arg-type]
@@ -47,7 +47,7 @@ def test_postgresql_tells_everything(fresh: Fresh) -> None:  # noqa: F811
     assert "twice" not in wide.written
 
 
-def test_tables_of_another_schema_and_what_is_left_out(fresh: Fresh) -> None:  # noqa: F811
+def test_tables_of_another_schema_and_what_is_left_out(fresh: Fresh) -> None:
     source, target = fresh(), fresh()
     with session(source) as connection:
         connection.execute("""
@@ -126,7 +126,7 @@ def test_sqlite_tells_everything(tmp_path: Path) -> None:
     assert copy.tables["strict_one"].frame.column("b").to_pylist() == ["\\t1", "1"]
 
 
-def test_computed_columns_stay_computed(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_computed_columns_stay_computed(tmp_path: Path, fresh: Fresh) -> None:
     with sqlite3.connect(tmp_path / "sums.db") as connection:
         connection.executescript("""
             CREATE TABLE other (id INTEGER PRIMARY KEY);
@@ -150,7 +150,7 @@ def test_computed_columns_stay_computed(tmp_path: Path, fresh: Fresh) -> None:  
         assert connection.execute(query).fetchone() == (41,)
 
 
-def test_conditions_and_defaults_cross_over(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_conditions_and_defaults_cross_over(tmp_path: Path, fresh: Fresh) -> None:
     with sqlite3.connect(tmp_path / "rules.db") as connection:
         connection.executescript("""
             CREATE TABLE rules (Id INTEGER PRIMARY KEY, [Unit Price] NUMERIC DEFAULT 0, Name TEXT DEFAULT 'it''s',
@@ -172,7 +172,7 @@ def test_conditions_and_defaults_cross_over(tmp_path: Path, fresh: Fresh) -> Non
     assert [(one.what, one.present) for one in absent] == [("check", False)]
 
 
-def test_conditions_of_postgresql_in_sqlite(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_conditions_of_postgresql_in_sqlite(tmp_path: Path, fresh: Fresh) -> None:
     source, target = fresh(), f"sqlite:///{tmp_path}/rules.db"
     with session(source) as connection:
         connection.execute("""
@@ -196,7 +196,7 @@ def test_conditions_of_postgresql_in_sqlite(tmp_path: Path, fresh: Fresh) -> Non
             raise AssertionError(f"{wrong} was accepted")
 
 
-def test_findings_tell_what_is_broken(tmp_path: Path, fresh: Fresh) -> None:  # noqa: F811
+def test_findings_tell_what_is_broken(tmp_path: Path, fresh: Fresh) -> None:
     source = real("sakila", tmp_path)
     data = read_rows(source, read_schema(source))
     target = fresh()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from postgres_server import fresh, postgres, session  # noqa: F401
+from postgres_server import session
 
 from sfumato.data.table import Table
 from sfumato.io.sql import load, read_rows, read_schema
@@ -63,7 +63,7 @@ def test_whole_columns_are_spelt_as_single_values_are(values: list[object], kind
 @given(
     st.lists(st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), TRICKY), max_size=60)
 )
-def test_any_text_survives_postgresql(fresh: Callable[[], str], texts: list[str | None]) -> None:  # noqa: F811
+def test_any_text_survives_postgresql(fresh: Callable[[], str], texts: list[str | None]) -> None:
     source, target = fresh(), fresh()
     with session(source) as connection:
         connection.execute("CREATE TABLE t (a text, b text)")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foreign_schemas import FOLDER, filled
-from postgres_server import Server, postgres, session  # noqa: F401
+from postgres_server import Server, session
 from small_shop import sfumato
 
 from sfumato.io.sql import bulk
@@ -41,7 +41,7 @@ def published(policy: Path, folder: Path, *more: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postgres: Server, monkeypatch) -> None:
     source, target = filled("shop", postgres.database()), postgres.database()
     policy = policy_for(source, target, "clone", tmp_path, monkeypatch)
     code, told = published(policy, tmp_path)
@@ -59,7 +59,7 @@ def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postg
     postgres.drop_all()
 
 
-def test_a_clone_keeps_schemas_partitions_comments_and_row_security(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+def test_a_clone_keeps_schemas_partitions_comments_and_row_security(tmp_path, postgres: Server, monkeypatch) -> None:
     source, target = filled("personnel", postgres.database()), postgres.database()
     code, told = published(policy_for(source, target, "clone", tmp_path, monkeypatch), tmp_path)
     assert code == 0, told
@@ -73,7 +73,7 @@ def test_a_clone_keeps_schemas_partitions_comments_and_row_security(tmp_path, po
     postgres.drop_all()
 
 
-def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, monkeypatch) -> None:
     source, target = filled("shop", postgres.database()), migrated("shop", postgres.database())
     with session(target) as connection:
         connection.execute("ALTER TABLE customers ADD COLUMN newer text DEFAULT 'x'")
@@ -87,7 +87,7 @@ def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, monkey
     postgres.drop_all()
 
 
-def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Server, monkeypatch) -> None:
     source, target = filled("shop", postgres.database()), migrated("shop", postgres.database())
     with session(target) as connection:
         connection.execute("ALTER TABLE customers DROP COLUMN phone")
@@ -100,7 +100,7 @@ def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Ser
 
 @pytest.mark.parametrize("mode", ["create", "fill", "clone"])
 @pytest.mark.parametrize("after", [0, 3])
-def test_a_load_cut_off_goes_on(mode, after, tmp_path, postgres: Server, monkeypatch) -> None:  # noqa: F811
+def test_a_load_cut_off_goes_on(mode, after, tmp_path, postgres: Server, monkeypatch) -> None:
     source = filled("shop", postgres.database())
     target = postgres.database() if mode != "fill" else migrated("shop", postgres.database())
     policy = policy_for(source, target, mode, tmp_path, monkeypatch)

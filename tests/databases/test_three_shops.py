@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from known_databases import NAMES, file_of
-from postgres_server import Server, postgres  # noqa: F401
+from postgres_server import Server
 from shops import POLICIES, QUERIES, asked, column, copy, session
 from tests.secret import secret
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postgres_server import Server, postgres  # noqa: F401
+from postgres_server import Server
 from shops import asked, session
 from small_shop import write_policy
 from tests.secret import secret
@@ -40,7 +40,7 @@ columns:
 """
 
 
-def test_wide_types(tmp_path: Path, postgres: Server) -> None:  # noqa: F811
+def test_wide_types(tmp_path: Path, postgres: Server) -> None:
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute(TABLES)

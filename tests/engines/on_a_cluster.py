@@ -8,23 +8,16 @@ from pathlib import Path
 import sfumato as sf
 from sfumato.engines.spark import SparkEngine, start
 from tests.engines.people import people, policy
+from tests.engines.settings import SMALL
 from tests.engines.troubled import after, failing, killing
 from tests.secret import SEED
 
 
 def main(place: Path) -> None:
-    settings = {
-        "spark.driver.memory": "1g",
-        "spark.executor.memory": "1g",
-        "spark.speculation": "true",
-        "spark.speculation.multiplier": "1.1",
-        "spark.speculation.quantile": "0.3",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.adaptive.enabled": "false",
-    }
-    session = start("local-cluster[2,1,1024]", **settings)
+    speculating = {"spark.speculation": "true", "spark.speculation.multiplier": "1.1", "spark.speculation.quantile": "0.3"}
+    session = start("local-cluster[2,1,1024]", **SMALL, **{"spark.executor.memory": "1g"}, **speculating)
     flag = place / "kill.now"
-    frame = killing(failing(session.createDataFrame(people(400)).repartition(3)), flag)
+    frame = killing(failing(session.createDataFrame(people(400)).repartition(2)), flag)
     engine = after("classes", SparkEngine(session, place), flag.touch)
     found = sf.publish(policy("clustering"), data=frame, engine=engine, seed=SEED)
     found.write(place / "out", report=False)

@@ -73,7 +73,7 @@ class Case(NamedTuple):
 def case(kind: str) -> Case | None:
     if kind == "table":
         names = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
-        data = dict(zip(names, map(list, zip(*discharges(500), strict=True)), strict=True))
+        data = dict(zip(names, map(list, zip(*discharges(300), strict=True)), strict=True))
         codes = {
             text: str(code) for code, text in enumerate(sorted(set(data["diagnosis"])))
         }  # numbers, for models that need an order
@@ -109,7 +109,7 @@ class Pair(NamedTuple):
     def policy(self) -> sf.Policy:
         given = case(self.kind)
         assert given is not None
-        hurried = {"seconds": 1} if "seconds" in METHODS[self.method].model_fields else {}
+        hurried = {"seconds": 0.2} if "seconds" in METHODS[self.method].model_fields else {}
         claims = {"protect": [{self.model: self.level}], "method": {self.method: hurried}}
         policy = sf.Policy.parse({"version": 1, **given.tree, **claims})
         if "boundary" in METHODS[self.method]().refusal(policy):  # what knows nothing of boundaries is asked without

@@ -41,6 +41,8 @@ _FEWEST = 3
 _SIGMAS = 5.0
 _SHARE_OF_TEXT, _SHARE_OF_NUMBERS = 0.01, 0.5
 _VECTOR = re.compile(r"'((?:[^']|'')*)'")
+_BUT_LETTERS, _BUT_SIGNS = re.compile(r"[^a-z]+"), re.compile(r"[^a-z0-9]+")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def derived_columns(table: str, rows: pa.Table, replaced: Sequence[str], kept: Mapping[str, str]) -> Iterator[Survivor]:
@@ -109,11 +111,13 @@ def _initials(value: str, cell: str) -> bool:
 
 
 def _plain(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
 
 
 def _slug(value: str, cell: str) -> bool:
-    return len(value) > 2 and re.sub(r"[^a-z0-9]+", "", _plain(value)) == re.sub(r"[^a-z0-9]+", "", cell.lower())
+    return len(value) > 2 and _BUT_SIGNS.sub("", _plain(value)) == _BUT_SIGNS.sub("", cell.lower())
 
 
 def _digest(value: str, cell: str) -> bool:
@@ -145,19 +149,19 @@ def _all_words(value: str, cell: str) -> bool:
 
 def _within(value: str, cell: str) -> bool:
     """The value inside a longer word: a login made of a name."""
-    own = re.sub(r"[^a-z0-9]+", "", _plain(value))
-    return len(own) > 3 and own in re.sub(r"[^a-z0-9]+", "", _plain(cell))
+    own = _BUT_SIGNS.sub("", _plain(value))
+    return len(own) > 3 and own in _BUT_SIGNS.sub("", _plain(cell))
 
 
 def _begins(value: str, cell: str) -> bool:
     """A key made of the beginning of a name."""
-    own = re.sub(r"[^a-z]+", "", _plain(value))
+    own = _BUT_LETTERS.sub("", _plain(value))
     signs = 3 if len(cell) < 8 else min(5, len(own))
     return len(own) > 2 and _plain(cell)[:signs] == own[:signs]
 
 
 def _part_of_day(value: str, cell: str) -> bool:
-    return bool(re.match(r"\d{4}-\d\d-\d\d", value)) and cell in (value[:4], value[:7], value[:10])
+    return bool(_DAY.match(value)) and cell in (value[:4], value[:7], value[:10])
 
 
 _WAYS: dict[str, Callable[[str, str], bool]] = {

@@ -63,8 +63,7 @@ def parse_yaml(text: str, *, name: str, base: Path = Path(".")) -> Document:
     if len(text) > LARGEST:
         raise PolicyError(f"a policy has at most {LARGEST:,} characters", where=name, hint="keep hierarchies in files of their own")
     try:
-        _look_through(text, name)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = _composed(text, name)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise PolicyError(f"not valid YAML: {error.problem}", where=f"{name}:{line}", hint="check indentation and quotes") from None
@@ -76,17 +75,35 @@ def parse_yaml(text: str, *, name: str, base: Path = Path(".")) -> Document:
     return Document(_plain(root, (), lines, name), name, base, lines)
 
 
-def _look_through(text: str, name: str) -> None:
-    """Event by event, so that the first one too deep is the last one read."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+def _composed(text: str, name: str) -> yaml.Node | None:
+    reader = _Careful(text, name)
+    try:
+        return reader.get_single_node()
+    finally:
+        reader.dispose()
+
+
+class _Careful(yaml.SafeLoader):
+    """Looks at every entry before it is read: the first one too deep, or with an alias or a tag, is the last one."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text)
+        self._name, self._depth = name, 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            raise PolicyError("aliases (*name) are not allowed", where=_at(name, event), hint="write the value out")
-        if getattr(event, "tag", None) is not None:
-            raise PolicyError(f"tag {event.tag} is not allowed", where=_at(name, event), hint="write plain text")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise PolicyError(f"nested more than {DEEPEST} deep", where=_at(name, event), hint="write it flatter")
+            raise PolicyError("aliases (*name) are not allowed", where=_at(self._name, event), hint="write the value out")
+        if event.tag is not None:
+            raise PolicyError(f"tag {event.tag} is not allowed", where=_at(self._name, event), hint="write plain text")
+        if isinstance(event, yaml.ScalarEvent):
+            return super().compose_node(parent, index)
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise PolicyError(f"nested more than {DEEPEST} deep", where=_at(self._name, event), hint="write it flatter")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 def require_shallow(tree: Any) -> None:
