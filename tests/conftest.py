@@ -54,15 +54,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Together(config, log)
 
 
-def together(nodeid: str) -> str:
-    """Tests that must not be torn apart: all of Spark, whose session is dear, and those whose module makes something once."""
-    file = nodeid.partition("::")[0]
-    return "spark" if file.startswith("tests/engines/") else file if _makes_once(file) else nodeid
-
-
 @cache
-def _makes_once(file: str) -> bool:
-    return file.startswith("tests/") and 'scope="module"' in (ROOT / file).read_text(encoding="utf-8")
+def _text(file: str) -> str:
+    return (ROOT / file).read_text(encoding="utf-8") if file.startswith("tests/") else ""
+
+
+def together(nodeid: str) -> str:
+    """What a test shares with others and is dear: the session of Spark, the sheets of the blueprint, whatever its module makes."""
+    file = nodeid.partition("::")[0]
+    if file.startswith("tests/engines/"):
+        return "spark"
+    if "from blueprint import" in _text(file):
+        return "blueprint"
+    return file if 'scope="module"' in _text(file) else nodeid
 
 
 def pytest_report_header() -> str:

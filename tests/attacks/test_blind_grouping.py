@@ -17,7 +17,7 @@ from sfumato.models.l_diversity import LDiversity
 def problem(values: np.ndarray) -> RecodingProblem:
     rng = np.random.default_rng(3)
     tree = Hierarchy.from_tree({"*": {str(i): [f"{i}{j}" for j in range(4)] for i in range(4)}})
-    codes = tuple(rng.integers(0, 16, len(values)) for _ in range(2))
+    codes = tuple(rng.integers(0, 16, len(values)).astype(np.int32) for _ in range(2))  # as methods give them
     hidden = Sensitive("s", values, tuple("vwxyz"))
     claims = (Requirement(KAnonymity(k=3)), Requirement(LDiversity(l=2, kind="frequency"), ("s",)))
     return RecodingProblem(("one", "two"), (tree, tree), codes, (hidden,), claims)
@@ -42,14 +42,14 @@ def test_groups_are_those_of_a_size() -> None:
         sizes.append(sizes[-1] + max(1, sizes[-1] // 4))
     allowed, rng = {by_size(size) for size in sizes}, np.random.default_rng(2)
     seen, looking = set(), set()
-    for _ in range(30):
+    for _ in range(12):
         one = problem(rng.permutation(VALUES))
         found = blind_mondrian(one, "loss")
         assert Claims(one).hold(found).all()
         seen.add(groups_of(one, found))
         looking.add(groups_of(one, mondrian(one)))
     assert seen <= allowed
-    assert len(looking) == 30, "the method that looks at values gives a partition of its own every time"
+    assert len(looking) == 12, "the method that looks at values gives a partition of its own every time"
 
 
 @pytest.mark.parametrize("fewest", [3, 7, 20])

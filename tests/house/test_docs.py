@@ -79,9 +79,9 @@ def missing_years(text: str, known: dict[str, str]) -> list[str]:
 
 
 def test_papers_that_are_cited_have_an_entry() -> None:
-    known = entries()
-    by_key = {place: missing for place, text in written() if (missing := missing_keys(text, set(known)))}
-    by_year = {place: missing for place, text in written() if (missing := missing_years(text, known))}
+    known, texts = entries(), list(written())
+    by_key = {place: missing for place, text in texts if (missing := missing_keys(text, set(known)))}
+    by_year = {place: missing for place, text in texts if (missing := missing_years(text, known))}
     assert by_key | by_year == {}
 
 

@@ -50,7 +50,7 @@ def test_a_disk_without_room_is_refused_before_the_run(place: Path, monkeypatch:
 def test_trouble_while_writing_is_told_plainly(number: int, words: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = names(place)
 
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise OSError(number, "in the words of the system", str(place / "out"))
 
     monkeypatch.setattr(release_folder, "write_json", fails)

@@ -90,5 +90,7 @@ def test_what_joint_classes_say_is_possible_in_some_world(part):
 
 def test_judging_without_one_of_the_releases_is_found_out():
     """The control: people who look alike in all tables but one cannot trade places, and the search says so."""
-    total = sum((wrong_worlds(n, drop=True) for n in range(60)), start=np.zeros(3, dtype=int))
-    assert total[1] > 10
+    wrong, n = 0, 0
+    while wrong <= 10 and n < 60:
+        wrong, n = wrong + wrong_worlds(n, drop=True)[1], n + 1
+    assert wrong > 10

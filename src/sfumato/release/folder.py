@@ -148,15 +148,15 @@ def write_part(part: Part, path: Path) -> None:
             write_csv(part.table, target)
 
 
-def write_json(tree: Mapping[str, Any], path: Path) -> None:
+def write_json(tree: Mapping[str, Any], path: Path, *, synced: bool = True) -> None:
     """Readable JSON with a newline at the end."""
-    replace_file(path, (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode())
+    replace_file(path, (json.dumps(tree, indent=1, ensure_ascii=False) + "\n").encode(), synced=synced)
 
 
 def write_manifest(
     folder: Path, form: Form, rows: Mapping[str, int], over_files: OverFiles = one_by_one, *, again: bool = False
 ) -> None:
-    """List every other file of the folder with its digest (I2).
+    """List every other file of a draft with its digest (I2).
 
     When it is written `again`, parts keep the digests that were listed first: they are what was certified, whatever lies there now.
     """
@@ -167,7 +167,7 @@ def write_manifest(
     known |= zip(fresh, over_files(digest, [present[name] for name in fresh]), strict=True)
     files = {name: {"sha256": known[name]} | ({"rows": rows[name]} if name in rows else {}) for name in present}
     manifest = {"format": MANIFEST_VERSION, "form": form.name, "version": __version__, "files": files, "public": form.to_public()}
-    write_json(manifest, folder / MANIFEST)
+    write_json(manifest, folder / MANIFEST, synced=False)  # before it gets its name everything in it is (I1)
 
 
 def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = None) -> Exhibit:

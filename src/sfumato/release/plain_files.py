@@ -162,8 +162,11 @@ def require_writable(path: Path) -> None:
             raise DataError(f"{path.name} is {_kind(mode)}, and nothing is written there", where=str(path), hint=hint)
 
 
-def replace_file(path: Path, content: bytes, *, private: bool = False) -> Path:
-    """Put a new file under a name; a private one is readable by its owner only from its first byte on."""
+def replace_file(path: Path, content: bytes, *, private: bool = False, synced: bool = True) -> Path:
+    """Put a new file under a name; a private one is readable by its owner only from its first byte on.
+
+    Without `synced` a loss of power may leave it empty: for files of a draft, which is synced as a whole or thrown away.
+    """
     require_writable(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     mode = 0o600 if private else 0o666  # less what the umask takes away
@@ -171,8 +174,9 @@ def replace_file(path: Path, content: bytes, *, private: bool = False) -> Path:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(draft, path)  # I3
     except BaseException:
         draft.unlink(missing_ok=True)

@@ -76,7 +76,7 @@ class DraftFolder:
 
     def seal(self, certificate: Certificate) -> None:
         """Put the certificate into the draft."""
-        write_json(certificate.to_json(), self.folder / CERTIFICATE)
+        write_json(certificate.to_json(), self.folder / CERTIFICATE, synced=False)
         write_manifest(self.folder, self.form, self.rows, self.engine.over_files, again=True)
 
 
