@@ -17,7 +17,8 @@ from sfumato.attacks.re_execution import play_blocks
 from sfumato.data.baskets import Baskets
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.errors import SfumatoError
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.estimation.basket_counts import answer, parse_question
 from sfumato.methods.baskets.block_rows import rows_of
 from sfumato.methods.baskets.blocks import _cells
 from sfumato.methods.baskets.partition import partition
@@ -223,3 +224,10 @@ def test_the_width_of_known_columns_is_that_of_their_cells() -> None:
     ages = [[int(end) for end in cell.split("-")] for cell in made.release.parts["data"]["age"].to_pylist()]
     span = max(map(int, baskets.labels["age"])) - min(map(int, baskets.labels["age"]))
     assert made.utility["known_width"]["age"] == pytest.approx(np.mean([ends[-1] - ends[0] for ends in ages]) / span)
+
+
+def test_items_and_labels_are_counted_and_cells_are_not_taken_for_values() -> None:
+    made = sf.publish(policy({"k-anonymity": {"k": 4}}), data=people(40), seed=secret(6))
+    assert answer(made.exhibit, parse_question("count where items has bread and illness = i1")).high >= 0
+    with pytest.raises(PolicyError, match="a range of 'age'"):
+        answer(made.exhibit, parse_question("count where age = 30"))

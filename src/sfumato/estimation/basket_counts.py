@@ -22,6 +22,7 @@ from sfumato.errors import PolicyError
 from sfumato.forms.basket_blocks import BasketBlocks, blocks_of
 from sfumato.forms.baskets import published_baskets
 from sfumato.metrics.basket_queries import BasketAnswer, count, item_columns
+from sfumato.policy.beside_items import known_columns
 from sfumato.release.exhibit import Exhibit
 
 _ASK = re.compile(r"\s*count(?:\s+where\s+(?P<conditions>.+?))?\s*$", re.IGNORECASE | re.DOTALL)
@@ -73,6 +74,9 @@ def answer(exhibit: Exhibit, question: BasketQuestion) -> BasketAnswer:
     for name, _ in question.labels:
         if name not in published.labels:
             raise PolicyError(f"the published baskets have no column '{name}'", where="query")
+        if name in known_columns(exhibit.policy):
+            hint = "ask for items and labels; the cells of the column stand in data.csv"
+            raise PolicyError(f"rows show a range of '{name}' and no value, which is not counted", where="query", hint=hint)
     shown, maybe = _labelled(exhibit, question)
     if not question.labels and isinstance(exhibit.form, BasketBlocks) and exhibit.form.shows == "dealt":
         return _dealt(exhibit, question)
