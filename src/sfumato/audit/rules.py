@@ -339,7 +339,7 @@ class Judge:
 
     def _unique(self, node: Unique) -> int:
         labels = self._labels(node.columns)
-        return len(labels) - len(np.unique(labels))
+        return len(labels) - (int(labels.max(initial=-1)) + 1)  # they are numbered without gaps
 
     def _determines(self, node: Determines) -> int:
         left, right = self._labels(node.left), self._labels(node.right)

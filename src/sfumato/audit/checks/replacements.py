@@ -11,6 +11,8 @@ from collections import Counter
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
 from sfumato.audit.legal_records import part_of
@@ -114,9 +116,14 @@ def _kept(exhibit: Exhibit) -> list[str]:
 
 
 def _different(now: TextColumn, before: TextColumn, rows: IntArray) -> int:
-    place = {label: code for code, label in enumerate(before.labels)}
-    same = np.array([place.get(label, -1) for label in now.labels])[now.codes] == before.codes[rows]
-    return int((~same).sum())
+    return int((_places(now, before)[now.codes] != before.codes[rows]).sum())
+
+
+def _places(now: TextColumn, before: TextColumn) -> IntArray:
+    """Which of the labels before each label now is; −1 for a new one."""
+    found = pc.index_in(pa.array(now.labels, pa.string()), value_set=pa.array(before.labels, pa.string()))
+    places: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
+    return places
 
 
 def _combinations(table: Table, names: list[str]) -> Counter[tuple[str, ...]]:
@@ -154,8 +161,7 @@ def _bound(exhibit: Exhibit, name: str) -> bool:
 
 def _echoes(now: TextColumn, before: TextColumn, rows: IntArray) -> bool:
     """More agreements than independent columns with these frequencies would have, by seven standard deviations."""
-    place = {label: code for code, label in enumerate(before.labels)}
-    code = np.array([place.get(label, -1) for label in now.labels])
+    code = _places(now, before)
     agreements = int((code[now.codes] == before.codes[rows]).sum())
     count = len(rows)
     shared = code >= 0
