@@ -13,6 +13,7 @@ from sfumato.methods.recoding.kernels.seating import (
     end_group,
     fill_bits,
     measure,
+    measure_first,
     move,
     new_group,
     widen,
@@ -133,7 +134,7 @@ def _holds(twin, group):
     return twin.terms.plain_met([twin.tags[unit] for unit, many in group for _ in range(many)])
 
 
-@pytest.mark.twin(of=[measure, closed])
+@pytest.mark.twin(of=[measure, measure_first, closed])
 def test_boxes_and_their_costs():
     for seed in range(10):
         stand, _, twin = both(np.random.default_rng(seed), "size")
@@ -141,6 +142,12 @@ def test_boxes_and_their_costs():
             measure(stand, costs(), TREE, g)
             assert list(zip(stand.lo[g].tolist(), stand.last[g].tolist(), strict=True)) == twin.box(g)
             assert stand.cost[g] == twin.cost(g)
+        boxes, prices = (stand.lo.copy(), stand.last.copy()), stand.cost.copy()
+        stand.cost[:], stand.lo[:], stand.last[:] = -1.0, -1, -1
+        measure_first(stand, costs(), TREE, len(twin.live))
+        some = slice(len(twin.live))
+        assert np.array_equal(stand.cost[some], prices[some]) and (stand.cost[len(twin.live) :] == -1.0).all()
+        assert np.array_equal(stand.lo[some], boxes[0][some]) and np.array_equal(stand.last[some], boxes[1][some])
     for lo in range(SIZE):
         for last in range(lo, SIZE):
             assert [closed(TREE, c, lo, last) for c in range(3)] == [plain_closed(c, lo, last) for c in range(3)]

@@ -9,7 +9,7 @@ from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods.recoding import local_search
 from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.local_search import refine
+from sfumato.methods.recoding.local_search import refine, refine_each
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
@@ -100,3 +100,29 @@ def test_the_answer_does_not_depend_on_how_many_work(claims, monkeypatch):
     assert problem.satisfied(one).all() and int(one.count.sum()) == problem.records
     regions = problem.regions.of[problem.cell_point[one.cell]]
     assert all(len(set(regions[one.group == g])) == 1 for g in range(one.groups))
+
+
+@pytest.mark.parametrize("claims", ["size", "distance"])
+def test_several_short_searches_keep_the_claims_and_everybody(claims):
+    problem = _crowd(claims)
+    starts = [mondrian(problem), problem.coarsest()]
+    found = refine_each(problem, starts, seconds=0.2)
+    assert problem.satisfied(found).all()
+    placed = np.bincount(found.cell, found.count, minlength=len(problem.cell_point))
+    assert np.array_equal(placed, np.where(problem.out[problem.cell_point], 0, problem.row_cell.counts))
+    assert _cost(problem, found) < min(_cost(problem, start) for start in starts)
+
+
+def test_regions_without_a_choice_are_left_alone():
+    """Three regions: five records that cannot become two groups, four that are alike, and six that can be told apart."""
+    region = Hierarchy.flat(["a", "b", "c"])
+    region = region.bounded(("a", "b", "c"))
+    numbers = np.array([0, 1, 2, 3, 99, 7, 7, 7, 7, 0, 1, 2, 50, 51, 52], dtype=np.int32)
+    where = np.repeat([0, 1, 2], [5, 4, 6]).astype(np.int32)
+    problem = RecodingProblem(("region", "number"), (region, NUMBERS), (where, numbers), (), (Requirement(KAnonymity(k=3)),))
+    start = problem.grouping(problem.regions.of)
+    search = local_search._Search(local_search.Ground(problem, "loss"), problem, start, 1000, 1, None)
+    assert sorted(np.bincount(search.settled.group, search.settled.count)) == [4, 5] and search.entries.count.sum() == 6
+    found = refine_each(problem, [start], seconds=0.5)
+    assert sorted(np.bincount(found.group, found.count)) == [3, 3, 4, 5]
+    assert np.isclose(_cost(problem, found) * 15, (5 * 0.99 + 6 * 0.02) / 2)

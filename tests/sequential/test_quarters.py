@@ -34,6 +34,8 @@ def some(table, rows):
 
 
 def policy_of(method="sequential", **series):
+    """Short searches: what is promised does not rest on how long anybody looks."""
+    method = {"sequential": {"seconds": 0.05}} if method == "sequential" else method
     columns = {
         "id": "identifier",
         "age": {"role": "quasi-identifier", "hierarchy": TREE},

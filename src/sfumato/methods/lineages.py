@@ -7,8 +7,8 @@ all cells of a lineage cover may join it, and somebody who leaves is covered by 
     steady    a lineage with people who came or left is published as it was: its cells in columns that were published before stay,
               other columns show the smallest interval around everybody who ever was in it
     free      a lineage whose people were always present together is one history class, and the method may divide it further
-    thin      a lineage whose present people break a promise: rows stand in for some who left, as few as it takes, or it is withheld
-              until others come
+    thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for some who left,
+              as few as it takes and no more than stay, or it is withheld until others come
 
 Invariants
     I1  In every table the people of a lineage who stand in it satisfy every promise.
@@ -18,12 +18,14 @@ Invariants
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.linkage import Linkage
@@ -32,6 +34,7 @@ from sfumato.history.united import united_classes
 from sfumato.history.values import LeafValues, labels_of
 from sfumato.methods.base import Task
 from sfumato.methods.continuing import Ties
+from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.past import SEPARATOR
 
@@ -174,32 +177,67 @@ class _LineageBoard:
     # -- who joins ----------------------------------------------------------------------------------------------------------
 
     def join_newcomers(self) -> None:
-        """Everybody who was never published joins the smallest lineage that covers them, one that is thin before others."""
+        """Whoever was never published mends a thin lineage, forms groups with others, or joins the smallest that covers."""
         new = np.flatnonzero(self.of_record == -1)
         if not len(new) or not self.count:
             return
-        points = group([self.codes[name][new] for name in self.columns], rows=len(new))
-        codes = np.stack([self.codes[name][new][points.first] for name in self.columns], axis=1)
-        best = self._smallest(codes, ~self.satisfied())
-        self.of_record[new] = best[points.of]
-        joined = np.unique(best[best >= 0])
-        self.mixed[joined] = True
+        hidden = sorted({name for claim, _ in self.tied.classes for name in claim.hide if name in self.policy.published})
+        told = {name: np.asarray(self.task.data.text(name).codes, dtype=np.int64) for name in hidden}
+        classes = group([self.codes[name][new] for name in self.columns] + [told[name][new] for name in hidden], rows=len(new))
+        one = new[classes.first]
+        codes = np.stack([self.codes[name][one] for name in self.columns], axis=1)
+        cost, thin, carries = self._costs(), ~self.satisfied(), self.policy.series.leaving == "counterfeits"
+        some = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0
+        best = self._smallest(codes, cost, some & (~thin | carries))
+        price = np.where(best >= 0, cost[np.maximum(best, 0)], np.inf)
+        kinds = Kinds(codes, [told[name][one] for name in hidden], classes.counts.copy(), price)
+        wants = Wants.of([(claim.model.demand(), claim.hide) for claim, _ in self.tied.classes], hidden)
+        mended = mending(kinds, wants, self._thin(np.flatnonzero(thin & some), list(told.values())), whole=not carries)
+        part = parting(kinds, wants, [self.domains[name] for name in self.columns])
+        seats = [*mended, *((-1, kind) for kind in np.repeat(np.arange(len(part)), part).tolist())]
+        self._seat(new[np.argsort(classes.of, kind="stable")], classes.counts, seats, best)
 
-    def _smallest(self, codes: IntArray, thin: BoolArray) -> IntArray:
+    def _thin(self, lineages: IntArray, told: list[IntArray]) -> Iterator[Thin]:
+        order = np.argsort(self.of_record, kind="stable")
+        first = np.searchsorted(self.of_record[order], lineages, "left")
+        last = np.searchsorted(self.of_record[order], lineages, "right")
+        for place, start, stop in zip(lineages.tolist(), first.tolist(), last.tolist(), strict=True):
+            mine = order[start:stop]
+            counts = [Counter(column[mine].tolist()) for column in told]
+            yield Thin(place, self.lo[place], self.hi[place], len(mine), counts)
+
+    def _seat(self, records: IntArray, counts: IntArray, seats: list[tuple[int, int]], best: IntArray) -> None:
+        """Newcomers, in the order of their kinds, take their seats; who has none joins the smallest lineage that covers it."""
+        start = np.cumsum(counts) - counts
+        of = np.repeat(best, counts)
+        for lineage, kind in seats:
+            of[start[kind]] = lineage
+            start[kind] += 1
+        self.of_record[records] = of
+        self.mixed[np.unique(of[of >= 0])] = True
+
+    def _costs(self) -> FloatArray:
         cost = np.zeros(self.count)
         for m, name in enumerate(self.columns):
             cost += self.domains[name].width(self.lo[:, m], self.hi[:, m])
-        order = np.lexsort((cost, ~thin))
+        return cost
+
+    def _smallest(self, codes: IntArray, cost: FloatArray, allowed: BoolArray) -> IntArray:
+        """For each tuple of leaves the cheapest lineage, of those allowed, whose cells all cover it; −1 when there is none."""
+        order = np.flatnonzero(allowed)
+        order = order[np.argsort(cost[order], kind="stable")]
+        points = group([codes[:, m] for m in range(codes.shape[1])], rows=len(codes))
+        codes = codes[points.first]
         best = np.full(len(codes), -1, dtype=np.int64)
-        step = max(1, _CHUNK // max(self.count, 1))
-        for first in range(0, len(codes), step):
+        step = max(1, _CHUNK // max(len(order), 1))
+        for first in range(0, len(codes) if len(order) else 0, step):
             some = codes[first : first + step]
-            inside = np.ones((len(some), self.count), dtype=np.bool_)
+            inside = np.ones((len(some), len(order)), dtype=np.bool_)
             for m in range(len(self.columns)):
                 inside &= (self.lo[order, m] <= some[:, m, None]) & (some[:, m, None] < self.hi[order, m])
             found = inside.any(axis=1)
             best[first : first + step][found] = order[inside[found].argmax(axis=1)]
-        return best
+        return best[points.of]
 
     # -- who keeps the promises -----------------------------------------------------------------------------------------------
 
@@ -249,7 +287,9 @@ class _LineageBoard:
             gone = np.setdiff1d(gone, chosen)
             left &= ~self.satisfied(carried)
         some = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0
-        self.rescued = thin & self.satisfied(carried) & some
+        many = np.bincount(self.union[carried], minlength=self.count)
+        few = many <= np.bincount(self.of_record[self.of_record >= 0], minlength=self.count)
+        self.rescued = thin & self.satisfied(carried) & some & few  # where more would stand in than stay, those wait instead
         return carried[self.rescued[self.union[carried]]]
 
     def _next(self, gone: IntArray, carried: IntArray) -> IntArray:

@@ -53,8 +53,14 @@ PER_ENTRY = 10_000
 """Work of opening boxes per entry of a district, in a turn."""
 SEEDS = 1_000_003
 """Turns between one seed and the next: more than any search takes."""
-PATIENCE = 12
-"""Turns in a row that may bring next to nothing."""
+PATIENCE, SHORT = 12, 6
+"""Turns in a row that may bring next to nothing, in a search and in a short one."""
+HURRY = 0.05
+"""The share of their work that the first turns of opening boxes take in short searches."""
+PER_RECORD = 250_000
+"""Work for each record that has a choice, at most, in short searches."""
+_ATTEMPTS = 12
+"""Short searches from each start."""
 
 
 def refine(
@@ -79,7 +85,41 @@ def refine(
         return best
     search = _Search(Ground(problem, objective), problem, best, int(seconds * SPEED), jobs, progress, turn=seed * SEEDS)
     search.run()
-    return search.ground.units.grouping(search.entries)
+    return search.found()
+
+
+def refine_each(
+    problem: RecodingProblem,
+    starts: Sequence[Grouping],
+    *,
+    objective: str = "loss",
+    seconds: float = 1.0,
+    progress: Progress | None = None,
+) -> Grouping:
+    """The best of several short searches, from each start in turn with draws of its own, until so many seconds of work are done.
+
+    Few records end a search soon, in a place that owes much to chance; with many the first search takes all the time, so the start
+    that leads furthest comes first. Where few have a choice, less time is taken.
+    """
+    if not starts:
+        raise Infeasible("a search needs a grouping to start from")
+    ground, most, done = Ground(problem, objective), int(seconds * SPEED), 0
+    costs = Costs.of(problem, objective)
+    best, least = starts[0], costs.mean(problem, starts[0])
+    for attempt in range(_ATTEMPTS * len(starts)):
+        start, seed = starts[attempt % len(starts)], attempt // len(starts)
+        if start.groups == 0 or done >= most:
+            break
+        search = _Search(ground, problem, start, most - done, 1, None, turn=seed * SEEDS, hurry=HURRY, patience=SHORT)
+        most = max(min(most, int(search.entries.count.sum()) * PER_RECORD), 1)
+        search.run()
+        done += max(search.done, most // 100)
+        found = search.found()
+        if (loss := costs.mean(problem, found)) < least:
+            best, least = found, loss
+        if progress is not None:
+            progress(min(1.0, done / most))
+    return best
 
 
 @dataclass
@@ -113,22 +153,45 @@ class _Search:
     progress: Progress | None
     done: int = 0
     turn: int = 0
+    hurry: float = 1.0
+    patience: int = PATIENCE
     kinds: dict[Kind, _Turns] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.entries = self.ground.units.entries(self.start)
+        whole = Rebuilding(self.ground, self.ground.units.entries(self.start), 0)
+        self.settled, self.entries = self._apart(whole)
         self.kinds = {"rebuild": _Turns(last=self.turn)}
         if self.ground.terms is not None:
-            self.kinds["open"] = _Turns(last=self.turn)
-        whole = Rebuilding(self.ground, self.entries, 0)
-        self.total = whole.cost
+            self.kinds["open"] = _Turns(last=self.turn, longer=self.hurry)
+        self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
+
+    def _apart(self, whole: Rebuilding) -> tuple[Entries, Entries]:
+        """Groups that nothing can be done about, and the others: where a region is one group too small for two, or costs nothing.
+
+        Of people who were published before most are such: only who is new has a choice.
+        """
+        state, entries = whole.state, whole.entries
+        _, region = np.unique(state.region, return_inverse=True)
+        records = np.bincount(region, weights=state.size)
+        stuck = (np.bincount(region) == 1) & (records < 2 * self._fewest())
+        stuck |= np.bincount(region, weights=state.cost * state.size) <= 1e-12
+        first = entries.first
+        return _part(entries, first, np.flatnonzero(stuck[region])), _part(entries, first, np.flatnonzero(~stuck[region]))
+
+    def _fewest(self) -> int:
+        """The fewest records of a group, as far as the claims count."""
+        return max([self.ground.claims.fewest, *(requirement.model.demand().fewest for requirement in self.problem.requirements)])
+
+    def found(self) -> Grouping:
+        """The groups as they are."""
+        return self.ground.units.grouping(_together([part for part in (self.settled, self.entries) if len(part.unit)]))
 
     def run(self) -> None:
         """Turns until the work is done, or many in a row brought next to nothing."""
         idle = 0
         with ThreadPoolExecutor(self.jobs) as workers:
-            while self.done < self.most and idle < PATIENCE and self.total > 1e-9:
+            while self.done < self.most and idle < self.patience and self.total > 1e-9:
                 before = self.total
                 self._take_turn(self._next_kind(), workers)
                 idle = idle + 1 if before - self.total <= 2e-5 * before else 0

@@ -96,7 +96,7 @@ def seating_of(
     code: CodeArray, tags: CodeArray | IntArray, region: IntArray, costs: CellCosts, shape: Shape, terms: Terms, entries: Entries
 ) -> Seating:
     """The groups of some units, each unit with its leaves, hidden values and region."""
-    from sfumato.methods.recoding.kernels.seating import Seating, fill_bits, measure
+    from sfumato.methods.recoding.kernels.seating import Seating, fill_bits, measure_first
 
     units, columns = code.shape
     pieces, groups = len(entries.unit), int(entries.group[-1]) + 1
@@ -117,8 +117,7 @@ def seating_of(
         np.zeros((most, columns), dtype=np.int64), tally, *_lists(groups, most, pieces, room),
     )  # fmt: skip
     fill_bits(stand)
-    for g in range(groups):
-        measure(stand, costs, shape, g)
+    measure_first(stand, costs, shape, groups)
     return stand
 
 

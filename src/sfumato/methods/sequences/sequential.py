@@ -39,7 +39,8 @@ from sfumato.history.aligned import Population, Weave
 from sfumato.methods.base import Task
 from sfumato.methods.recoding.base import RecodingMethod, recodes, refusal_of_recoding
 from sfumato.methods.recoding.borrowing import borrow
-from sfumato.methods.recoding.local_search import refine
+from sfumato.methods.recoding.local_search import refine_each
+from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.methods.sequences.growth import check_batch, population_of
 from sfumato.methods.sequences.sequel_problem import Goal
@@ -53,6 +54,9 @@ from sfumato.randomness import Randomness
 from sfumato.release.form import Form
 from sfumato.release.past import History
 from sfumato.release.release import Part, Release
+
+BORROWED = 5_000
+"""Up to so many distinct tuples borrowing is one of the starts of the search; it is slower, and rarely the better above."""
 
 
 class Sequential(RecodingMethod):
@@ -74,7 +78,7 @@ class Sequential(RecodingMethod):
     counterfeits: Literal["refuse", "allow"] | None = Field(
         default=None, description="rows that stand in for vanished records; as 'series:' says when absent"
     )
-    seconds: float = Field(default=1.0, ge=0, description="by class: time to improve the groups, in seconds of one core")
+    seconds: float = Field(default=2.0, ge=0, description="by class: time to improve the groups, in seconds of one core")
     cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
     budget: float = Field(default=60.0, gt=0, description="CPU seconds to search and prove a claim over three or more releases")
 
@@ -118,10 +122,13 @@ class Sequential(RecodingMethod):
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
-        found = borrow(problem, objective=objective, progress=lambda done: task.progress(done / 2, "borrowing"))
+        starts = [mondrian(problem, objective=objective)]
+        if len(problem.points) <= BORROWED or not self.seconds:
+            starts.append(borrow(problem, objective=objective, progress=lambda done: task.progress(done / 2, "borrowing")))
         if not self.seconds:
-            return found
-        return refine(problem, [found], objective=objective, seconds=self.seconds)
+            return starts[-1]
+        improving = lambda done: task.progress((1 + done) / 2, "improving")  # noqa: E731
+        return refine_each(problem, starts, objective=objective, seconds=self.seconds, progress=improving)
 
     def run(self, task: Task) -> Release:
         task = replace(task, policy=replace(task.policy, series=self._series(task.policy)))

@@ -123,6 +123,13 @@ def measure(stand: Seating, costs: CellCosts, shape: Shape, g: int) -> int:
 
 
 @in_place
+def measure_first(stand: Seating, costs: CellCosts, shape: Shape, groups: int) -> None:
+    """Fill in the boxes and costs of the first groups."""
+    for g in range(groups):
+        measure(stand, costs, shape, g)
+
+
+@in_place
 def widen(stand: Seating, costs: CellCosts, shape: Shape, g: int, u: int) -> None:
     """Let the box of a group contain a unit."""
     stand.cost[g] = 0.0
