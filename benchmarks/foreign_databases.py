@@ -1,6 +1,7 @@
 """Twelve foreign schemas, three commands each, and eighty rules at a given number of rows: what they cost and what was seen.
 
 python -m benchmarks.foreign_databases databases benchmarks/results/foreign_databases.txt
+python -m benchmarks.foreign_databases large 1250000 100000     # rows of the shop, rows that discovery looks at (0: all)
 python -m benchmarks.foreign_databases rules 10000 benchmarks/results/eighty_rules.txt     # goes on where it was stopped
 """
 
@@ -82,6 +83,51 @@ def one(name: str) -> None:
     print(f"{name:12}", *(f"{cell!s:>8}" for cell in counts), f"{answers:>9}", f"| {', '.join(others) or '-'} | {told}")
 
 
+LARGE = """
+CREATE TABLE customers (id integer PRIMARY KEY, first_name text NOT NULL, last_name text NOT NULL, email text UNIQUE, born date,
+  city text, note text);
+CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer NOT NULL REFERENCES customers, placed timestamp NOT NULL,
+  shipped timestamp, total numeric(10, 2), status text);
+CREATE TABLE lines (id integer PRIMARY KEY, order_id integer NOT NULL REFERENCES orders, product text NOT NULL,
+  quantity integer NOT NULL, price numeric(8, 2) NOT NULL);
+INSERT INTO customers SELECT n, (ARRAY['Ada', 'Bea', 'Cleo', 'Dora', 'Emil', 'Finn', 'Gus'])[n % 7 + 1], 'Fam' || md5(n::text),
+  'm' || n || '@home.test', date '1950-01-01' + n % 18000, (ARRAY['Utrecht', 'Gent', 'Aarhus'])[n % 3 + 1],
+  CASE WHEN n % 10 = 0 THEN 'likes tea ' || n END FROM generate_series(1, {0}) n;
+INSERT INTO orders SELECT n, n % {0} + 1, timestamp '2020-01-01' + n * interval '1 minute',
+  CASE WHEN n % 5 > 0 THEN timestamp '2020-01-03' + n * interval '1 minute' END, n % 999 + 0.5,
+  (ARRAY['open', 'paid', 'sent'])[n % 3 + 1] FROM generate_series(1, 8 * {0}) n;
+INSERT INTO lines SELECT n, n % (8 * {0}) + 1, 'product ' || n % 500, n % 9 + 1, n % 200 + 0.99 FROM generate_series(1, 16 * {0}) n;
+ANALYZE;
+"""
+
+
+def large(rows: int, most: int) -> None:
+    """A shop of so many rows: every command in a process of its own, with its CPU seconds and its memory."""
+    from postgres_server import any_server, session
+
+    with any_server() as server, tempfile.TemporaryDirectory() as folder:
+        source, target = server.database(), server.database()
+        os.environ |= {"SFUMATO_SOURCE": source, "SFUMATO_TARGET": target}
+        with session(source) as connection:
+            connection.execute(LARGE.format(rows // 25))
+        policy, out = f"{folder}/policy.yaml", f"{folder}/out"
+        some = ["--most-rows", str(most)] if most else []
+        Path(policy).write_text(timed("discover", source, "--target", target, *some))
+        timed("check", policy, "--strict")
+        timed("publish", policy, "--out", out, "--no-report")
+
+
+def timed(*words: str) -> str:
+    """A command, with what it cost."""
+    code = "import sys, resource, atexit; from sfumato.cli import main; atexit.register(lambda: print(resource.getrusage("
+    code += "resource.RUSAGE_SELF), file=sys.stderr)); main(sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    found = dict(part.split("=") for part in done.stderr.rpartition("resource.struct_rusage(")[2].rstrip(")\n").split(", "))
+    spent = float(found["ru_utime"]) + float(found["ru_stime"])
+    print(f"{words[0]:10} exit {done.returncode}  {spent:6.1f} CPU s  {int(found['ru_maxrss']) // 1024:6} MB", flush=True)
+    return done.stdout
+
+
 def views(url: str) -> dict[str, int]:
     """How many rows the views of an application answer with."""
     from postgres_server import session
@@ -138,6 +184,8 @@ def judged(name: str, rows: list[dict[str, str]]) -> str:
 if __name__ == "__main__":
     if sys.argv[1] == "one":
         one(sys.argv[2])
+    elif sys.argv[1] == "large":
+        large(int(sys.argv[2]), int(sys.argv[3]))
     elif sys.argv[1] == "databases":
         databases(Path(sys.argv[2]))
     else:

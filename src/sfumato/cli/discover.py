@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from sfumato.cli import SETTINGS
@@ -14,10 +16,11 @@ from sfumato.cli._reading import READING, settings_of
 @click.option("--table", default="", help="Only this table, when SOURCE is a database.")
 @click.option("--schema", default="", help="The PostgreSQL schema of the tables, when it is not the user's own.")
 @click.option("--target", default="", help="Write this URL into the policy as the test database to load.")
+@click.option("--most-rows", "most", type=click.IntRange(1_000), help="Of larger tables look at about so many rows, by chance.")
 @click.option("--rows-only", is_flag=True, help="Look at the rows alone, not at what a database declares.")
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(source: str, policy: str | None, rows_only: bool, reading: tuple[str, ...], as_json: bool, **where: str) -> None:
+def command(source: str, policy: str | None, rows_only: bool, reading: tuple[str, ...], as_json: bool, **where: Any) -> None:
     """Propose a policy for SOURCE: column roles, hierarchies, rules and dependencies that hold in the data.
 
     SOURCE is a file, or the URL of a database (all its tables, or one). What is printed is read from private data.

@@ -61,23 +61,25 @@ def discover(
     target: str = "",
     declared: bool = True,
     read: Mapping[str, Any] | None = None,
+    most: int | None = None,
     progress: Progress = silent,
 ) -> Suggestion:
     """All suggestions for some data, put together into one proposal.
 
     The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
     their rows is looked at. `read` holds
-    settings of reading, as under ``data:``. `target` is written into the policy as the test database to load.
+    settings of reading, as under ``data:``. `target` is written into the policy as the test database to load. Of a database's
+    tables with more rows than `most`, to which no other refers, about as many are looked at; the server confirms what they suggest.
     """
-    from sfumato.discover.databases import discover_database, read_database
+    from sfumato.discover.databases import discover_database, read_sampled
 
     if isinstance(source, Database):
         return discover_database(source, policy, declared=declared, progress=progress)
     if isinstance(source, str) and is_url(source) and not table and (policy is None or policy.data.name == "database"):
-        database = read_database(source, lambda done, what: progress(done / 2, what), schema)
+        database, sampled = read_sampled(source, lambda done, what: progress(done / 2, what), schema, most)
         later = partial(_second_half, progress)
         where = {"source": source, "target": target, "schema": schema}
-        return discover_database(database, policy, where=where, declared=declared, progress=later)
+        return discover_database(database, policy, where=where, declared=declared, progress=later, sampled=sampled)
     shape = of_file(source) if policy is None else None
     return _of_baskets(shape, source, table) if shape else _of_table(source, policy, table, progress, read or {})
 

@@ -8,13 +8,14 @@ What is written has been tried: it binds to the schema, every part can be made, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from sfumato.audit.sources.database import DatabaseAudit
 from sfumato.data.database import ColumnFacts, Database
 from sfumato.discover.base import Suggestion
+from sfumato.discover.confirming import confirmed
 from sfumato.discover.personal import candidates, fits, is_personal, numbering, what_it_says
 from sfumato.discover.proposal import Proposal, ranked
 from sfumato.discover.remedies import with_remedies
@@ -22,6 +23,8 @@ from sfumato.discover.rules import rules_of_database, view_of
 from sfumato.discover.templates.patterns import pattern_of
 from sfumato.discover.trial import refusal, tried_columns, tried_rules
 from sfumato.discover.view import ColumnView
+from sfumato.io.sql import connect
+from sfumato.io.sql.sampling import RowCounter
 from sfumato.methods.base import Progress, silent
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import columns_of, parse
@@ -38,13 +41,19 @@ def discover_database(
     where: Mapping[str, str] | None = None,
     declared: bool = True,
     progress: Progress = silent,
+    sampled: Collection[str] = (),
 ) -> Suggestion:
     """Roles and rules for all tables; `policy`, when given, is compared with them.
 
-    `where` holds the URLs of source and target, and the schema.
+    `where` holds the URLs of source and target, and the schema; of `sampled` tables only some rows are there, and rules about them
+    are confirmed by the source's server.
     """
     where = where or {}
     found = rules_of_database(database, declared=declared, progress=progress)
+    if sampled:
+        schema = database.schema
+        with connect(where["source"], namespace=None if schema.others else schema.namespace or None) as link:
+            found = ranked(confirmed(found, schema, sampled, RowCounter(link)))
     proposed, left = _columns(database, found)
     data = {"kind": "database", "source": _shown("source", where), **_given(where)}
     tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed})
@@ -53,7 +62,7 @@ def discover_database(
     accepted = remedies.accepted | _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
     tree, rules = {key: value for key, value in tree.items() if key != "keep"}, [*equations, *rules]
     reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
-    reasons += [*remedies.reasons, *_silent_tables(database), *_logins(where)]
+    reasons += [*remedies.reasons, *_silent_tables(database), *_logins(where), *_samples(database, sampled)]
     return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules), accepted, left | refused)
 
 
@@ -87,6 +96,12 @@ def _silent_tables(database: Database) -> Iterator[str]:
     if empty:
         shown = ", ".join(f"'{name}'" for name in empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
         yield f"no rows in {shown}: their columns are judged by their names alone"
+
+
+def _samples(database: Database, sampled: Collection[str]) -> Iterator[str]:
+    for name in sampled:
+        rows = database.tables[name].rows
+        yield f"of '{name}' {rows:,} rows were looked at, chosen by chance; the server confirmed the rules about it on all rows"
 
 
 def _logins(where: Mapping[str, str]) -> Iterator[str]:
@@ -172,6 +187,14 @@ def _yielding(each: Proposal, columns: Mapping[str, Any], database: Database) ->
 
 def read_database(url: str, progress: Progress = silent, schema: str = "") -> Database:
     """Schema and rows behind a URL; nothing is written."""
-    from sfumato.io.sql import read_rows, read_schema
+    return read_sampled(url, progress, schema, None)[0]
 
-    return read_rows(url, read_schema(url, schema=schema or None), progress=progress)
+
+def read_sampled(url: str, progress: Progress, schema: str, most: int | None) -> tuple[Database, tuple[str, ...]]:
+    """Schema and rows behind a URL, and the tables of which only about `most` rows were read; nothing is written."""
+    from sfumato.io.sql import read_rows, read_schema
+    from sfumato.io.sql.sampling import sampled_tables
+
+    found = read_schema(url, schema=schema or None)
+    shares = {} if most is None else sampled_tables(url, found, most)
+    return read_rows(url, found, progress=progress, shares=shares), tuple(shares)

@@ -74,10 +74,10 @@ def is_empty(raw: Any) -> bool:
     return False
 
 
-def texts_of(raw: Any, relation: str, table: TableFacts, limit: int | None) -> pa.Table:
-    """All rows of a table as text."""
+def texts_of(raw: Any, relation: str, table: TableFacts, clause: str) -> pa.Table:
+    """The rows of a table as text."""
     columns = ", ".join(f"{_text(column)} AS {quoted(column.name)}" for column in table.columns)
-    query = f"SELECT {columns} FROM {relation}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    query = f"SELECT {columns} FROM {relation}{clause}"
     shape = pa.schema([(name, pa.string()) for name in table.names])
     return raw.sql(query).to_arrow_table().rename_columns(list(table.names)).cast(shape)
 

@@ -75,10 +75,10 @@ def open_mariadb(url: str, write: bool, namespace: str | None) -> MariaConnectio
     return link
 
 
-def texts_of(link: MariaConnection, table: TableFacts, limit: int | None, at_once: int) -> Iterator[pa.Table]:
+def texts_of(link: MariaConnection, table: TableFacts, clause: str, at_once: int) -> Iterator[pa.Table]:
     """All rows of a table as text, some at a time."""
     columns = ", ".join(_text(column) for column in table.columns)
-    query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    query = f"SELECT {columns} FROM {quoted(table.name)}{clause}"
     with link.raw.cursor(_driver().cursors.SSCursor) as cursor:
         cursor.execute(query)
         while rows := cursor.fetchmany(at_once):

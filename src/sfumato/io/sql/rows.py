@@ -8,7 +8,7 @@ Cost: memory of one table twice at most (its text as sent, in pieces of some meg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from sfumato.io.readers import reader_of
 from sfumato.io.sql import duckdb_link, mariadb_link
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import quoted
+from sfumato.io.sql.sampling import chosen
 from sfumato.io.sql.storage import affinity, text_column
 from sfumato.io.sql.trouble import plainly
 
@@ -29,10 +30,19 @@ PIECE = 8 << 20
 ROWS_AT_ONCE = 20_000
 
 
-def read_rows(url: str, schema: Schema, *, progress: Progress | None = None, limit: int | None = None) -> Database:
-    """All rows of the tables of a schema (or the first `limit` of each), in one snapshot."""
+def read_rows(
+    url: str,
+    schema: Schema,
+    *,
+    progress: Progress | None = None,
+    limit: int | None = None,
+    shares: Mapping[str, float] | None = None,
+) -> Database:
+    """All rows of the tables of a schema (or the first `limit` of each, or a share of some), in one snapshot."""
     with connect(url, namespace=None if schema.others else schema.namespace or None) as link:
-        return Database(schema, dict(_tables(link, schema, progress, limit)))
+        first = f" LIMIT {int(limit)}" if limit is not None else ""
+        some = {name: chosen(link, schema.table(name), share) for name, share in (shares or {}).items()}
+        return Database(schema, dict(_tables(link, schema, progress, {table.name: first for table in schema.tables} | some)))
 
 
 def read_back(target: str, schema: Schema, *, progress: Progress | None = None) -> Database:
@@ -40,13 +50,13 @@ def read_back(target: str, schema: Schema, *, progress: Progress | None = None) 
     return read_rows(target, schema, progress=progress)
 
 
-def _tables(link: Session, schema: Schema, progress: Progress | None, limit: int | None) -> Iterator[tuple[str, Table]]:
+def _tables(link: Session, schema: Schema, progress: Progress | None, clauses: Mapping[str, str]) -> Iterator[tuple[str, Table]]:
     read = _READERS[link.dialect]
     for number, table in enumerate(schema.tables):
         if progress:
             progress(number / len(schema.tables), f"reading {table.name}")
         with plainly(f"reading table '{table.name}'"):
-            yield table.name, Table(read(link, table, limit))
+            yield table.name, Table(read(link, table, clauses[table.name]))
     if progress:
         progress(1.0, "all tables read")
 
@@ -56,11 +66,11 @@ def _joined(pieces: list[pa.Table], names: Sequence[str]) -> pa.Table:
     return pa.concat_tables(pieces) if pieces else shape.empty_table()
 
 
-def _postgres(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
+def _postgres(link: Session, table: TableFacts, clause: str) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
     divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", link.relation(table.name))[0][0]
     rows_of = link.relation(table.name) if divided else f"ONLY {link.relation(table.name)}"
-    query = f"SELECT {columns} FROM {rows_of}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    query = f"SELECT {columns} FROM {rows_of}{clause}"
     return _joined([_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")], table.names)
 
 
@@ -116,9 +126,9 @@ def _parsed(piece: bytearray, table: TableFacts) -> pa.Table:
         ) from None
 
 
-def _sqlite(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
+def _sqlite(link: Session, table: TableFacts, clause: str) -> pa.Table:
     columns = ", ".join(quoted(column.name) for column in table.columns)
-    query = f"SELECT {columns} FROM {quoted(table.name)}" + (f" LIMIT {int(limit)}" if limit is not None else "")
+    query = f"SELECT {columns} FROM {quoted(table.name)}{clause}"
     kinds = [affinity(column.native) for column in table.columns]
     cursor = link.raw.execute(query)
     pieces = []
@@ -128,12 +138,12 @@ def _sqlite(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
     return _joined(pieces, table.names)
 
 
-def _duckdb(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
-    return duckdb_link.texts_of(link.raw, link.relation(table.name), table, limit)
+def _duckdb(link: Session, table: TableFacts, clause: str) -> pa.Table:
+    return duckdb_link.texts_of(link.raw, link.relation(table.name), table, clause)
 
 
-def _mariadb(link: Session, table: TableFacts, limit: int | None) -> pa.Table:
-    return _joined(list(mariadb_link.texts_of(link.raw, table, limit, ROWS_AT_ONCE)), table.names)
+def _mariadb(link: Session, table: TableFacts, clause: str) -> pa.Table:
+    return _joined(list(mariadb_link.texts_of(link.raw, table, clause, ROWS_AT_ONCE)), table.names)
 
 
 _READERS = {"postgresql": _postgres, "sqlite": _sqlite, "duckdb": _duckdb, "mariadb": _mariadb}
