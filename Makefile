@@ -19,8 +19,9 @@ test: $(READY) browser mariadb
 	$(BIN)/python -m pytest -n 2 --dist loadscope --durations=15; tests=$$?; \
 	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests || types))
 
+# The same with many more random cases, where tests draw them.
 slow: $(READY)
-	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 tests/house/test_soundness.py
+	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 $$(grep -rl SFUMATO_SLOW tests --include='test_*.py')
 
 # The studio's tests drive a real browser; where none can be installed they say so and are skipped.
 browser:

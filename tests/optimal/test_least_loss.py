@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
 import sfumato as sf
 from tests.optimal.small_worlds import Row, least_loss, random_policy
+
+PORTION = 60 if os.environ.get("SFUMATO_SLOW") else 36
 
 
 def publish(policy: dict[str, Any], records: list[Row], method: dict[str, Any]) -> sf.Publication | None:
@@ -35,7 +38,7 @@ def judged(seed: int, **kind: bool) -> tuple[float, float, float, bool] | None:
 @pytest.mark.parametrize("portion", range(5))
 def test_linear_claims_reach_the_proven_optimum(portion: int) -> None:
     met = 0
-    for seed in range(portion * 60, portion * 60 + 60):
+    for seed in range(portion * PORTION, (portion + 1) * PORTION):
         figures = judged(seed)
         if figures is not None:
             bound, best, loss, proven = figures
@@ -43,7 +46,7 @@ def test_linear_claims_reach_the_proven_optimum(portion: int) -> None:
             assert loss == pytest.approx(best, rel=1e-5, abs=1e-9), f"seed {seed}"
             assert proven, f"seed {seed}"
             met += best > 0
-    assert met > 15
+    assert met > PORTION // 4
 
 
 def test_other_claims_keep_the_bound() -> None:

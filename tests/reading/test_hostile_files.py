@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import subprocess
-import sys
 import time
 import zlib
 from pathlib import Path
@@ -15,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.command_line import run
 
 import sfumato as sf
 from sfumato.audit.floor.files import count_rows, read_columns, read_part
@@ -349,14 +348,12 @@ def test_commands_say_one_line_and_the_code_of_the_contract(tmp_path: Path, name
     (tmp_path / name).write_bytes(content)
     (tmp_path / "policy.yaml").write_text(POLICY.replace("SOURCE", name))
     for arguments in (["publish", "policy.yaml", "--out", "out"], ["check", "policy.yaml"]):
-        run = subprocess.run(
-            [sys.executable, "-m", "sfumato", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        done = run(*arguments, cwd=tmp_path)
         if arguments[0] == "publish":
-            assert run.returncode == code, run.stderr
-            assert run.stderr.count("\n") == 1
-        assert "Traceback" not in run.stderr
-        assert "unexpected" not in run.stderr
+            assert done.returncode == code, done.stderr
+            assert done.stderr.count("\n") == 1
+        assert "Traceback" not in done.stderr
+        assert "unexpected" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "\u2028", "a\r", "\x00"])
