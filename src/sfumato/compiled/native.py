@@ -56,6 +56,12 @@ class CallWords(list[int]):
                 value[...] = copy
 
 
+@cache
+def _kind(dtype: np.dtype[Any]) -> str:
+    """The type of an array's elements as signatures write it; numpy takes its time to name one."""
+    return "{" + " ".join(dtype.names) + "}" if dtype.names else dtype.name
+
+
 def described(value: Any, words: CallWords) -> str:
     """The type of an argument as signatures write it; its words are appended."""
     if isinstance(value, np.ndarray):
@@ -64,8 +70,7 @@ def described(value: Any, words: CallWords) -> str:
         value = words.straight(value)
         words.append(value.__array_interface__["data"][0])
         words.extend(value.shape)
-        kind = "{" + " ".join(value.dtype.names) + "}" if value.dtype.names else value.dtype.name
-        return f"{kind}[{value.ndim}]"
+        return f"{_kind(value.dtype)}[{value.ndim}]"
     if isinstance(value, bool | np.bool_):
         words.append(int(value))
         return "b"

@@ -109,7 +109,7 @@ class Rebuilding:
         gone = (out.gone >= 0) & accepted[out.gone]
         kept, new = ~gone[self.entries.group], accepted[out.proposal[owner]]
         owners = np.concatenate([self.entries.group[kept], len(gone) + owner[new]])
-        self.tired = np.concatenate([self.tired, np.ones(groups)])[np.unique(owners)]
+        self.tired = np.concatenate([self.tired, np.ones(groups)])[np.flatnonzero(np.bincount(owners))]
         units = np.concatenate([self.entries.unit[kept], unit[new]])
         counts = np.concatenate([self.entries.count[kept], count[new]])
         self.entries = Entries.tidy(units, owners, counts)
