@@ -51,7 +51,7 @@ class Bundles:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        memories = [pa.array(past.memory.keys, pa.string()) for past in history.releases]
+        memories = [past.memory.key_column for past in history.releases]
         self.keys = pc.unique(pa.chunked_array(memories, pa.string()))
         self.places = [_places(keys, self.keys) for keys in memories]
         """Per release the person behind each remembered record."""

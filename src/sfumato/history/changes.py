@@ -19,7 +19,10 @@ from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from sfumato.data.classes import group
 from sfumato.data.numbers import number
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible, PolicyError
@@ -38,10 +41,11 @@ def require_expected(policy: Policy, history: History, keys: Sequence[str], tabl
                 f"'series.changes' names an unknown column '{name}'", where=policy.document.where("series", "changes")
             )
     strange: dict[str, int] = {}
+    column = pa.array(list(keys), pa.string())
     for name in (name for name in table.names if name in policy.columns and policy.columns[name].role != "identifier"):
         expected = policy.series.changes.get(name)
         past = next((past for past in reversed(history.releases) if name in past.memory.values.names), None)
-        if past is not None and expected != "free" and (count := _unexpected(policy, past, name, keys, table, expected)):
+        if past is not None and expected != "free" and (count := _unexpected(policy, past, name, column, table, expected)):
             strange[name] = count
     if strange:
         told = ", ".join(f"{count} in '{name}'" for name, count in strange.items())
@@ -52,16 +56,16 @@ def require_expected(policy: Policy, history: History, keys: Sequence[str], tabl
         )
 
 
-def _unexpected(policy: Policy, past: PastRelease, name: str, keys: Sequence[str], table: Table, expected: str | None) -> int:
+def _unexpected(policy: Policy, past: PastRelease, name: str, keys: pa.Array, table: Table, expected: str | None) -> int:
     """How many people have another value than the newest release that told it, and not the one that is expected."""
-    place = past.memory.place
-    records = np.array([i for i, key in enumerate(keys) if key in place], dtype=np.int64)
+    place = pc.fill_null(pc.index_in(keys, value_set=past.memory.key_column), -1).to_numpy(zero_copy_only=False)
+    records = np.flatnonzero(place >= 0)
     before, now = past.memory.values.text(name), table.text(name)
-    old = before.codes[[place[keys[i]] for i in records.tolist()]]
-    pairs, counts = np.unique(np.stack([old, now.codes[records]]), axis=1, return_counts=True)
+    pairs = group([before.codes[place[records]], now.codes[records]], rows=len(records))
+    one = records[pairs.first]
     step = _step(policy, past, name, expected) if expected is not None else None
-    wrong = [not _fits(before.labels[a], now.labels[b], step) for a, b in pairs.T.tolist()]
-    return int(counts[np.array(wrong, dtype=np.bool_)].sum()) if len(counts) else 0
+    told = zip(before.codes[place[one]].tolist(), now.codes[one].tolist(), pairs.counts.tolist(), strict=True)
+    return sum(many for a, b, many in told if not _fits(before.labels[a], now.labels[b], step))
 
 
 def _fits(before: str, now: str, step: tuple[float, float] | None) -> bool:

@@ -56,6 +56,11 @@ class Memory:
         """Key → remembered record."""
         return {key: place for place, key in enumerate(self.keys)}
 
+    @cached_property
+    def key_column(self) -> pa.Array:
+        """The keys as a column: large histories are put together by it."""
+        return pa.array(self.keys, pa.string())
+
     def taking(self, records: IntArray) -> Memory:
         """Some of the records."""
         values = Table(self.values.frame.take(pa.array(records)))
@@ -69,8 +74,7 @@ class Memory:
         columns = {f"value:{name}": values.column(name) for name in values.column_names}
         columns |= {f"{_PLACE}{part}": pa.array(rows) for part, rows in self.places.items()}
         columns |= {_LINEAGE: pa.array(self.lineage)} if len(self.lineage) else {}
-        keys = pa.array(self.keys, pa.string())
-        return pa.table({"key": keys, "row": pa.array(self.rows), "counterfeit": pa.array(self.counterfeit), **columns})
+        return pa.table({"key": self.key_column, "row": pa.array(self.rows), "counterfeit": pa.array(self.counterfeit), **columns})
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Memory:
@@ -181,14 +185,14 @@ def text_of(table: Table, name: str) -> pa.Array:
 def keys_of(policy: Policy, table: Table | Baskets) -> tuple[str, ...]:
     """The private key of every record; duplicate and empty keys are data errors."""
     columns = [table.text(name) for name in policy.key]
-    labels = [np.array(text.labels, dtype=object)[text.codes] for text in columns]
-    keys = tuple(SEPARATOR.join(parts) for parts in zip(*labels, strict=True))
+    labels = [np.array(text.labels, dtype=object)[text.codes].tolist() for text in columns]
+    keys = tuple(labels[0]) if len(labels) == 1 else tuple(map(SEPARATOR.join, zip(*labels, strict=True)))
     where = ", ".join(policy.key)
     if len(set(keys)) < len(keys):  # I1
         twice = len(keys) - len(set(keys))
         raise DataError(
             f"{twice} record(s) repeat the key of another one", where=where, hint="a key must be unique; add a column to it"
         )
-    if any(not key.strip(SEPARATOR) for key in keys):
+    if any(not key or (key[0] == SEPARATOR == key[-1] and not key.strip(SEPARATOR)) for key in keys):
         raise DataError("a record has an empty key", where=where, hint="every record needs a key that stays the same")
     return keys
