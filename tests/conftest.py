@@ -6,6 +6,7 @@ it runs on both, or on ours alone where there is no other. Figures of the public
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from functools import cache
@@ -20,6 +21,7 @@ from tests.stand_in import make
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
+gc.set_threshold(50_000, 20, 20)  # thousands of modules and tests are there to stay; to look through them often is dear
 if "TMPDIR" not in os.environ and (memory := roomy()):
     os.environ["TMPDIR"] = memory  # for the processes that tests start, too
     tempfile.tempdir = None

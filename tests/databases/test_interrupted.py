@@ -61,7 +61,7 @@ def rows(url: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("step", [1, 3, 5])
+@pytest.mark.parametrize("step", [1, 4])  # every step: test_cut_off, test_killed_everywhere
 def test_killed_in_the_load_and_finished_by_the_same_command(tmp_path: Path, target: str, step: int) -> None:
     source = make_shop(tmp_path / "shop.db")
     before = (tmp_path / "shop.db").read_bytes()
