@@ -45,7 +45,7 @@ def of_blocks(sets: Sets, size: int) -> list[Story]:
     return [(1 / len(ways), _places([who for way in every for who in way])) for every in ways]
 
 
-def of_ring(sets: Sets, size: int, walk: str = "truncated", runs: int = 40) -> list[Story]:
+def of_ring(sets: Sets, size: int, walk: str = "truncated", runs: int = 20) -> list[Story]:
     """The k disjoint assignments of every run are equally likely."""
     rounds = [assignments(targets(len(sets), size), walk, Randomness(secret(run))) for run in range(runs)]  # type: ignore[arg-type]
     return [(1 / runs / size, _places(owner.tolist())) for owners in rounds for owner in owners]
@@ -136,7 +136,7 @@ def made_again(sets: Sets, size: int, shows: str) -> Sets:
     return rows_of(sets, blocks, shows).base.take(np.argsort(blocks.order))  # type: ignore[arg-type]
 
 
-REAL = [("chess", 600), ("bms_webview1", 900), ("retail", 700)]
+REAL = [("chess", 240), ("bms_webview1", 400), ("retail", 400)]
 METHODS_ON_REAL = [
     {"blocks": {"items": "vote"}},
     {"blocks": {"items": "dealt", "insiders": 1}},

@@ -30,7 +30,7 @@ def town(tmp_path):
 @pytest.mark.parametrize("mu", [0.05, 0.3])
 @pytest.mark.parametrize("whom", ["any", "hubs"])
 def test_known_ties_tell_as_much_as_expected_and_no_more_than_promised(town, mu, whom):
-    got = KnownTies(target=town, mu=mu, known=8, whom=whom, trials=60, seed=secret(1)).run()
+    got = KnownTies(target=town, mu=mu, known=8, whom=whom, trials=24, seed=secret(1)).run()
     assert abs(got["beyond"]) < 4.5
     assert 0.5 <= got["expected"] <= got["promised"]
     assert got["told_apart"] <= got["promised"] + 0.02
@@ -61,7 +61,7 @@ def test_more_known_people_than_there_are_is_refused(town):
 
 
 def test_the_ladder_and_the_noise_err_as_their_laws_say():
-    source, drawn = Randomness(secret(2)), 4000
+    source, drawn = Randomness(secret(2)), 1500
     for first, most, epsilon in ((2, 6, 1.0), (5, 20, 0.4)):
         away = np.array([abs(ladder(100, first, most, epsilon, source) - 100) for _ in range(drawn)])
         assert abs(away.mean() - ladder_error(first, most, epsilon)) < 4.5 * away.std() / np.sqrt(drawn)
@@ -81,9 +81,9 @@ def test_exact_errors_by_adding_up_the_laws():
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_one_tie_is_guessed_no_more_often_than_epsilon_allows(town, epsilon):
     pytest.importorskip("opendp", reason="noise needs OpenDP (extra 'privacy')")
-    got = OneTie(target=town, epsilon=epsilon, trials=250, seed=secret(3)).run()
+    got = OneTie(target=town, epsilon=epsilon, trials=100, seed=secret(3)).run()
     assert got["beyond"] < 4
-    assert got["right"] > 0.5 or epsilon < 1
+    assert got["right"] > 0.5 or epsilon < 1  # 0.88 is promised at ε = 2
 
 
 def test_numbers_of_ties_hide_and_those_of_friends_do_not(tmp_path):
