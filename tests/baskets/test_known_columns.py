@@ -20,7 +20,7 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.estimation.basket_counts import answer, parse_question
 from sfumato.methods.baskets.block_rows import rows_of
-from sfumato.methods.baskets.blocks import _cells
+from sfumato.methods.baskets.blocks import BasketBlocking, _cells
 from sfumato.methods.baskets.partition import partition
 from sfumato.policy.beside_items import coded, everything_known, of_values
 from sfumato.release.exhibit import Exhibit
@@ -231,3 +231,17 @@ def test_items_and_labels_are_counted_and_cells_are_not_taken_for_values() -> No
     assert answer(made.exhibit, parse_question("count where items has bread and illness = i1")).high >= 0
     with pytest.raises(PolicyError, match="a range of 'age'"):
         answer(made.exhibit, parse_question("count where age = 30"))
+
+
+def test_a_column_that_is_not_there_is_named_before_anything_runs() -> None:
+    tree = policy({"k-anonymity": {"k": 3}}).document.tree
+    asked = sf.Policy.parse(tree | {"columns": tree["columns"] | {"height": "quasi-identifier"}})
+    with pytest.raises(SfumatoError, match="no column 'height'"):
+        asked_method(asked).describe(asked, people(20))
+    with pytest.raises(SfumatoError, match="no column 'height'"):
+        sf.publish(asked, data=people(20), seed=secret(1))
+
+
+def asked_method(asked: sf.Policy) -> BasketBlocking:
+    assert asked.method is not None
+    return BasketBlocking(**asked.method.parameters)

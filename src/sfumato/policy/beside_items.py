@@ -32,9 +32,9 @@ def known_columns(policy: Policy) -> tuple[str, ...]:
 
 def coded(policy: Policy, baskets: Baskets, name: str) -> tuple[Generalization, IntArray]:
     """How a column may be generalized, and the leaf of every record."""
-    codes, values = baskets.label_codes(name)
-    domain = generalization_of(policy, name, values)
-    return domain, encode(domain, values, column=name).astype(np.int64)[codes]
+    text = baskets.text(name)
+    domain = generalization_of(policy, name, text.labels)
+    return domain, encode(domain, text.labels, column=name).astype(np.int64)[text.codes]
 
 
 def everything_known(policy: Policy, baskets: Baskets) -> Sets:
