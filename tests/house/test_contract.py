@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -70,6 +72,17 @@ class Case(NamedTuple):
 
 
 @cache
+def everybody() -> Path:
+    """A population: everybody of the table, and as many others who look like them."""
+    given = case("table")
+    assert given is not None
+    frame = pl.DataFrame({name: values * 2 for name, values in given.data.items()})
+    path = Path(mkdtemp()) / "everybody.csv"
+    frame.write_csv(path)
+    return path
+
+
+@cache
 def case(kind: str) -> Case | None:
     if kind == "table":
         names = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
@@ -111,6 +124,8 @@ class Pair(NamedTuple):
         assert given is not None
         hurried = {"seconds": 0.2} if "seconds" in METHODS[self.method].model_fields else {}
         claims = {"protect": [{self.model: self.level}], "method": {self.method: hurried}}
+        if MODELS[self.model](**self.level).of_population:
+            claims["population"] = {"file": str(everybody())}
         policy = sf.Policy.parse({"version": 1, **given.tree, **claims})
         if "boundary" in METHODS[self.method]().refusal(policy):  # what knows nothing of boundaries is asked without
             columns = {name: {**c, "boundary": None} if isinstance(c, dict) else c for name, c in given.tree["columns"].items()}
@@ -143,7 +158,8 @@ def test_a_method_keeps_what_it_says_it_enforces(pair: Pair, tmp_path: Path) -> 
     assert given is not None
     publication = sf.publish(pair.policy, data=given.data)  # Infeasible would fail the test: the claim is reachable
     publication.write(tmp_path / "out", report=False)
-    verdict = sf.verify(tmp_path / "out", original=given.data)
+    population = everybody() if pair.policy.population is not None else None
+    verdict = sf.verify(tmp_path / "out", original=given.data, population=population)
     assert verdict.holds
     assert any(finding.model == pair.model for finding in verdict.findings)
 

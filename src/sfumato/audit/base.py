@@ -33,6 +33,9 @@ class Reading(ABC):
     on_classes: ClassVar[bool] = False
     """Whether it reads parts that are different rows with counts; a claim is not judged where it does not."""
 
+    in_population: ClassVar[bool] = False
+    """Whether it counts people of a population; a claim about them is not judged where it does not."""
+
     joins_itself: ClassVar[bool] = False
     """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be joined."""
 

@@ -86,6 +86,8 @@ def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:
     try:
         if exhibit.counted and (not reading.on_classes or claim.model.joint):  # I4
             raise ReleaseError(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
+        if claim.model.of_population and not reading.in_population:
+            raise ReleaseError(f"nobody counts the people of a population in a {exhibit.form}")
         return reading.judge(exhibit, claim)
     except Exception as error:  # I1
         return _unjudged(claim, error)

@@ -19,6 +19,7 @@ from sfumato.policy.claims import short_forms
 from sfumato.policy.person import DateShift, Person
 from sfumato.policy.plugins import Plugins
 from sfumato.policy.policy import Book, Column, Series, Utility
+from sfumato.policy.population import SampledPopulation
 from sfumato.policy.replacements import FAKES, FORMED
 from sfumato.registry import catalogue
 
@@ -47,6 +48,8 @@ KEYS = {
     "ledger": "The file that remembers releases: the next one is judged together with all before it; see [ledger.md](ledger.md).",
     "key": "The private columns that name a record in every release of a ledger. Never published.",
     "person": "The columns that name a person, when one person may have several rows: candidates are then people.",
+    "population": "Whom the people of the table are a sample of, for claims about everybody: `k-map`, `delta-presence`, the "
+    "journalist's and the marketer's risk; see [people.md](people.md#samples-and-populations).",
     "series": "How releases of a ledger belong together; see [ledger.md](ledger.md).",
     "accept": "Warnings of `check` about columns that the data holder has looked at, by their names.",
     "plugins": "Own Python code that rules and domains call, as a last resort; off unless the environment allows it. See "
@@ -96,7 +99,8 @@ def policy_page() -> str:
         "data": _data, "columns": _columns, "protect": _protect, "knows": _plain("knows"), "keep": _plain("keep"),
         "method": _method,
         "utility": _fields(Utility, "utility"), "ledger": _fields(Book, "ledger", "A path alone is `{file: path}`."),
-        "key": _pointed("key", "See the example of [`ledger`](#ledger)."), "person": _person, "series": _fields(Series, "series"),
+        "key": _pointed("key", "See the example of [`ledger`](#ledger)."), "person": _person,
+        "population": _fields(SampledPopulation, "population"), "series": _fields(Series, "series"),
         "accept": _plain("accept"), "plugins": _own_code,
     }  # fmt: skip
     for key, part in parts.items():

@@ -1,7 +1,10 @@
 """Average risk: whoever tries to find people again succeeds with at most this probability on average.
 
 Guarantee: the mean over all people of 1 / candidates is at most `risk` (the marketer's success rate); with `k` nobody has fewer
-candidates than that, whatever the mean is (*strict* average risk).
+candidates than that, whatever the mean is (*strict* average risk). With an `attacker` candidates are people of the population:
+
+    marketer     the mean over all rows of 1 / people who fit: the share of rows that is linked rightly in one sweep
+    journalist   the larger of that and of classes / people who fit a class: whoever draws a person instead of a row
 
 Paper: El Emam and Dankar (2008) for the three attackers; thresholds as in ARX's average and strict-average risk.
 Departures: a mean is no property of single groups. Methods that look at one group at a time keep ⌈1/risk⌉ candidates for everybody,
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -26,6 +29,7 @@ from sfumato.data.arrays import BoolArray
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, crowd, rounded
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.k_map import KMap
 
 
 class AverageRisk(Model):  # I1
@@ -34,7 +38,7 @@ class AverageRisk(Model):  # I1
     name: ClassVar[str] = "average-risk"
     sentence: ClassVar[str] = (
         "may on average be right with a chance of at most {risk} when looking for a person, who is always left "
-        "among at least {k} candidates"
+        "among at least {k} candidates (attacker: {attacker})"
     )
     paper: ClassVar[str] = "El Emam, Dankar 2008"
     bounds_candidates: ClassVar[bool] = True
@@ -50,22 +54,35 @@ class AverageRisk(Model):  # I1
     risk: float = Field(gt=0, le=1, description="largest mean probability of being found again")
     k: int = Field(default=1, ge=1, description="fewest candidates of anybody (strict average risk)")
 
+    attacker: Literal["journalist", "marketer"] | None = Field(
+        default=None, description="who does not know who is in the table: needs 'population:'; absent: the prosecutor, who does"
+    )
+
+    @property
+    def of_population(self) -> bool:
+        return self.attacker is not None
+
     def satisfied(self, linkage: Linkage) -> BoolArray:
         verdict: BoolArray = linkage.candidates >= self.k
-        return verdict & (_mean(linkage) <= self.risk * (1 + 1e-12))
+        return verdict & (self._risk(linkage) <= self.risk * (1 + 1e-12))
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         fewest = int(linkage.candidates.min()) if len(linkage.candidates) else 0
-        return {"risk": rounded(_mean(linkage)), "k": fewest}
+        return {"risk": rounded(self._risk(linkage)), "k": fewest} | ({"attacker": self.attacker} if self.attacker else {})
+
+    def _risk(self, linkage: Linkage) -> float:
+        mean = _mean(linkage)
+        return max(mean, len(linkage.candidates) / max(int(linkage.candidates.sum()), 1)) if self.attacker == "journalist" else mean
 
     def demand(self) -> Demand:
-        return Demand(candidates=self.k)
+        return Demand() if self.of_population else Demand(candidates=self.k)
 
     def by_group(self) -> Model:
-        return KAnonymity(k=max(self.k, math.ceil(1 / self.risk - 1e-9)))
+        fewest = max(self.k, math.ceil(1 / self.risk - 1e-9))
+        return KMap(k=fewest) if self.of_population else KAnonymity(k=fewest)
 
     def covers(self, other: Any) -> bool:
-        return isinstance(other, AverageRisk) and self.risk <= other.risk and self.k >= other.k
+        return isinstance(other, AverageRisk) and self.attacker == other.attacker and self.risk <= other.risk and self.k >= other.k
 
 
 def _mean(linkage: Linkage) -> float:

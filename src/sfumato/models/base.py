@@ -130,6 +130,8 @@ class Model(BaseModel):
     """Whether the model speaks about all releases of a table together, when a ledger remembers earlier ones."""
     kinds: ClassVar[tuple[str, ...]] = ("table", "baskets")
     """The kinds of data the model speaks about."""
+    needs_everybody: ClassVar[bool] = False
+    """Whether it speaks of everybody in the population, also of those who are not in the table: then these must be given."""
 
     @abstractmethod
     def satisfied(self, seen: Any) -> BoolArray:
@@ -146,6 +148,16 @@ class Model(BaseModel):
     def by_group(self) -> Model:
         """A model on single groups that implies this one, for methods that look at one group at a time."""
         return self
+
+    @property
+    def of_population(self) -> bool:
+        """Whether candidates are people of the population that the table is a sample of (``population:``), not published rows."""
+        return False
+
+    @property
+    def people_behind(self) -> int | None:
+        """How many people of the population every group must stand for, where that is all that is asked."""
+        return None
 
     @property
     def tie_epsilon(self) -> float | None:

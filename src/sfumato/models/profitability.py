@@ -7,9 +7,10 @@ is made when gain / candidates > cost. A published record brings the publisher `
 Guarantee: for everybody benefit ≥ loss / candidates, or the attack is not worth its cost. What is found is the smallest benefit
 with which publishing would pay.
 
-Paper: Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly, Malin (2015), the prosecutor's game.
+Paper: Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly, Malin (2015), the prosecutor's and the journalist's game:
+in the second, candidates are people of the population (``population:``), because the attacker does not know who is in the table.
 Departures: the paper's benefit shrinks with the information that generalization takes away; here it is the same for every record,
-so that the promise can be read off a release. The journalist's game, in which candidates are those of a population, is not offered.
+so that the promise can be read off a release.
 Invariants
     I1  The benefit that is needed falls with the number of candidates, so joining groups never raises it.
 
@@ -21,7 +22,7 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -29,17 +30,18 @@ from pydantic import Field
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, crowd, rounded
+from sfumato.models.k_map import KMap
 
 _MOST = 1 << 40
 
 
 class Profitability(Model):  # I1
-    """Publishing a record pays, given an attacker who attacks whenever that pays (the prosecutor's game)."""
+    """Publishing a record pays, given an attacker who attacks whenever that pays (the prosecutor's game, or the journalist's)."""
 
     name: ClassVar[str] = "profitability"
     sentence: ClassVar[str] = (
         "must gain nothing by an attack that brings {gain} and costs {cost}, and the publisher nothing by holding "
-        "back what brings {benefit} and would cost {loss}"
+        "back what brings {benefit} and would cost {loss} (game: {game})"
     )
     paper: ClassVar[str] = "Wan et al. 2015"
     bounds_candidates: ClassVar[bool] = True
@@ -55,21 +57,35 @@ class Profitability(Model):  # I1
     gain: float = Field(ge=0, description="what a successful attack brings the attacker")
     cost: float = Field(ge=0, description="what an attack costs the attacker")
 
+    game: Literal["journalist"] | None = Field(
+        default=None, description="journalist: candidates are people of the 'population:'; absent: the prosecutor's game"
+    )
+
+    @property
+    def of_population(self) -> bool:
+        return self.game is not None
+
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return self._needed(linkage.candidates) <= self.benefit * (1 + 1e-12)
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         needed = float(self._needed(linkage.candidates).max(initial=0.0))
-        return {"benefit": rounded(needed), "loss": self.loss, "gain": self.gain, "cost": self.cost}
+        return self.required() | {"benefit": rounded(needed)}
 
     def demand(self) -> Demand:
+        return Demand() if self.of_population else Demand(candidates=self._fewest(), sufficient=True)
+
+    def by_group(self) -> Model:
+        return KMap(k=self._fewest()) if self.of_population else self
+
+    def _fewest(self) -> int:
         """The fewest candidates with which it pays."""
         low, high = 1, _MOST
         while low < high:
             middle = (low + high) // 2
             pays = bool(self.satisfied(Linkage(np.array([middle]), np.array([middle])))[0])
             low, high = (low, middle) if pays else (middle + 1, high)
-        return Demand(candidates=low, sufficient=True)
+        return low
 
     def _needed(self, candidates: IntArray) -> FloatArray:
         """The benefit that makes up for attacks on people with so many candidates."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from sfumato.data.cards import card_html, table_html
 from sfumato.data.numbers import number
+from sfumato.data.table import Table
 from sfumato.errors import PolicyError, PolicyErrors
 from sfumato.io.base import Source
 from sfumato.io.hierarchies import require_rule
@@ -27,6 +29,7 @@ from sfumato.policy.claims import Claim, read_claims
 from sfumato.policy.declared import declare
 from sfumato.policy.person import DateShift, Person, read_person, require_private
 from sfumato.policy.plugins import Plugins
+from sfumato.policy.population import SampledPopulation, read_population, require_population
 from sfumato.policy.read import Document, parse_yaml, read_yaml, require_shallow
 from sfumato.registry import find, nearest
 
@@ -36,8 +39,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
 _KEYS = (
-    "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "series", "accept",
-    "plugins",
+    "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "population",
+    "series", "accept", "plugins",
 )  # fmt: skip
 
 
@@ -128,6 +131,8 @@ class Policy:
     key: tuple[str, ...] = ()
     person: Person | None = None
     """Whose rows they are, when a person may stand in several."""
+    population: SampledPopulation | None = None
+    """Whom the table is a sample of."""
     series: Series = field(default_factory=Series)
     accept: tuple[str, ...] = ()
     """Warnings about columns of a table that the data holder has looked at and accepts, by their identifiers."""
@@ -190,6 +195,7 @@ class Policy:
         policy = cls(**parts, document=document)
         policy._check_claims()
         policy._check_person()
+        policy._check_population()
         policy._check_accepted()
         return policy
 
@@ -232,6 +238,23 @@ class Policy:
         if self.data.name != "table":
             raise PolicyError("'person' is about rows of a table", where=self.document.where("person"), hint="remove it")
         require_private(self.person, {name: column.role for name, column in self.columns.items()}, self.document)
+
+    def _check_population(self) -> None:
+        if self.population is not None and self.data.name != "table":
+            hint = "remove it"
+            raise PolicyError("'population' is about people in a table", where=self.document.where("population"), hint=hint)
+        require_population(self.population, self.claims, self.document)
+
+    @property
+    def of_population(self) -> bool:
+        """Whether a claim speaks of the population."""
+        return any(claim.model.of_population for claim in self.claims)
+
+    def everybody(self) -> Table | None:
+        """The table of the population, read once, where a claim asks for it."""
+        if self.population is None or self.population.file is None or not self.of_population:
+            return None
+        return self.once("everybody", partial(self.population.read, self.data, self.base))
 
     def _check_accepted(self) -> None:
         if self.accept and self.data.name != "table":
@@ -369,6 +392,7 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "ledger": _book,
     "key": lambda document: _texts(document, "key"),
     "person": read_person,
+    "population": read_population,
     "series": lambda document: declare(Series, document.tree.get("series"), document, "series"),
     "accept": lambda document: _texts(document, "accept"),
     "plugins": _plugins,

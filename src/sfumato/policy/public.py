@@ -27,6 +27,8 @@ def public_policy(policy: Policy, method: Mapping[str, Any], folder: Path | None
     tree["data"] = {"kind": policy.data.name} | _shown(policy)
     if policy.columns:
         tree["columns"] = {name: _column(policy, name, folder) for name in policy.columns}
+    if policy.population is not None:
+        tree["population"] = policy.population.shown()
     tree["method"] = dict(method)
     return write_yaml(_texts(tree))
 

@@ -68,6 +68,8 @@ class Exhibit:
     """The private trace; empty when it is not at hand."""
     history: History | None = None
     """Every release so far, this one last, when a ledger (or the private trace) is at hand."""
+    population: Table | None = field(default=None, repr=False)
+    """Everybody whom the table is a sample of, when the data holder has a table of them."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """How metrics are to be measured, where they leave a choice."""
     over_files: OverFiles = field(default=one_by_one, repr=False, compare=False)
@@ -196,7 +198,7 @@ def _classes(exhibit: Exhibit) -> Classes:
 
 
 def _outside(exhibit: Exhibit) -> Exhibit:
-    seen = replace(exhibit, original=None, trace=Trace(), history=None, strangers=None)
+    seen = replace(exhibit, original=None, trace=Trace(), history=None, strangers=None, population=None)
     seen._kept.update({make: made for make, made in exhibit._kept.items() if make in _OF_PARTS})
     return seen
 

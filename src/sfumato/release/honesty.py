@@ -1,9 +1,10 @@
 """Honesty: a finding may say that something holds only when its own figures say so.
 
 Definition
-    Every number that was required is among the figures achieved, and reached: a required 0 means none; a parameter of which a
-    model says that less protects more (`Model.levels`), and every name that ends in ``_at_most``, is an upper limit; any other
-    parameter of a model is a lower limit. A required text (``distance: ordered``) is not contradicted.
+    Every number that was required is among the figures achieved, and reached: a required 0 means none, unless a model says that
+    more of it protects more; a parameter of which a model says that less protects more (`Model.levels`), and every name that ends
+    in ``_at_most``, is an upper limit; any other parameter of a model is a lower limit. A required text (``distance: ordered``)
+    is not contradicted.
 
 Guarantee
     Whatever is wrong with a comparison inside a model, a reading or a check, no certificate can show ✓ beside a figure that is
@@ -59,6 +60,8 @@ def _short(name: str, key: str, asked: Any, achieved: Mapping[str, Any]) -> str:
 def _limit(name: str, key: str, asked: float) -> str:
     """``lower``, ``upper`` or ``unknown``."""
     model = catalogue("models", Model).get(name)
+    if model is not None and model.levels.get(key) == "more":
+        return "lower"
     if asked == 0 or key.endswith("_at_most") or (model is not None and model.levels.get(key) == "less"):
         return "upper"
     return "lower" if model is not None else "unknown"  # I3

@@ -24,8 +24,24 @@ def _of_policy(policy: Policy) -> tuple[str, ...]:
         "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: "
         "they have no opinion beforehand which values go with whom, and do not ask why the method made this release and no other",
         *_whose_rows(policy),
+        *_of_population(policy),
         *accepted,
     )
+
+
+def _of_population(policy: Policy) -> tuple[str, ...]:
+    """What is assumed of those who are not in the table."""
+    population = policy.population
+    if population is None or not policy.of_population:
+        return ()
+    if population.file is not None:
+        return (
+            "the data holder's table of the population has everybody who could be in the data, and outsiders have no better one",
+        )
+    drawn = "people came into the table by chance, whatever their values are"
+    if population.weight is not None:
+        return (f"'{population.weight}' says how many people of the population each record stands for; {drawn}",)
+    return (f"a share of {population.fraction:g} of the population is in the table; {drawn}",)
 
 
 def _whose_rows(policy: Policy) -> tuple[str, ...]:

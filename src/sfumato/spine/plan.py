@@ -76,6 +76,8 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return "what outsiders know ('knows:') cannot be judged over several releases; publish without a ledger"
     if remembering and policy.person is not None:
         return "people who stand in several rows ('person:') cannot be judged over several releases; publish without a ledger"
+    if policy.of_population and (remembering or policy.person is not None):
+        return "claims about a population are judged for one release, with one row per person"
     return _unlike_people(method, policy) or method.refusal(policy)
 
 

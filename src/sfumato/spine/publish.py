@@ -232,7 +232,7 @@ def _certified(
 ) -> Publication:
     """Write the draft, look at it with the audit's own eyes, and refuse whatever does not hold."""
     draft = DraftFolder.of(release, policy, chosen.declaration, format)
-    exhibit = replace(draft.read(), original=dataset, trace=release.trace)
+    exhibit = replace(draft.read(), original=dataset, trace=release.trace, population=policy.everybody())
     return judged_draft(policy, chosen, release, draft, exhibit, earlier, book, place, seed)
 
 

@@ -21,6 +21,7 @@ from sfumato.methods.base import Method
 from sfumato.models.base import Model
 from sfumato.policy.person import Person
 from sfumato.policy.policy import Book, Column, Series, Utility
+from sfumato.policy.population import SampledPopulation
 from sfumato.registry import catalogue
 
 HIERARCHY: dict[str, Any] = {
@@ -99,6 +100,7 @@ def policy_schema() -> dict[str, Any]:
             "anyOf": [*TEXTS["anyOf"], shared.of(Person)],
             "description": "columns that name a person, who may have several rows",
         },
+        "population": shared.of(SampledPopulation),
         "series": shared.of(Series),
         "accept": {**TEXTS, "description": "warnings about columns that were looked at and accepted"},
     }

@@ -71,6 +71,7 @@ def verify(
     target: str | None = None,
     signer: str | Path | VerifyingKey | None = None,
     engine: Any = None,
+    population: Any = None,
 ) -> Audit:
     """Audit a release folder from its published files.
 
@@ -89,6 +90,8 @@ def verify(
         with it, and every file must be the one that was signed.
     engine
         A Spark session, or a `SparkEngine`: parts that are folders, and the original, are counted on its cluster.
+    population
+        The table of the population, where claims speak of one; then these are judged, too.
 
     Returns
     -------
@@ -99,6 +102,7 @@ def verify(
     exhibit = _opened(Path(folder), HERE if engine is None else _engine(engine))
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
     exhibit = beside(exhibit, original, history, engine)
+    exhibit = exhibit if population is None else replace(exhibit, population=exhibit.policy.data.read(population))
     sentence, signed = examine_signature(Path(folder), key)
     loaded = () if target is None else _in_target(exhibit, target)
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)

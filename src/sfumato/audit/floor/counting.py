@@ -17,6 +17,7 @@ from pathlib import Path
 from sfumato.audit.floor.definitions import DEFINITIONS, Groups, Level, NotCounted, counted, level_of, reaches
 from sfumato.audit.floor.files import Folder, open_folder
 from sfumato.audit.floor.groups import of_anatomy, of_graph, of_linked, of_recoded, of_release_alone, of_replaced, of_suppressed
+from sfumato.audit.floor.population import in_population, speaks_of_population
 from sfumato.audit.floor.subtables import through_tables
 from sfumato.audit.floor.written import Asked, Written, read_policy
 from sfumato.errors import ReleaseError
@@ -101,7 +102,10 @@ def _achieved(release: Folder, policy: Written, asked: Asked, level: Level) -> L
         return counted(asked.model, groups, level) if groups.spreads else dict(NOTHING_PUBLISHED)
     if release.form not in FORMS:
         raise NotCounted(f"candidates in {release.form} are people, who are not in the folder")
-    return counted(asked.model, FORMS[release.form](release, policy, asked), level)
+    groups = FORMS[release.form](release, policy, asked)
+    if speaks_of_population(asked):
+        groups = in_population(groups, release, policy, asked)
+    return counted(asked.model, groups, level)
 
 
 FORMS: dict[str, Callable[[Folder, Written, Asked], Groups]] = {

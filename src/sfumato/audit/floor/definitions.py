@@ -15,6 +15,7 @@ Definitions, per group and hidden column; the release has the level of its worst
     δ-disclosure       |ln q/p| for every value of the release                              Brickell, Shmatikov 2008
     average risk       the mean of one over the size of everybody's group                   El Emam, Dankar 2008
     profitability      loss over candidates where gain over candidates exceeds the cost     Wan et al. 2015
+    k-map              people of the population behind a group's rows                       Sweeney 2002
     (α, k)-anonymity   r₁ / T, and the number of candidates                                 Wong et al. 2006
     subset anonymity   rows that look alike in any m known columns                          Templ, Kowarik, Meindl 2015
     k-degree-anonymity people with the same number of ties                                  Liu, Terzi 2008
@@ -74,6 +75,8 @@ class Groups:
     """Per hidden column the weights in the whole release."""
     sizes: Sequence[int] = ()
     """Candidates of every group, where that is known."""
+    rows: Sequence[int] = ()
+    """Published rows of every group, where candidates are people of a population."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,10 +319,14 @@ def _shares(groups: Groups, *, lacking: bool = False) -> Iterable[tuple[float, f
 
 
 def _mean_risk(groups: Groups, level: Level) -> Level:
-    """Groups over people: the mean of one over the size of everybody's group."""
+    """Groups over people: the mean of one over the size of everybody's group; of rows, when candidates are of a population."""
     if not groups.sizes:
         raise NotCounted("the number of groups is not known here")
-    return {"risk": len(groups.sizes) / sum(groups.sizes), "k": groups.fewest}
+    if level.get("attacker") is None:
+        return {"risk": len(groups.sizes) / sum(groups.sizes), "k": groups.fewest}
+    linked = math.fsum(rows / people for rows, people in zip(groups.rows, groups.sizes, strict=True)) / sum(groups.rows)
+    drawn = len(groups.sizes) / sum(groups.sizes) if level["attacker"] == "journalist" else 0.0
+    return level | {"risk": max(linked, drawn), "k": groups.fewest}
 
 
 def _benefit(groups: Groups, level: Level) -> Level:
@@ -342,10 +349,12 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "beta-likeness": Definition({"beta": ..., "kind": "basic"}, _likeness, frozenset({"beta"})),
     "delta-disclosure": Definition({"delta": ...}, lambda groups, level: {"delta": _disclosure(groups)}, frozenset({"delta"})),
-    "average-risk": Definition({"risk": ..., "k": 1}, _mean_risk, frozenset({"risk"}), hides=False),
+    "average-risk": Definition({"risk": ..., "k": 1, "attacker": None}, _mean_risk, frozenset({"risk"}), hides=False),
     "profitability": Definition(
-        {"benefit": ..., "loss": ..., "gain": ..., "cost": ...}, _benefit, frozenset({"benefit"}), hides=False
+        {"benefit": ..., "loss": ..., "gain": ..., "cost": ..., "game": None}, _benefit, frozenset({"benefit"}), hides=False
     ),
+    "k-map": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
+    "delta-presence": Definition({"at_least": 0, "at_most": ...}, None, frozenset({"at_most"}), hides=False),
     "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True),
     "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True),
     "subset-anonymity": Definition({"k": ..., "m": ...}, lambda groups, level: {"k": groups.fewest, "m": level["m"]}, hides=False),

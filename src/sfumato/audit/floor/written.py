@@ -25,7 +25,7 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,8 @@ class Written:
 
     columns: Mapping[str, WrittenColumn]
     asked: tuple[Asked, ...]
+    population: Mapping[str, str] = field(default_factory=dict)
+    """What is said of the population, as it is written."""
     knows: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
     """What outsiders know: (given, determined) columns."""
 
@@ -106,7 +108,7 @@ def read_policy(file: Path) -> Written:
         columns = {name: _column(entry) for name, entry in (tree.get("columns") or {}).items()}
         asked = tuple(read_claim(entry, columns) for entry in tree.get("protect") or ())
         knows = tuple(_arrow(text) for text in _names(tree.get("knows"), ()))
-        return Written(columns, asked, knows)
+        return Written(columns, asked, dict(tree.get("population") or {}), knows)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, ValueError, RecursionError):
         raise ReleaseError(f"{file.name} cannot be read") from None
 

@@ -1,6 +1,7 @@
 """One recoded table: everybody's candidates are the published rows with the same values in the given columns.
 
-Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.audit.sequence_claims`.
+Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.audit.sequence_claims`, those about people
+of a population (k-map, δ-presence) in `sfumato.audit.population`.
 
 Paper: [boundaries Def. 1]
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Reading
+from sfumato.audit.population import judge_in_population
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage
@@ -26,9 +28,12 @@ class RecodedReading(Reading):
     name: ClassVar[str] = "recoded table"
     steady: ClassVar[bool] = False
     on_classes: ClassVar[bool] = True
+    in_population: ClassVar[bool] = True
     form: ClassVar[type[Form]] = Recoded
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
+        if claim.model.of_population:
+            return judge_in_population(exhibit, claim)
         return judge_together(exhibit, claim) if claim.model.joint else super().judge(exhibit, claim)
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:

@@ -72,7 +72,8 @@ class Microaggregation(Method):
         return ""
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return recodes(claim, policy) and not claim.model.joint and claim.model.judges is Linkage
+        one_table = not claim.model.joint and not claim.model.of_population
+        return recodes(claim, policy) and one_table and claim.model.judges is Linkage
 
     def groups_by_sensitive(self, policy: Policy) -> bool:
         return any(claim.model.needs_sensitive for claim in policy.claims)

@@ -44,12 +44,14 @@ from sfumato.methods.recoding.components import Component, components, without_i
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.overlay import overlaid
 from sfumato.methods.recoding.people import of_people, refusal_of_people, settled
+from sfumato.methods.recoding.population import among_everybody, asked_of, weighing
 from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.methods.recoding.series import as_continued, kept_apart, nothing_made, with_standing
 from sfumato.methods.recoding.specializing import specialize
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
+from sfumato.policy.population import values_of
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Release
 
@@ -61,6 +63,8 @@ class RecodingMethod(Method):
     minimal: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
+    one_level: ClassVar[bool] = False
+    """Whether every column is written at one level, so that nobody fits two classes."""
     mixed: ClassVar[bool] = False
     """Whether `group` itself looks after claims that speak of some of the columns only, by asking `RecodingProblem.satisfied`."""
 
@@ -75,10 +79,13 @@ class RecodingMethod(Method):
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def refusal(self, policy: Policy) -> str:
+        overlapping = [claim for claim in policy.claims if claim.model.needs_everybody and not self.one_level]
+        if overlapping:
+            return f"{overlapping[0]} needs classes of which everybody fits one: 'global' makes them"
         return refusal_of_recoding(policy)
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
-        return recodes(claim, policy)
+        return recodes(claim, policy) and (self.one_level or not claim.model.needs_everybody)
 
     def groups_by_sensitive(self, policy: Policy) -> bool:
         return any(claim.model.needs_sensitive for claim in binding(policy))
@@ -151,7 +158,7 @@ def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]
             if going.lineages is None or not going.lineages.steady.rows:
                 raise
             return going, None
-        torn = torn_classes(task, going, problem.out[problem.row_point.of])
+        torn = torn_classes(task, going, problem.out[problem.row_point.of[: problem.rows - problem.beside]])
         if not torn.any():
             return going, problem
         going = without(going, torn[going.apart])
@@ -181,7 +188,7 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
     domains, codes = [], []
     for name in policy.quasi_identifiers:
         text = table.text(name)
-        domain = generalization_of(policy, name, text.labels)
+        domain = generalization_of(policy, name, values_of(policy.everybody(), table, name))
         leaves = encode(domain, text.labels, column=name)
         if name in names:
             domains.append(domain)
@@ -191,7 +198,9 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
     stated = stated_claims(policy)
     whose, of_them = of_people(policy, table, [(claim, known_to(claim, policy)) for claim in binding(policy)])
     asked = (*without_implied(stated), *of_them)
-    return RecodingProblem(names, tuple(domains), tuple(codes), (*sensitive, *whose), asked, multiplicity=table.counts)
+    hidden_too = (*sensitive, *whose, *weighing(policy, table))
+    problem = RecodingProblem(names, tuple(domains), tuple(codes), hidden_too, asked, multiplicity=table.counts)
+    return among_everybody(problem, policy)
 
 
 def binding(policy: Policy) -> tuple[Claim, ...]:
@@ -217,17 +226,17 @@ def columns_spoken_of(policy: Policy) -> tuple[str, ...]:
 def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
     """Refuse before the work starts when the claims leave too few records to publish [boundaries Properties 5, 6]."""
     suppressed, limit = problem.suppressed, policy.utility.suppress_at_most
-    if suppressed == problem.records:
+    if suppressed == problem.own:
         broken = _broken_claim(problem)
         raise Infeasible(
             "no record can be published: every group that the boundaries allow breaks a claim",
             where=broken.model.name,
             hint=f"{_offer(policy, problem)}; or widen the boundaries",
         )
-    if limit is not None and suppressed > limit * problem.records + 1e-9:
-        share = suppressed / problem.records
+    if limit is not None and suppressed > limit * problem.own + 1e-9:
+        share = suppressed / problem.own
         raise Infeasible(
-            f"{suppressed} of {problem.records} records ({share:.3%}) lie in groups that cannot satisfy the claims within the "
+            f"{suppressed} of {problem.own} records ({share:.3%}) lie in groups that cannot satisfy the claims within the "
             f"boundaries, and the policy allows {limit:.3%}",
             hint=f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, widen the boundaries, or lower the levels",
         )
@@ -236,6 +245,8 @@ def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
 def spare_of(policy: Policy, problem: RecodingProblem) -> int:
     """How many records may be suppressed by choice: what the policy's limit leaves."""
     limit = policy.utility.suppress_at_most
+    if problem.beside:  # who is left out is counted among everybody there
+        return 0
     return 0 if limit is None else max(floor(limit * problem.records + 1e-9) - problem.suppressed, 0)
 
 
@@ -245,7 +256,7 @@ def _offer(policy: Policy, problem: RecodingProblem) -> str:
 
     def enough(weaker: RecodingProblem) -> bool:
         left = weaker.suppressed
-        return left < weaker.records and (limit is None or left <= limit * weaker.records + 1e-9)
+        return left < weaker.own and (limit is None or left <= limit * weaker.own + 1e-9)
 
     stated = stated_claims(policy)
     found = attainable(problem, [*stated, *(one for one in problem.requirements if one not in stated)], enough)
@@ -256,7 +267,7 @@ def _offer(policy: Policy, problem: RecodingProblem) -> str:
 
 def stated_claims(policy: Policy) -> list[Requirement]:
     """The claims of a policy as requirements, also those that follow from others."""
-    return [Requirement(claim.model.by_group(), claim.hide, known_to(claim, policy)) for claim in binding(policy)]
+    return [asked_of(claim, policy, known_to(claim, policy)) for claim in binding(policy)]
 
 
 def _broken_claim(problem: RecodingProblem) -> Requirement:
@@ -274,8 +285,10 @@ def _everything(problem: RecodingProblem, requirement: Requirement) -> Linkage:
 def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Component, Grouping]]) -> Release:
     """The published table: labels for what was recoded, everything else as it is, rows shuffled."""
     table: Table = task.data
-    laid = overlaid([(part.rows, part.problem.shares(grouping)) for part, grouping in arranged], table.rows, table.counts)
-    inside = np.logical_and.reduce([of >= 0 for of in laid.groups])
+    laid = overlaid([(part.rows, part.problem.shares(grouping)) for part, grouping in arranged], problem.rows, table.counts)
+    inside = np.logical_and.reduce(
+        [laid.row < table.rows, *(of >= 0 for of in laid.groups)]
+    )  # nobody beside the table is published
     kept = np.flatnonzero(inside)
     order = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
     rows = laid.row[order]
@@ -289,7 +302,7 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
         elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
             columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
     counts = None if table.counts is None else laid.count[order]
-    suppressed = problem.records - int(laid.count[kept].sum())
+    suppressed = problem.own - int(laid.count[kept].sum())
     return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
 
 

@@ -73,6 +73,7 @@ def _restricted(problem: RecodingProblem, names: tuple[str, ...], rows: IntArray
         sensitive=tuple(_rows_of(column, rows) for column in problem.sensitive if column.name in hidden),
         requirements=tuple(inside),
         multiplicity=None if problem.multiplicity is None else problem.multiplicity[rows],
+        beside=int((rows >= problem.rows - problem.beside).sum()),
         whole=problem,
     )
 

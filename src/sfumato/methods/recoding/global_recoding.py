@@ -42,6 +42,7 @@ class Global(RecodingMethod):
     on_classes: ClassVar[bool] = True
     paper: ClassVar[str] = "Samarati 2001; Kohlmayer et al. 2012"
     mixed: ClassVar[bool] = True
+    one_level: ClassVar[bool] = True
 
     nodes: int = Field(default=200_000, ge=1, description="most combinations of levels for which the cheapest is proven")
 
@@ -94,7 +95,7 @@ def _statement(policy: Policy, problem: RecodingProblem, found: Cheapest) -> Opt
     """What the data holder is told, when it is proven (I2)."""
     objective = policy.utility.minimize
     whole = problem.names == policy.quasi_identifiers == columns_spoken_of(policy)
-    if not found.proven or not whole or objective == "entropy_loss" or policy.person is not None:
+    if not found.proven or not whole or objective == "entropy_loss" or policy.person is not None or problem.beside:
         return None
     inside = problem.records - problem.suppressed
     figure = (found.cost * inside + problem.suppressed) / problem.records

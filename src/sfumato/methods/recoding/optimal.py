@@ -99,7 +99,7 @@ def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Com
     """Whether a bound would be true of every release of the space; where that is not certain, nothing is said (I1)."""
     if not all(part.problem.uniform and part.problem.requirements for part in parts):
         return False
-    if policy.person is not None:
+    if policy.person is not None or policy.of_population:
         return False  # what is asked of people is no part of the program
     whole = len(parts) == 1 and parts[0].problem.names == policy.quasi_identifiers
     if policy.utility.minimize == "entropy_loss" and not whole:

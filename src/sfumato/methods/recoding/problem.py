@@ -140,6 +140,8 @@ class RecodingProblem:
     weights: dict[str, float] = field(default_factory=dict)
     multiplicity: IntArray | None = field(default=None, repr=False)
     """How many records each row stands for, where rows are classes with counts; one each without."""
+    beside: int = 0
+    """Rows at the end that are people of the population and not of the table: company for others, never published."""
     whole: RecodingProblem | None = field(default=None, repr=False)
     """The problem that this is a component of, suppressed records included."""
 
@@ -262,8 +264,15 @@ class RecodingProblem:
 
     @property
     def suppressed(self) -> int:
-        """How many records must be suppressed."""
+        """How many records must be suppressed; people who are not in the table are none."""
+        if self.beside:
+            return int(self.out[self.row_point.of[: self.rows - self.beside]].sum())
         return int(self.counts[self.out].sum())
+
+    @property
+    def own(self) -> int:
+        """Records of the table."""
+        return self.records - self.beside
 
     def grouping(self, group_of_point: IntArray) -> Grouping:
         """The grouping that keeps every point whole; −1 marks points that are suppressed."""

@@ -84,7 +84,8 @@ class Sequential(RecodingMethod):
 
     def refusal(self, policy: Policy) -> str:
         if self.by == "class":
-            return refusal_of_recoding(policy)
+            people = "it counts the rows of releases, not people of a population" if policy.of_population else ""
+            return people or refusal_of_recoding(policy)
         if not policy.claims:
             return "the policy protects nothing: 'protect' has no claims"
         if len(policy.claims) > 1:
@@ -97,7 +98,7 @@ class Sequential(RecodingMethod):
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         if self.by == "class":
-            return recodes(claim, policy)
+            return recodes(claim, policy) and not claim.model.of_population
         one = len(claim.hide) == 1 and policy.columns[claim.hide[0]].role == "sensitive"
         demand = claim.model.demand()
         kept = claim.model.joint and demand.sufficient and demand.candidates == 1

@@ -1,0 +1,55 @@
+"""How many people of a population look like the rows of a sample: bounded from the share that was sampled.
+
+Notation
+    f, F    rows of a class, people of the population who look like them
+    π       the share of the population that is in the table, everybody with the same chance
+
+Guarantee
+    `fewest_people`: the smallest F that is not refuted by f rows at the confidence 1 − α. A class that is seen at all has at
+    least one row, so f is binomial (F, π) given that it is not 0; an F is refuted when f rows or more had a chance of at most α.
+
+Paper: El Emam, Dankar (2008), who test F < k with the same law; here the test is turned into a bound on F.
+
+>>> fewest_people(np.array([1, 2, 3, 5]), 0.1, 0.9).tolist()
+[1, 3, 10, 25]
+>>> fewest_rows(5, 0.1, 0.9)
+3
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.data.arrays import FloatArray, IntArray
+
+
+def fewest_people(rows: IntArray, fraction: float, confidence: float) -> IntArray:
+    """For classes of so many rows how many people of the population they stand for at least, at this confidence."""
+    if fraction >= 1 or not len(rows):
+        return rows.astype(np.int64)
+    sizes, of = np.unique(rows, return_inverse=True)
+    low, high = sizes.astype(np.int64), np.ceil(sizes / fraction).astype(np.int64) + 1
+    while (low < high).any():
+        middle = (low + high) // 2
+        plausible = _chance(sizes, middle, fraction) > 1 - confidence
+        low, high = np.where(plausible, low, middle + 1), np.where(plausible, middle, high)
+        low = np.minimum(low, high)
+    return high[of]
+
+
+def _chance(rows: IntArray, people: IntArray, fraction: float) -> FloatArray:
+    """That so many rows or more are drawn of so many people, given that one is."""
+    from scipy.stats import binom
+
+    drawn: FloatArray = binom.sf(rows - 1, people, fraction) / -np.expm1(people * np.log1p(-fraction))
+    return drawn
+
+
+def fewest_rows(people: int, fraction: float, confidence: float) -> int:
+    """The smallest class that stands for at least so many people."""
+    low, high = 1, people
+    while low < high:
+        middle = (low + high) // 2
+        enough = int(fewest_people(np.array([middle]), fraction, confidence)[0]) >= people
+        low, high = (low, middle) if enough else (middle + 1, high)
+    return low

@@ -1,0 +1,90 @@
+"""δ-presence: nobody of the population can be told to be in the table, or not to be, with more than a given certainty.
+
+Guarantee: for everybody of the population the probability of standing behind a published row is at least `at_least` and at most
+`at_most`, for whoever knows the quasi-identifiers of everybody in the population.
+
+Definition: of the F people of the population who fit a class, f stand behind its rows: f / F for each of them; 0 for those who
+fit no class. Who is left out of the release counts as not in it.
+
+Paper: Nergiz, Atzori, Clifton (2007).
+Departures
+    The paper's tables generalize a column everywhere alike, so that everybody fits one class. Where somebody fits several, the
+    people who fit the same classes have at most all rows of these, and at least the rows of those that nobody else fits: bounds,
+    which is what is judged then.
+Invariants
+    I1  The share of a union lies between the shares of its parts, so groups that satisfy it satisfy it together.
+
+>>> presence = crowd("1100", "1000")
+>>> DeltaPresence(at_most=0.5).satisfied(presence).tolist(), DeltaPresence(at_least=0.3, at_most=0.5).satisfied(presence).tolist()
+([True, True], [True, False])
+>>> DeltaPresence(at_most=0.5).achieved(presence)
+{'at_least': 0.25, 'at_most': 0.5}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from sfumato.data.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
+
+IN = "1"
+"""The value of somebody of the population who is in the table."""
+
+
+class DeltaPresence(Model):  # I1
+    """Being in the table has a probability between two bounds for everybody of the population."""
+
+    name: ClassVar[str] = "delta-presence"
+    sentence: ClassVar[str] = (
+        "may find of everybody in the population that they are in the table with a chance between {at_least} and {at_most} only"
+    )
+    paper: ClassVar[str] = "Nergiz, Atzori, Clifton 2007"
+    bounds_candidates: ClassVar[bool] = True
+    needs_sensitive: ClassVar[bool] = False
+    needs_everybody: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    levels: ClassVar[Mapping[str, Safer]] = {"at_most": "less", "at_least": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"at_most": 0.6}, holds=crowd("1100", "100"), fails=crowd("1100", "110")),
+        Example({"at_least": 0.05, "at_most": 0.9}, holds=crowd("1100", "10"), fails=crowd("1100", "000")),
+    )
+
+    at_least: float = Field(
+        default=0.0, ge=0, le=1, description="smallest probability that somebody of the population is in the table"
+    )
+    at_most: float = Field(ge=0, le=1, description="largest probability")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> DeltaPresence:
+        if self.at_least > self.at_most:
+            raise ValueError("'at_least' is larger than 'at_most'")
+        return self
+
+    @property
+    def of_population(self) -> bool:
+        return True
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        shares = [_present(spread) for spread in linkage.spread.values()]
+        return everywhere(linkage, [(share >= self.at_least - 1e-12) & (share <= self.at_most + 1e-12) for share in shares])
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, DeltaPresence) and self.at_least >= other.at_least and self.at_most <= other.at_most
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        shares = np.concatenate([np.zeros(0), *(_present(spread) for spread in linkage.spread.values())])
+        least, most = (float(shares.min()), float(shares.max())) if len(shares) else (0.0, 1.0)
+        return {"at_least": rounded(least), "at_most": rounded(most)}
+
+
+def _present(spread: Spread) -> FloatArray:
+    """The share of each kind that is in the table."""
+    inside = np.array([label == IN for label in spread.labels], dtype=np.bool_)[spread.value]
+    present = np.bincount(spread.kind(), weights=spread.shares() * inside, minlength=spread.kinds)
+    return present.astype(np.float64)

@@ -1,0 +1,64 @@
+"""k-map: every published row could be any of at least k people of the population that the table is a sample of.
+
+Guarantee: whoever knows the quasi-identifiers of everybody in the population, and not who is in the table, is right about a row
+with probability at most 1/k. k rows that look alike imply it; a row that looks like nobody else's in the table may still look
+like many people outside.
+
+Population (``population:`` in the policy)
+    file        a table of the population: people who fit the published cells are counted, which is exact
+    fraction    the share that was sampled: a lower bound on the people behind each class at a confidence (`data.population`)
+    weight      a column with how many people a record stands for: their sum over a class
+    The last two are graded *estimate*.
+
+Paper: Sweeney (2002), section 5; El Emam, Dankar (2008) for the estimate.
+Invariants
+    I1  Joining classes adds people, so groups that satisfy it satisfy it together.
+
+>>> import numpy as np
+>>> link = Linkage(np.array([1, 2]), np.array([7, 4]))
+>>> KMap(k=5).satisfied(link).tolist(), KMap(k=5).achieved(link)
+([True, False], {'k': 4})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sfumato.data.arrays import BoolArray
+from sfumato.data.linkage import Linkage
+from sfumato.models.base import Example, Model, Safer, crowd
+
+
+class KMap(Model):  # I1
+    """Every published row could be any of at least k people of the population."""
+
+    name: ClassVar[str] = "k-map"
+    sentence: ClassVar[str] = "and not who is in the table must find at least {k} people of the population for every row"
+    paper: ClassVar[str] = "Sweeney 2002; El Emam, Dankar 2008"
+    bounds_candidates: ClassVar[bool] = True
+    needs_sensitive: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 4}, holds=crowd("aaaa", "aabbb"), fails=crowd("aaaa", "abc")),)
+
+    k: int = Field(ge=1, description="fewest people of the population that a published row may stand for")
+
+    @property
+    def of_population(self) -> bool:
+        return True
+
+    @property
+    def people_behind(self) -> int | None:
+        return self.k
+
+    def satisfied(self, linkage: Linkage) -> BoolArray:
+        return linkage.candidates >= self.k
+
+    def covers(self, other: Any) -> bool:
+        return isinstance(other, KMap) and self.k >= other.k
+
+    def achieved(self, linkage: Linkage) -> dict[str, Any]:
+        return {"k": int(linkage.candidates.min()) if len(linkage.candidates) else 0}
