@@ -10,18 +10,22 @@ Invariants
     I1  Groups start as regions and only ever shrink, so none crosses a region.
     I2  A cut is made only when every part satisfies the claims; a group that is not cut any more is final.
     I3  A point is never divided: all records of a point are published alike.
+    I4  Of people who stand in several rows all rows are counted that fit what a part is published as, not only those in it. That
+        does not depend on the other parts, so what holds holds whatever these become.
 
 Departures
-    Children that are not safe by themselves stay together under their parent, with the smallest safe child when they need
-    one, instead of forbidding the cut. The column to cut is the one that saves most of the objective, not the widest.
+    Children that are not safe by themselves stay together under their parent, with the smallest safe children when they need
+    it (one; as many as it takes where people in several rows are counted), instead of forbidding the cut. The column to cut is
+    the one that saves most of the objective, not the widest.
 
 Cost: rounds × columns passes over the points that are still in play; rounds grow with the logarithm of the number of points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +37,15 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods.recoding.cell_costs import cell_costs
 from sfumato.methods.recoding.claims import Claims
 from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.people import Fit, fit_of
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 
 if TYPE_CHECKING:
     from sfumato.methods.recoding.kernels.cutting import Trees
 
 Progress = Callable[[float], None]
+_PLACES = 14
+"""Where a range is cut when its median is no safe place."""
 
 
 def mondrian(
@@ -96,7 +103,7 @@ def _trees(problem: RecodingProblem) -> Trees:
 
 def in_rounds(problem: RecodingProblem, claims: Claims, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
     """All groups are cut in the same round, whatever the claims."""
-    play = _Play(problem, claims, Costs.of(problem, objective))
+    play = _Play(problem, claims, Costs.of(problem, objective), fit_of(problem))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     point = np.flatnonzero(~problem.out)
     of = np.unique(problem.regions.of[point], return_inverse=True)[1].astype(np.int64)
@@ -120,6 +127,8 @@ class _Play:
     problem: RecodingProblem
     claims: Claims
     costs: Costs
+    fit: Fit | None
+    """Who fits where, when a person may stand in several rows: parts are judged with all rows that fit them (I4)."""
 
     def cut(self, point: IntArray, of: IntArray) -> IntArray:
         """For each point the part its group falls into by the best safe cut; −1 when the group cannot be cut."""
@@ -131,32 +140,66 @@ class _Play:
         return chosen
 
     def _cut(self, point: IntArray, of: IntArray, groups: int) -> IntArray:
+        chosen = self._best(point, of, groups, self._proposals(point, of, groups))
+        stuck = chosen < 0
+        if self.fit is not None and stuck.any():
+            number = np.unique(of[stuck], return_inverse=True)[1].astype(np.int64)
+            many = int(number.max()) + 1
+            chosen[stuck] = self._best(point[stuck], number, many, self._last_proposals(point[stuck], number, many))
+        return chosen
+
+    def _best(self, point: IntArray, of: IntArray, groups: int, proposals: Iterator[tuple[Sequence[int], IntArray]]) -> IntArray:
+        """The part of each point by the proposal that saves most; where people are counted, what stays behind speaks against it."""
         best = np.zeros(groups)
         chosen = np.full(len(point), -1, dtype=np.int64)
-        for column, child in self._proposals(point, of, groups):
-            part, safe = self._safe_parts(point, of, child, groups)
-            gain = self._gain(point, of, part, column, groups)
+        count = self.problem.counts[point]
+        for columns, child in proposals:
+            part, safe, left = self._safe_parts(point, of, child, groups)
+            gain = np.sum([self._gain(point, of, part, column, groups) for column in columns], axis=0)
+            if self.fit is not None:
+                total = np.bincount(of, weights=count, minlength=groups)
+                gain = gain * (1 - np.bincount(of, weights=count * left, minlength=groups) / total)
             better = safe & (gain > best)
             best[better] = gain[better]
             chosen = np.where(better[of], part, chosen)
         return chosen
 
-    def _proposals(self, point: IntArray, of: IntArray, groups: int) -> Iterator[tuple[int, IntArray]]:
-        """Cuts worth trying: the column and, for each point, the child it falls into."""
-        for column, domain in enumerate(self.problem.domains):
-            code = self.problem.points[point, column].astype(np.int64)
-            lo, hi = _extent(of, code, groups, domain.size)
-            if (lo == hi).all():
-                continue
-            if isinstance(domain, Hierarchy):
-                yield column, _children(domain, code, lo, hi, of)
+    def _last_proposals(self, point: IntArray, of: IntArray, groups: int) -> Iterator[tuple[Sequence[int], IntArray]]:
+        """Where people are counted and no cut is safe: points, leaves or children of two columns, leaves of one, other ranges."""
+        every = range(len(self.problem.domains))
+        leaves = [self.problem.points[point, column].astype(np.int64) for column in every]
+        children = [next(iter(self._cuts(column, point, of, groups)), leaves[column]) for column in every]
+        yield every, np.unique(point, return_inverse=True)[1].astype(np.int64)
+        for one, other in combinations(every, 2):
+            for first, second in product((leaves[one], children[one]), (leaves[other], children[other])):
+                yield every, group([first, second]).of
+        for column in every:
+            if isinstance(self.problem.domains[column], Hierarchy):
+                yield (column,), leaves[column]
             else:
-                below, above = medians(of, code, self.problem.counts[point], groups)
-                yield column, (code >= below[of]).astype(np.int64)
-                yield column, (code >= above[of]).astype(np.int64)
+                for at in np.unique(np.linspace(1, self.problem.domains[column].size - 1, _PLACES).astype(np.int64)):
+                    yield (column,), (leaves[column] >= at).astype(np.int64)
 
-    def _safe_parts(self, point: IntArray, of: IntArray, child: IntArray, groups: int) -> tuple[IntArray, BoolArray]:
-        """Parts made of the children so that they are safe, and for which groups that succeeds with two parts or more (I2)."""
+    def _proposals(self, point: IntArray, of: IntArray, groups: int) -> Iterator[tuple[Sequence[int], IntArray]]:
+        """Cuts worth trying: the column and, for each point, the child it falls into."""
+        for column in range(len(self.problem.domains)):
+            yield from (((column,), child) for child in self._cuts(column, point, of, groups))
+
+    def _cuts(self, column: int, point: IntArray, of: IntArray, groups: int) -> Iterator[IntArray]:
+        domain, code = self.problem.domains[column], self.problem.points[point, column].astype(np.int64)
+        lo, hi = _extent(of, code, groups, domain.size)
+        if (lo == hi).all():
+            return
+        if isinstance(domain, Hierarchy):
+            yield _children(domain, code, lo, hi, of)
+        else:
+            below, above = medians(of, code, self.problem.counts[point], groups)
+            yield (code >= below[of]).astype(np.int64)
+            yield (code >= above[of]).astype(np.int64)
+
+    def _safe_parts(self, point: IntArray, of: IntArray, child: IntArray, groups: int) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Parts made of the children so that they are safe, for which groups that succeeds with two parts or more (I2), and which
+        points stay under the parent."""
         classes = group([of, child])
         owner = of[classes.first]
         size = np.bincount(classes.of, weights=self.problem.counts[point], minlength=len(classes))
@@ -165,12 +208,15 @@ class _Play:
         needy = np.bincount(owner, weights=unsafe, minlength=groups) > 0
         fine = np.bincount(owner, weights=~unsafe, minlength=groups)
         possible = several & (fine > 0)
-        if (needy & possible).any():
-            alone = self._leftover_holds(point, of, unsafe[classes.of], needy & possible, groups)
-            unsafe[_smallest(owner, size, ~unsafe & (needy & possible & ~alone)[owner])] = True
-            joined = needy & possible & ~alone
-            possible &= ~joined | ((fine > 1) & self._leftover_holds(point, of, unsafe[classes.of], joined, groups))
-        return np.where(unsafe, len(classes) + owner, np.arange(len(classes)))[classes.of], possible
+        waiting, added = needy & possible, 0
+        while waiting.any():
+            waiting &= ~self._leftover_holds(point, of, unsafe[classes.of], waiting, groups)
+            enough = (fine > 1) & (added < 1 or self.fit is not None)
+            possible &= ~waiting | enough  # the last safe child would leave nothing to cut
+            waiting &= possible
+            unsafe[_smallest(owner, size, ~unsafe & waiting[owner])] = True
+            fine, added = fine - waiting, added + 1
+        return np.where(unsafe, len(classes) + owner, np.arange(len(classes)))[classes.of], possible, unsafe[classes.of]
 
     def _leftover_holds(self, point: IntArray, of: IntArray, unsafe: BoolArray, asked: BoolArray, groups: int) -> BoolArray:
         """For the groups asked about: do the children marked unsafe satisfy the claims together?"""
@@ -184,7 +230,9 @@ class _Play:
         """The claims for groups of whole points."""
         if self.claims.by_size:
             return np.bincount(of, weights=self.problem.counts[point], minlength=groups) >= self.claims.fewest
-        return self.claims.hold(self.problem.grouping_of(point, of))
+        part = self.problem.grouping_of(point, of)
+        verdict = self.claims.hold(part)
+        return verdict if self.fit is None or not verdict.any() else self.fit.holds(part, verdict)
 
     def _gain(self, point: IntArray, of: IntArray, part: IntArray, column: int, groups: int) -> FloatArray:
         """What each group saves in the cut column."""

@@ -25,7 +25,7 @@ values each in the union. So a release may be called infeasible although another
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import ConfigDict
@@ -201,6 +201,14 @@ def _as_a_whole(problem: RecodingProblem, fit: Fit) -> Grouping:
     return coarsest
 
 
+class _Guide(NamedTuple):
+    """Rows of people with several in the order of one column: leaf codes, whose they are, and where each leaf of it begins."""
+
+    codes: IntArray
+    person: IntArray
+    start: IntArray
+
+
 class Fit:
     """Who fits where: the rows of people with several, beside what groups are published as."""
 
@@ -210,6 +218,7 @@ class Fit:
         whose = next(column.codes for column in self.whole.sensitive if column.name == WHOSE)
         self.rows = np.flatnonzero(whose != SINGLE)
         self.person = whose[self.rows]
+        self.guides: dict[tuple[tuple[str, ...], int], _Guide] = {}
 
     def broken(self, grouping: Grouping) -> BoolArray:
         """Per group: is something that is asked of people broken in the class that an outsider sees?"""
@@ -227,6 +236,20 @@ class Fit:
                 broken |= ~holds[alike.of]
         return broken
 
+    def holds(self, part: Grouping, verdict: BoolArray) -> BoolArray:
+        """Of the groups that hold by their own rows, those that hold with M: a group may become a class of its own (I1)."""
+        asked = [one for one in self.problem.requirements if isinstance(one.model, OfPeople)]
+        some = np.flatnonzero(verdict)
+        inside = verdict[part.group]
+        kept = Grouping(part.cell[inside], (np.cumsum(verdict) - 1)[part.group[inside]], part.count[inside])
+        cells = self.problem.cells(kept)
+        lo, hi = np.stack([one.lo for one in cells], axis=1), np.stack([one.hi for one in cells], axis=1)
+        most = np.maximum(self.most(self.problem.names, lo, hi), 1)
+        result = verdict.copy()
+        for requirement in asked:
+            result[some] &= _judged(requirement.model, self.problem.linkage(kept, requirement.hide), most)
+        return result
+
     def _by_given(self) -> Iterator[tuple[tuple[str, ...], list[Requirement]]]:
         asked: dict[tuple[str, ...], list[Requirement]] = {}
         for requirement in self.problem.requirements:
@@ -239,15 +262,31 @@ class Fit:
         """M of each box."""
         from sfumato.methods.recoding.kernels.rows_that_fit import most_rows_of_one
 
-        places = [self.whole.names.index(name) for name in given]
-        sizes = np.array([self.whole.domains[place].size for place in places])
-        guide = int(np.argmin(((hi - lo) / sizes).mean(axis=0)))
-        codes = np.stack([self.whole.codes[place][self.rows] for place in places], axis=1).astype(np.int64)
-        order = np.argsort(codes[:, guide], kind="stable")
-        codes = np.ascontiguousarray(codes[order])
-        start = np.searchsorted(codes[:, guide], np.arange(sizes[guide] + 1))
+        guides = [self._guide(tuple(given), place) for place in range(len(given))]
+        met = np.stack([guide.start[hi[:, place]] - guide.start[lo[:, place]] for place, guide in enumerate(guides)], axis=1)
         tally = np.zeros(int(self.person.max(initial=0)) + 1, dtype=np.int64)
-        return most_rows_of_one(codes, self.person[order].astype(np.int64), guide, start, lo, hi, tally)
+        most, best = np.zeros(len(lo), dtype=np.int64), met.argmin(axis=1)
+        for place, (codes, person, start) in enumerate(guides):
+            mine = np.flatnonzero(best == place)
+            if len(mine):
+                most[mine] = most_rows_of_one(codes, person, place, start, lo[mine], hi[mine], tally)
+        return most
+
+    def _guide(self, given: tuple[str, ...], place: int) -> _Guide:
+        """The rows in the order of one of the columns, made once."""
+        if (given, place) not in self.guides:
+            columns = [self.whole.names.index(name) for name in given]
+            codes = np.stack([self.whole.codes[column][self.rows] for column in columns], axis=1).astype(np.int64)
+            order = np.argsort(codes[:, place], kind="stable")
+            start = np.searchsorted(codes[order, place], np.arange(self.whole.domains[columns[place]].size + 1)).astype(np.int64)
+            self.guides[given, place] = _Guide(np.ascontiguousarray(codes[order]), self.person[order].astype(np.int64), start)
+        return self.guides[given, place]
+
+
+def fit_of(problem: RecodingProblem) -> Fit | None:
+    """Who fits where, when something is asked of people and groups are judged one by one."""
+    asked = any(isinstance(one.model, OfPeople) for one in problem.requirements)
+    return Fit(problem) if asked and problem.uniform else None
 
 
 def _judged(model: Model, seen: Linkage, most: IntArray) -> BoolArray:

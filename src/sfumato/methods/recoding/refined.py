@@ -14,10 +14,12 @@ from pydantic import Field
 
 from sfumato.methods.base import Task
 from sfumato.methods.recoding.base import RecodingMethod
+from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.methods.recoding.lattice import lattice_sweep
 from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.methods.recoding.people import fit_of, settled
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.policy.policy import Policy
 
@@ -58,14 +60,19 @@ class Refined(RecodingMethod):
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
-        return refine(
+        first = starts(problem, objective, task)
+        found = refine(
             problem,
-            starts(problem, objective, task),
+            first,
             objective=objective,
             seconds=self.time_for(problem.records),
             jobs=task.jobs,
             progress=lambda done: task.progress(done, "improving"),
         )
+        if fit_of(problem) is None:
+            return found
+        costs = Costs.of(problem, objective)  # the search counts rows of people where they are, and is set right afterwards
+        return min((settled(problem, found), first[0]), key=lambda one: costs.mean(problem, one))
 
 
 def starts(problem: RecodingProblem, objective: str, task: Task) -> list[Grouping]:
