@@ -142,7 +142,10 @@ def draw() -> None:
         lines = list(csv.DictReader(stream))
     for table in dict.fromkeys(line["table"] for line in lines):
         panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
-        for line in (line for line in lines if line["table"] == table):
+        mine = [line for line in lines if line["table"] == table]
+        for line in sorted(mine, key=lambda line: CLAIMS.index(line["claims"])):
+            if line["seed"] != "0" and not line["method"].startswith("refined"):
+                continue  # the quick methods draw nothing: they are the same
             curves = panels.setdefault(line["claims"], {})
             name = "refined" if line["method"].startswith("refined") else line["method"]
             name += f", seed {line['seed']}" if line["seed"] != "0" else ""
@@ -175,7 +178,8 @@ def _panel(title: str, curves: dict[str, list[tuple[float, float]]], left: int, 
         parts.append(f'<polyline fill="none" stroke="{ink}" stroke-width="1.5" points="{path}"/>')
         parts += [f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2" fill="{ink}"/>' for x, y in points]
         said = f"{name} {points[-1][1]:.4f}"
-        parts.append(f'<text x="{left + WIDE - 15}" y="{top + 30 + 12 * number}" text-anchor="end" fill="{ink}">{said}</text>')
+        place = top + HIGH - 30 - 12 * (len(curves) - number)
+        parts.append(f'<text x="{left + WIDE - 15}" y="{place}" text-anchor="end" fill="{ink}">{said}</text>')
     return "".join(parts)
 
 
