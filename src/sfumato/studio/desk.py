@@ -98,7 +98,7 @@ class Desk:
         """Addresses with a login, by the variables that policies name them with; kept in memory as long as the studio runs."""
         self.jobs: dict[str, Job] = {}
         self._context = multiprocessing.get_context("forkserver")  # workers are forked from one that has imported the house
-        self._context.set_forkserver_preload([f"sfumato.studio.work.{name}" for name in work_modules()])
+        self._context.set_forkserver_preload([*(f"sfumato.studio.work.{name}" for name in work_modules()), "sfumato.studio.loaded"])
         self._lock = threading.Lock()
         self._queue: list[tuple[Job, Work, str]] = []
         self._running: dict[Lane, int] = dict.fromkeys(PLACES, 0)
