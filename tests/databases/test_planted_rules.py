@@ -132,6 +132,14 @@ def test_nothing_is_proposed_that_does_not_hold(tables):
     assert kept == [each.rule for each in suggestion.proposals if each.active]
 
 
+def test_a_number_is_not_computed_from_a_text():
+    """What `lower` gives is a text, and a column of digits is a number for whoever judges the rule."""
+    digits = [str(i % 6) for i in range(37)]
+    facts = TableFacts("t0", (ColumnFacts("first_name", "text", "TEXT"), ColumnFacts("id", "text", "TEXT")))
+    database = Database(Schema((facts,)), {"t0": table({"first_name": digits, "id": digits})})
+    assert not any("lower" in each.rule for each in discover(database).proposals)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(50, 400), st.integers(2, 6))
 def test_noise_is_left_alone(seed, rows, width):

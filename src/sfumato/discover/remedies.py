@@ -16,6 +16,7 @@ from sfumato.audit.survivors import Survivor
 from sfumato.data.database import Database
 from sfumato.discover.derivations import equation
 from sfumato.discover.personal import fits
+from sfumato.discover.view import DataView
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Empty, Fakes, PatternDomain
@@ -94,7 +95,8 @@ def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue) -> 
     own = bound.schema.table(str(column.table))
     names = list(dict.fromkeys([*(c.name for c in known), *own.primary_key]))[:_MOST]
     texts = {name: table.column(name).to_pylist() for name in names if name != column.name}
-    return equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind) if known else ""
+    rule = equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind) if known else ""
+    return rule if rule and DataView.of({str(column.table): table}).holds(rule) else ""  # digits are no texts for the audit
 
 
 def _coincides(pairs: list[Survivor], cells: int) -> bool:
