@@ -11,15 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.audit.rules import Judge
 from sfumato.audit.surviving import surviving
 from sfumato.audit.survivors import Survivor
 from sfumato.data.database import Database
+from sfumato.data.table import Table
 from sfumato.discover.derivations import equation
 from sfumato.discover.personal import fits
-from sfumato.discover.view import DataView
+from sfumato.errors import DataError, PolicyError
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Empty, Fakes, PatternDomain
+from sfumato.policy.rules import columns_of, parse
+from sfumato.policy.rules.bind import bind
 from sfumato.policy.rules.tree import ColumnValue
 
 _ROUNDS = 4
@@ -96,7 +100,17 @@ def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue) -> 
     names = list(dict.fromkeys([*(c.name for c in known), *own.primary_key]))[:_MOST]
     texts = {name: table.column(name).to_pylist() for name in names if name != column.name}
     rule = equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind) if known else ""
-    return rule if rule and DataView.of({str(column.table): table}).holds(rule) else ""  # digits are no texts for the audit
+    return rule if rule and _judged(rule, bound, table) else ""
+
+
+def _judged(rule: str, bound: BoundPolicy, table: Table) -> bool:
+    """Whether the audit finds it true as well: for it a column of digits is a number, and no text."""
+    try:
+        own = bind(parse(rule), bound.kinds)
+        named = {column.name: table.text(column.name) for column in columns_of(own)}
+        return Judge({columns_of(own)[0].table: named}).broken(own) == 0
+    except (DataError, PolicyError):
+        return False
 
 
 def _coincides(pairs: list[Survivor], cells: int) -> bool:
