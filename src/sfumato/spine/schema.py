@@ -20,6 +20,7 @@ from sfumato.io.base import Source
 from sfumato.methods.base import Method
 from sfumato.models.base import Model
 from sfumato.policy.person import Person
+from sfumato.policy.plugins import Plugins
 from sfumato.policy.policy import Book, Column, Series, Utility
 from sfumato.policy.population import SampledPopulation
 from sfumato.registry import catalogue
@@ -103,6 +104,7 @@ def policy_schema() -> dict[str, Any]:
         "population": shared.of(SampledPopulation),
         "series": shared.of(Series),
         "accept": {**TEXTS, "description": "warnings about columns that were looked at and accepted"},
+        "plugins": shared.of(Plugins),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
