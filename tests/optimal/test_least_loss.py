@@ -10,7 +10,8 @@ import pytest
 import sfumato as sf
 from tests.optimal.small_worlds import Row, least_loss, random_policy
 
-PORTION = 60 if os.environ.get("SFUMATO_SLOW") else 36
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
+PORTION, SEVERAL = (60, 80) if SLOW else (36, 50)
 
 
 def publish(policy: dict[str, Any], records: list[Row], method: dict[str, Any]) -> sf.Publication | None:
@@ -51,7 +52,7 @@ def test_linear_claims_reach_the_proven_optimum(portion: int) -> None:
 
 def test_other_claims_keep_the_bound() -> None:
     met = 0
-    for seed in range(1000, 1060):
+    for seed in range(1000, 1000 + SEVERAL):
         figures = judged(seed, linear=False)
         if figures is not None:
             met += 1
@@ -64,18 +65,18 @@ def test_other_claims_keep_the_bound() -> None:
 def test_other_claims_keep_the_bound_where_records_may_be_suppressed() -> None:
     """The bound is about releases that use the limit, although this one does not use it."""
     lower = 0
-    for seed in range(3000, 3080):
+    for seed in range(3000, 3000 + SEVERAL):
         figures = judged(seed, linear=False, budget=True)
         if figures is not None:
             bound, best, loss, _ = figures
             assert bound <= best + 1e-9, f"seed {seed}"
             lower += best < loss - 1e-9
-    assert lower > 3
+    assert lower > 2
 
 
 def test_a_budget_is_spent_where_it_saves_most() -> None:
     spent = 0
-    for seed in range(2000, 2080):
+    for seed in range(2000, 2000 + SEVERAL):
         figures = judged(seed, budget=True)
         if figures is not None:
             bound, best, loss, proven = figures
@@ -86,4 +87,4 @@ def test_a_budget_is_spent_where_it_saves_most() -> None:
             without = {**policy, "utility": {"minimize": "loss"}}
             kept = least_loss(without, records)
             spent += kept is not None and best < kept - 1e-9
-    assert spent > 5
+    assert spent > 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from sfumato.methods.recoding.bound.space import RecodingSpace
 from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, plain_node_gains
 from sfumato.methods.recoding.problem import RecodingProblem
 from tests.optimal.small_worlds import least_loss, random_policy
+
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 def problem(seed: int, **kind: bool) -> tuple[RecodingProblem, str, float | None]:
@@ -66,7 +69,7 @@ def test_what_is_taken_is_the_slope_of_the_bound() -> None:
 def test_any_prices_give_a_bound(budget: bool) -> None:
     draw = np.random.default_rng(11)
     met = 0
-    for seed in range(3000, 3150):
+    for seed in range(3000, 3150 if SLOW else 3090):
         case, objective, best = problem(seed, budget=budget)
         if best is None:
             continue
@@ -80,7 +83,7 @@ def test_any_prices_give_a_bound(budget: bool) -> None:
         assert space.figure(raised, case.suppressed) <= best + 1e-9, f"seed {seed}"
         assert raised >= bound.at(bound.cheapest())[0].total / space.scale
         met += 1
-    assert met > 50
+    assert met > 30
 
 
 def test_a_list_that_was_cut_short_still_bounds() -> None:
