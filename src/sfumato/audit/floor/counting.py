@@ -95,26 +95,43 @@ def _one(release: Folder, policy: Written, asked: Asked) -> Recount:
 
 
 def _achieved(release: Folder, policy: Written, asked: Asked, level: Level) -> Level:
-    if release.form == "sub-tables":
-        return through_tables(release, policy, asked, level)
-    if DEFINITIONS[asked.model].joint and release.form == "recoded table":
-        groups = of_release_alone(release, policy, asked)
-        return counted(asked.model, groups, level) if groups.spreads else dict(NOTHING_PUBLISHED)
-    if release.form not in FORMS:
+    if release.form not in COUNTERS:
         raise NotCounted(f"candidates in {release.form} are people, who are not in the folder")
-    groups = FORMS[release.form](release, policy, asked)
-    if speaks_of_population(asked):
-        groups = in_population(groups, release, policy, asked)
-    return counted(asked.model, groups, level)
+    return COUNTERS[release.form](release, policy, asked, level)
 
 
-FORMS: dict[str, Callable[[Folder, Written, Asked], Groups]] = {
-    "recoded table": of_recoded,
-    "linked table": of_linked,
-    "sampled table": of_recoded,
-    "microaggregated table": of_recoded,
-    "locally suppressed table": of_suppressed,
-    "anatomy": of_anatomy,
-    "replaced table": of_replaced,
-    "graph": of_graph,
+Counter = Callable[[Folder, Written, Asked, Level], Level]
+"""How a claim is counted on a release of one form."""
+
+
+def _by_groups(of_form: Callable[[Folder, Written, Asked], Groups]) -> Counter:
+    """Count the claim on the groups that such a release falls into."""
+
+    def count(release: Folder, policy: Written, asked: Asked, level: Level) -> Level:
+        groups = of_form(release, policy, asked)
+        if speaks_of_population(asked):
+            groups = in_population(groups, release, policy, asked)
+        return counted(asked.model, groups, level)
+
+    return count
+
+
+def _recoded(release: Folder, policy: Written, asked: Asked, level: Level) -> Level:
+    """A claim over all releases is counted on this one alone."""
+    if not DEFINITIONS[asked.model].joint:
+        return _by_groups(of_recoded)(release, policy, asked, level)
+    groups = of_release_alone(release, policy, asked)
+    return counted(asked.model, groups, level) if groups.spreads else dict(NOTHING_PUBLISHED)
+
+
+COUNTERS: dict[str, Counter] = {
+    "recoded table": _recoded,
+    "linked table": _by_groups(of_linked),
+    "sampled table": _by_groups(of_recoded),
+    "microaggregated table": _by_groups(of_recoded),
+    "locally suppressed table": _by_groups(of_suppressed),
+    "anatomy": _by_groups(of_anatomy),
+    "sub-tables": through_tables,
+    "replaced table": _by_groups(of_replaced),
+    "graph": _by_groups(of_graph),
 }
