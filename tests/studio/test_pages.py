@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import networkx as nx
 import pytest
 
 import sfumato as sf
@@ -22,6 +23,7 @@ from sfumato.studio.desk import Desk
 from sfumato.studio.drafting import REMOVE, edited
 from sfumato.studio.switches import switched
 from sfumato.studio.visit import Page
+from tests.secret import SEED
 from tests.studio.opened import POLICY, client, fill, serving, settled
 
 PAGE = "/p/people.yaml"
@@ -427,6 +429,25 @@ def test_baskets_error_against_k_and_graphs_what_a_flip_protects(tmp_path: Path)
         assert "<svg" in asking.get("/p/ties.yaml/explore").text
         assert asking.post("/p/ties.yaml/explore", data={"act": "flip", "mu": "0.01", "seen": curve["seen"]}).status_code == 303
         assert sf.Policy.read(tmp_path / "ties.yaml").method.parameters == {"mu": "0.01"}
+
+
+def test_what_can_be_undone_is_shown_where_the_form_says_so(tmp_path: Path) -> None:
+    rng = random.Random(6)
+    pairs = {tuple(sorted(rng.sample(range(30), 2))) for _ in range(60)}
+    (tmp_path / "people.csv").write_text("a,b\n" + "".join(f"{rng.gauss(40, 9):.0f},{rng.gauss(5, 2):.0f}\n" for _ in range(40)))
+    ways = {
+        "grown": ({"kind": "graph"}, {"protect": [{"k-degree-anonymity": {"k": 2}}]}, sorted(pairs)),
+        "noisy": ({"kind": "table"}, {"columns": dict.fromkeys("ab", "other"), "method": {"noise": {"columns": ["a", "b"]}}}, None),
+    }
+    for name, (data, more, given) in ways.items():
+        policy = sf.Policy.parse({"version": 1, "data": data} | more)
+        made = sf.publish(policy, data=str(tmp_path / "people.csv") if given is None else nx.Graph(given), seed=SEED)
+        made.write(tmp_path / name, report=False)
+    with serving(tmp_path) as (_, port):
+        asking = client(port)
+        assert "mean of a" in ended(asking, "/r/noisy/certificate.json", "recovered")["result"]["figures"]
+        assert "mean of a" in asking.get("/r/noisy/certificate").text
+        assert asking.get("/r/grown/certificate.json").json()["recovered"] is None
 
 
 def test_a_cancelled_job_leaves_nothing(tmp_path: Path) -> None:

@@ -23,50 +23,40 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.attacks.base import Attack
+from sfumato.attacks._flips import PAIRS, FlipAttack, above
 from sfumato.data.arrays import IntArray
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import reflipped
+from sfumato.data.graph import Graph
 from sfumato.errors import PolicyError
-from sfumato.io.graph import read_graph
 from sfumato.models.degree_attack import telling
 from sfumato.randomness import Randomness
 
-_PAIRS = 1_000
 
-
-class DegreeGuesses(Attack):
+class DegreeGuesses(FlipAttack):
     """Know numbers of ties; look for the best connected people, and tell people apart who differ in a few ties."""
 
     name: ClassVar[str] = "degrees"
     paper: ClassVar[str] = "multitype §4.4.2"
 
-    target: str = Field(description="the graph: an edge list, GraphML, …")
-    mu: float = Field(gt=0, lt=0.5, description="chance that a pair flips")
-    trials: int = Field(default=20, ge=1, le=10_000, description="flips that are played on")
     hubs: int = Field(default=10, ge=1, description="best connected people to look for")
     apart: int = Field(default=10, ge=1, description="ties by which the people of a pair differ")
-    seed: int | None = Field(default=None, description="repeats the same flips")
 
-    def run(self) -> dict[str, Any]:
-        graph, flip, chance = read_graph(self.target), EdgeChannel.symmetric(self.mu), Randomness(self.seed)
+    def play(self, graph: Graph, chance: Randomness) -> dict[str, Any]:
         more, fewer = pairs_apart(graph.degrees, self.apart, chance.child("pairs"))
-        hubs = np.argsort(-graph.degrees, kind="stable")[: self.hubs]
+        hubs, flip = np.argsort(-graph.degrees, kind="stable")[: self.hubs], EdgeChannel.symmetric(self.mu)
         found, right = [], []
-        for trial in range(self.trials):
-            degrees = reflipped(graph, flip, chance.child("trial").child(trial)).degrees
+        for seen in self.flips(graph, chance):
+            degrees = seen.degrees
             found.append(np.mean([_found(degrees, int(hub), graph.degrees, flip) for hub in hubs]))
             ahead = degrees[more] - degrees[fewer]
             right.append(float(np.mean(np.where(ahead == 0, 0.5, ahead > 0))) if len(more) else 0.5)
-            self._progress((trial + 1) / self.trials, "flipping")
-        told = {"people": graph.nodes, "hubs": len(hubs), "hubs_found": round(float(np.mean(found)), 4)}
+        told = {"hubs": len(hubs), "hubs_found": round(float(np.mean(found)), 4)}
         return told | (self._compared(right, graph.nodes) if len(more) else {"pairs": 0})
 
     def _compared(self, right: list[float], nodes: int) -> dict[str, Any]:
         share, promised = float(np.mean(right)), telling(self.apart, nodes - 2, self.mu)
         error = math.sqrt(promised * (1 - promised) / self.trials)  # one hub can be in every pair: trials count, not pairs
-        beyond = round((share - promised) / error, 2) if error else 0.0
-        return {"pairs_told_apart": round(share, 4), "promised": round(promised, 4), "beyond": beyond}
+        return {"pairs_told_apart": round(share, 4), "promised": round(promised, 4), "beyond": above(share, promised, error)}
 
 
 def pairs_apart(degrees: IntArray, apart: int, chance: Randomness) -> tuple[IntArray, IntArray]:
@@ -77,7 +67,7 @@ def pairs_apart(degrees: IntArray, apart: int, chance: Randomness) -> tuple[IntA
     ranked = degrees[order]
     first, last = (np.searchsorted(ranked, degrees + apart, side=side) for side in ("left", "right"))
     fewer = np.flatnonzero(last > first)
-    fewer = fewer[chance.child("who").permutation(len(fewer))[:_PAIRS]]
+    fewer = fewer[chance.child("who").permutation(len(fewer))[:PAIRS]]
     among = chance.child("whom").uniform(len(fewer))
     more = order[first[fewer] + np.floor(among * (last - first)[fewer]).astype(np.int64)]
     return more, fewer

@@ -24,47 +24,35 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.attacks.base import Attack
+from sfumato.attacks._flips import PAIRS, FlipAttack, above
 from sfumato.data.arrays import IntArray
-from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
 from sfumato.errors import PolicyError
-from sfumato.io.graph import read_graph
 from sfumato.models.neighbourhood import majority
 from sfumato.randomness import Randomness
 
-_PAIRS = 1_000
 
-
-class KnownTies(Attack):
+class KnownTies(FlipAttack):
     """Recognize some nodes; tell two other people apart by their ties to them."""
 
     name: ClassVar[str] = "neighbourhood"
     paper: ClassVar[str] = "multitype §4.4"
 
-    target: str = Field(description="the graph: an edge list, GraphML, …")
-    mu: float = Field(gt=0, lt=0.5, description="chance that a pair flips")
     known: int = Field(default=10, ge=1, description="people whose nodes the outsider recognizes")
     whom: Literal["any", "hubs"] = Field(default="hubs", description="known are any people, or the best connected ones")
-    trials: int = Field(default=20, ge=1, le=10_000, description="flips that are played on")
-    seed: int | None = Field(default=None, description="repeats the same flips")
 
-    def run(self) -> dict[str, Any]:
-        graph, flip, chance = read_graph(self.target), EdgeChannel.symmetric(self.mu), Randomness(self.seed)
+    def play(self, graph: Graph, chance: Randomness) -> dict[str, Any]:
         if self.known > graph.nodes - 2:
             raise PolicyError(f"{graph.nodes} people cannot hold {self.known} known ones and two others", where="--known")
         known = self._known(graph, chance)
         first, second = _pairs(np.setdiff1d(np.arange(graph.nodes), known), chance.child("pairs"))
         one, other = (ties_to(graph, who, known) for who in (first, second))
         right = []
-        for trial in range(self.trials):
-            seen = reflipped(graph, flip, chance.child("trial").child(trial))
+        for seen in self.flips(graph, chance):
             votes = ((one != other) * np.where(one, 1, -1) * (2 * ties_to(seen, first, known) - 1)).sum(axis=1)
             votes += ((one != other) * np.where(other, 1, -1) * (2 * ties_to(seen, second, known) - 1)).sum(axis=1)
             right.append(np.where(votes == 0, 0.5, votes > 0))
-            self._progress((trial + 1) / self.trials, "flipping")
-        return {"people": graph.nodes, "known": self.known, "pairs": len(first)} | self._compared(np.array(right), one != other)
+        return {"known": self.known, "pairs": len(first)} | self._compared(np.array(right), one != other)
 
     def _known(self, graph: Graph, chance: Randomness) -> IntArray:
         if self.whom == "hubs":
@@ -81,13 +69,13 @@ class KnownTies(Attack):
             "told_apart": round(share, 4),
             "expected": round(expected, 4),
             "promised": round(majority(self.known, self.mu), 4),
-            "beyond": round((share - expected) / error, 2) if error else 0.0,
+            "beyond": above(share, expected, error),
         }
 
 
 def _pairs(people: IntArray, chance: Randomness) -> tuple[IntArray, IntArray]:
     """Up to a thousand pairs, nobody in two of them."""
-    drawn = people[chance.permutation(len(people))][: 2 * min(_PAIRS, len(people) // 2)]
+    drawn = people[chance.permutation(len(people))][: 2 * min(PAIRS, len(people) // 2)]
     return drawn[::2], drawn[1::2]
 
 

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.attacks._flips import above
 from sfumato.attacks.base import Attack
 from sfumato.data.arrays import IntArray
 from sfumato.data.graph import Graph
@@ -77,7 +78,7 @@ class OneTie(Attack):
         share, promised = right / self.trials, 1 / (1 + math.exp(-self.epsilon))
         error = math.sqrt(promised * (1 - promised) / self.trials)
         figures = {"people": graph.nodes, "trials": self.trials, "right": round(share, 4), "promised": round(promised, 4)}
-        return figures | {"beyond": round((share - promised) / error, 2)}
+        return figures | {"beyond": above(share, promised, error)}
 
 
 def _belief(worlds: tuple[Figures, Figures], there: int, nodes: int, shares: dict[str, float], chance: Randomness) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from sfumato.cli import SETTINGS
@@ -22,21 +20,15 @@ def command(folder: str, confidence: float, patterns: tuple[str, ...], as_json: 
     Only the published files are used. Path lengths and diameter cannot be recovered from flipped ties, and that is said.
     """
     from sfumato.cli._show import print_json
-    from sfumato.estimation.recovered_graph import recover_folder
-    from sfumato.estimation.recovered_table import recover_table
-    from sfumato.forms.perturbed import PerturbedTable
-    from sfumato.release.folder import read_folder
+    from sfumato.estimation.recovering import recover_folder
 
-    exhibit = read_folder(Path(folder))
-    if isinstance(exhibit.form, PerturbedTable):
-        print_json(recover_table(folder))
-        return
     found = recover_folder(folder, confidence, patterns)
-    if as_json:
+    if as_json or "confidence" not in found:
         print_json(found)
         return
     for name, figure in found["figures"].items():
         ends = f"[{figure['low']:,.6g}, {figure['high']:,.6g}]" if figure["low"] is not None else "no interval"
-        click.echo(f"  {name:28} {figure['estimate']:>14,.6g}   {ends}")
+        told = f"{figure['estimate']:,.6g}" if figure["estimate"] is not None else "nothing"
+        click.echo(f"  {name:28} {told:>14}   {ends}")
     for sentence in found["notes"]:
         click.echo(f"  · {sentence}")

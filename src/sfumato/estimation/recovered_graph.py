@@ -13,25 +13,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 from sfumato.errors import ReleaseError
 from sfumato.forms.graph import Edges, published_graph
 from sfumato.metrics.recovery import RecoveredFigure, recover
-from sfumato.release.folder import read_folder
+from sfumato.release.exhibit import Exhibit
 
 _RANGES = {"density": (0.0, 1.0), "transitivity": (0.0, 1.0), "modularity": (-0.5, 1.0)}
 
 
-def recover_folder(folder: str | Path, confidence: float = 0.95, patterns: Sequence[str] = ()) -> dict[str, Any]:
+def recover_graph(exhibit: Exhibit, confidence: float = 0.95, patterns: Sequence[str] = ()) -> dict[str, Any]:
     """Figures with intervals, and notes, as one JSON document."""
-    exhibit = read_folder(Path(folder))
-    if not isinstance(exhibit.form, Edges) or exhibit.form.flip is None:
-        what = "there is nothing to recover: the release holds no ties that were flipped at random"
-        raise ReleaseError(what, where=str(folder), hint="see 'measure' and 'query' for other forms")
-    flip, graph = exhibit.form.flip, exhibit.once(published_graph)
+    flip, graph = exhibit.of(Edges).flip, exhibit.once(published_graph)
+    if flip is None:
+        raise ReleaseError("there is nothing to recover: the release holds no ties that were flipped at random")
     found = recover(graph, flip, distribution=False, patterns=patterns)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     figures = {name: _interval(name, figure, z) for name, figure in found.items()}

@@ -27,8 +27,9 @@ _MOST = 200
 
 
 def recover_table(release: Any, pair: tuple[str, str] | None = None) -> dict[str, Any]:
-    """Figures of the original behind a perturbed table: a folder, or a `Publication`; `pair` asks for one table of two columns."""
-    exhibit = release.exhibit if hasattr(release, "exhibit") else read_folder(Path(release))
+    """Figures of the original behind a perturbed table: a folder, a `Publication` or exhibit; `pair`: one table of two columns."""
+    seen = getattr(release, "exhibit", release)
+    exhibit = seen if isinstance(seen, Exhibit) else read_folder(Path(seen))
     if not isinstance(exhibit.form, PerturbedTable):
         raise ReleaseError("there is nothing to recover: no values were changed by chance", hint="see 'measure' and 'query'")
     form = exhibit.of(PerturbedTable)

@@ -77,6 +77,10 @@ class Edges(Form):
     def rests_on_chance(self) -> bool:
         return self.flip is not None
 
+    @property
+    def recoverable(self) -> bool:
+        return self.flip is not None
+
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, ["edges"])
         yield from differing_columns(exhibit, "edges", ["source", "target"])

@@ -35,6 +35,10 @@ class PerturbedTable(Form):
         return True
 
     @property
+    def recoverable(self) -> bool:
+        return True
+
+    @property
     def keeps_values(self) -> bool:
         """Whether every column still has the values it had, in other rows."""
         return self.how in ("swapping", "shuffling")

@@ -177,11 +177,9 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     such a release is refused.
     """
     present = files_of(path)  # I3
-    manifest = read_tree(path / MANIFEST)
-    _require_format(manifest, path)
+    form = form_of(path)
     try:
-        files = _listed(manifest)
-        form = Form.read(str(manifest["form"]), dict(manifest["public"]))
+        files = _listed(read_tree(path / MANIFEST))
         certificate = None if draft else Certificate.from_json(read_tree(path / CERTIFICATE))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
@@ -203,6 +201,16 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
         if parts[name].text.records != sum(files[file]["rows"] for file in mine):
             damage.append(f"{shown(name)} does not have as many rows as the manifest says")
     return Exhibit(form, parts, policy, certificate, tuple(damage), path, over_files=(engine or HERE).over_files)
+
+
+def form_of(path: Path) -> Form:
+    """The form that a folder's manifest declares; nothing else is read, and nothing is judged."""
+    manifest = read_tree(path / MANIFEST)
+    _require_format(manifest, path)
+    try:
+        return Form.read(str(manifest["form"]), dict(manifest["public"]))
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
+        raise ReleaseError("the manifest is not what it should be", where=str(path)) from None
 
 
 def _require_format(manifest: Any, path: Path) -> None:

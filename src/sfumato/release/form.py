@@ -67,6 +67,11 @@ class Form(BaseModel):
         """Whether whoever can repeat the draws behind it undoes what it promises; groups stay groups, whoever made them."""
         return False
 
+    @property
+    def recoverable(self) -> bool:
+        """Whether recipients can undo it on average: its parameters say by which chances the original was changed."""
+        return False
+
     @classmethod
     def read(cls, name: str, public: Mapping[str, Any]) -> Form:
         """The form of a manifest with its public parameters; what no form declares is refused."""

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.release.folder import CERTIFICATE, MANIFEST, REPORT, STATEMENT
+from sfumato.release.folder import CERTIFICATE, MANIFEST, REPORT, STATEMENT, form_of
 from sfumato.release.plain_files import files_of, read_tree
 from sfumato.studio.visit import Page, Visit, question
 from sfumato.studio.work.releasing import play, recovered, sign
 
 PLAYING, SIGNING = "playing attacks", "signing"
-_GRAPH = "graph"
 
 
 class ReleasePage(Page):
@@ -30,14 +29,14 @@ class ReleasePage(Page):
         sizes = {name: path.stat().st_size for name, path in sorted(files_of(folder).items())}
         private = folder.with_name(f"{folder.name}.private.html")
         told = {"release": folder.name, "certificate": read_tree(folder / CERTIFICATE), "files": sizes}
-        form = str(read_tree(folder / MANIFEST).get("form", ""))
+        form = form_of(folder)
         job, signing = visit.desk.latest(visit.subject, PLAYING), visit.desk.latest(visit.subject, SIGNING)
         undone = None
-        if form == _GRAPH:
+        if form.recoverable:
             undone = visit.work(recovered, "recovered", visit.seen(f"{visit.subject}/{MANIFEST}"), folder=str(folder))
         originals = [file.name for file in (*visit.project.policies(), *visit.project.data_files())]
         return told | {
-            "form": form,
+            "form": form.name,
             "report": REPORT in sizes,
             "private": private.is_file() and not private.is_symlink(),
             "signed": STATEMENT in sizes,

@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.attacks.base import known_attacks
 from sfumato.attacks.playing import playable, played
 from sfumato.errors import DataError, SfumatoError
-from sfumato.estimation.recovered_graph import recover_folder
+from sfumato.estimation.recovering import recover_folder
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress
 from sfumato.models.base import Model
@@ -87,8 +87,8 @@ def sign(progress: Progress, folder: str, key: str) -> dict[str, Any]:
 
 
 def recovered(progress: Progress, folder: str) -> dict[str, Any]:
-    """What a recipient can estimate from a graph whose ties were flipped."""
-    progress(0.2, "undoing the flip")
+    """What a recipient can estimate from a release that was changed by chance."""
+    progress(0.2, "undoing it on average")
     return recover_folder(folder)
 
 
