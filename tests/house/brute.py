@@ -126,13 +126,15 @@ def believed(size: int, counts: list[Weights], whole: list[Weights], model: str,
         return all(diverse(count, level) for count in counts)
     if model == "beta-likeness":
         return all(q <= p or likely(p, q, level) for p, q in beside(counts, whole))
+    if model == "entropy-diversity":
+        return all(estimated(count, level.get("estimator", "shannon")) >= math.log(level["l"]) - 1e-9 for count in counts)
     if model == "delta-disclosure":
         return all(q > 0 and abs(math.log(q / p)) < level["delta"] for p, q in beside(counts, whole))
     if model == "profitability":
         return level["gain"] <= level["cost"] * size or level["loss"] / size <= level["benefit"] + 1e-12
     if model == "t-closeness":
-        kind = level.get("distance", "equal")
-        return all(distance(count, all_, kind) <= level["t"] + 1e-9 for count, all_ in zip(counts, whole, strict=True))
+        kind, tree = level.get("distance", "equal"), level.get("tree")
+        return all(distance(count, all_, kind, tree) <= level["t"] + 1e-9 for count, all_ in zip(counts, whole, strict=True))
     raise AssertionError(model)
 
 
@@ -168,11 +170,46 @@ def diverse(count: Weights, level: dict[str, Any]) -> bool:
     return len(ranked) >= l and ranked[0] < Fraction(str(level.get("c", 3))) * sum(ranked[l - 1 :])
 
 
-def distance(count: Weights, overall: Weights, kind: str) -> float:
+def through(tree: Tree, gap: Mapping[str, Fraction]) -> float:
+    """What is moved through a node of a tree goes down to values of other children, and costs its height over the tree's."""
+    chain = paths(tree)
+    (root,) = tree
+    deep = max(len(labels) for labels in chain.values()) - 1
+    cost, rest = Fraction(0), dict(gap)
+    for height in range(1, deep + 1):
+        inner = {
+            label
+            for labels in chain.values()
+            for label in labels[1:]
+            if max(c.index(label) for c in chain.values() if label in c) == height
+        }
+        for label in inner:
+            below = [value for value in rest if label in chain.get(value, (value, root))]
+            over = sum((rest[value] for value in below if rest[value] > 0), Fraction(0))
+            short = -sum((rest[value] for value in below if rest[value] < 0), Fraction(0))
+            cost += min(over, short) * height
+            for value in below:  # what is left has one sign, and goes on through the first of them
+                rest[value] = over - short if value == below[0] else Fraction(0)
+    return float(cost / deep)
+
+
+def estimated(count: Weights, estimator: str) -> float:
+    """Shannon's entropy of counts; or Grassberger's, with digamma and the alternating sum of 1/n, 1/(n + 1), …"""
+    total = sum(count.values())
+    if estimator == "shannon":
+        return -sum(n / total * math.log(n / total) for n in count.values())
+    tail = {n: math.log(2) - sum((-1) ** (j + 1) / j for j in range(1, n)) for n in count.values()}  # Σ (−1)ʲ⁺¹/j over j ≥ n
+    g = {n: sum(1 / j for j in range(1, n)) - 0.5772156649015329 - tail[n] for n in count.values()}
+    return math.log(total) - sum(n / total * g[n] for n in count.values())
+
+
+def distance(count: Weights, overall: Weights, kind: str, tree: Tree = None) -> float:
     n, m = sum(count.values()), sum(overall.values())
     gap = {value: Fraction(count.get(value, 0)) / n - Fraction(overall[value]) / m for value in overall}
     if kind == "equal":
         return float(sum(abs(g) for g in gap.values()) / 2)
+    if kind == "hierarchical":
+        return through(tree, gap)
     order = sorted(overall, key=float)
     if len(order) < 2:
         return 0.0
@@ -245,8 +282,8 @@ def savable(records: list[Row], policy: dict[str, Any]) -> int:
         regions[tuple(ceiling(record[name], columns[name]) for name in quasi)].append(record)
     safe = 0
     for region in regions.values():
-        if any(claim_of(claim, columns)[2] == "average-risk" for claim in policy["protect"]):
-            continue  # methods keep it group by group, which is more than is asked
+        if any(claim_of(claim, columns)[2] in ("average-risk", "entropy-diversity") for claim in policy["protect"]):
+            continue  # methods keep something stronger group by group
         if all(satisfies(region, records, hide, *claim_of(claim, columns)[2:]) for claim in policy["protect"]):
             safe += len(region)
     return safe

@@ -12,10 +12,11 @@ from sfumato.methods.sequences.sequential import Sequential
 from sfumato.registry import catalogue
 
 DIVERSITIES = ("distinct", "frequency", "entropy", "recursive")
-DISTANCES = ("equal", "ordered")
+DISTANCES = ("equal", "ordered", "hierarchical")
 MODELS = (
     "k-anonymity",
     "beta-likeness",
+    "entropy-diversity",
     "delta-disclosure",
     "average-risk",
     "profitability",
@@ -80,6 +81,8 @@ def random_claims(rng: random.Random, models: list[str]) -> list[dict[str, Any]]
             claims.append({model: {"alpha": rng.choice([0.5, 0.6, 0.75]), "k": rng.randint(1, 3)}})
         elif model == "beta-likeness":
             claims.append({model: {"beta": rng.choice([0.5, 1, 2]), "kind": rng.choice(["basic", "enhanced"])}})
+        elif model == "entropy-diversity":
+            claims.append({model: {"l": rng.choice([1.2, 1.8, 2.4]), "estimator": rng.choice(["shannon", "grassberger"])}})
         elif model == "delta-disclosure":
             claims.append({model: {"delta": rng.choice([0.5, 1, 2])}})
         elif model == "average-risk":
@@ -91,7 +94,12 @@ def random_claims(rng: random.Random, models: list[str]) -> list[dict[str, Any]]
         elif model == "k-diversity":
             claims.append({model: {"k": rng.choice([1.25, 1.5, 2, 2.5])}})
         elif model in DISTANCES:
-            claims.append({"t-closeness": {"t": rng.choice([0.2, 0.35, 0.5]), "distance": model}})
+            tree = (
+                {"tree": {"any": {"low": ["0", "1"], "high": {"some": ["2", "3"], "most": ["4"]}}}}
+                if model == "hierarchical"
+                else {}
+            )
+            claims.append({"t-closeness": {"t": rng.choice([0.2, 0.35, 0.5]), "distance": model} | tree})
         else:
             level: dict[str, Any] = {"l": rng.randint(1, 3), "kind": model}
             claims.append({"l-diversity": level | ({"c": rng.choice([1.0, 2.0, 3.0])} if model == "recursive" else {})})

@@ -6,10 +6,17 @@ the release.
 Distance of distributions (earth mover's), by kind
     equal         every two values are one apart: half the sum of absolute differences
     ordered       numbers (or days) in their order, neighbours 1/(m − 1) apart for m different ones; or the declared `order`
+    hierarchical  values of the declared `tree`: the height of the lowest node above both over the height of the tree
 
 Notation, for `ordered`
     p₀, q₀        the share of missing values among the candidates, and in the whole release
     distance      |p₀ − q₀| + (1 − p₀) · (distance of the numbers among the candidates from all numbers), at most 1
+
+Notation, for `hierarchical`
+    h(v), H       the longest way from node v down to a leaf; that of the root
+    p(v), q(v)    the share of the leaves below v among the candidates, and in the whole release
+    distance      Σ (h(parent of v) − h(v)) / 2H · |p(v) − q(v)| over all nodes but the root: heights make the tree a metric one, in
+                  which whatever is moved crosses every edge that has too much below it, and no edge twice
 
 Paper: Li, Li, Venkatasubramanian (2007), as cited in [boundaries §1].
 
@@ -17,12 +24,14 @@ Invariants
     I1  Joining groups cannot raise the largest distance: before it is cut off at 1, the distance is a sum of absolute values
         of functions that are linear in the distribution of the group.
     I2  An order is a fact about values, never about how they are spelt: ``1`` and ``1.0`` are one number, and a column without
-        numbers is refused unless the policy declares its order.
+        numbers is refused unless the policy declares its order. A value that the tree does not name, and a missing one, is one
+        apart from every other, which is as far as anything can be.
 
 Departures
     The paper has no missing values. A missing one has no place among numbers; it is taken to be one apart from each of them, which
     is as far as anything can be. The formula is the cost of moving the missing share first and the numbers then, so it is
     never below the earth mover's distance: what is certified is never too small.
+    The paper's trees have all leaves at one level; here the height of a node is that of its deepest leaf.
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 1, 1]), {"pay": (np.array([0, 1, 0, 1]), ("10", "20"))})
@@ -31,6 +40,10 @@ Departures
 >>> link = Linkage.of_groups(np.array([0, 0, 1, 1]), {"pay": (np.array([0, 1, 2, 2]), ("9", "10", ""))})
 >>> TCloseness(t=0.1, distance="ordered").achieved(link)
 {'t': 0.5, 'distance': 'ordered'}
+>>> tree = {"any": {"heart": ["angina", "stroke"], "lungs": ["asthma", "flu"]}}
+>>> link = Linkage.of_groups(np.array([0, 0, 1, 1]), {"ill": (np.array([0, 1, 0, 2]), ("angina", "asthma", "stroke"))})
+>>> TCloseness(t=0.3, distance="hierarchical", tree=tree).achieved(link)
+{'t': 0.25, 'distance': 'hierarchical'}
 """
 
 from __future__ import annotations
@@ -40,10 +53,11 @@ from datetime import date
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.generalization import MISSING
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.numbers import number
 from sfumato.errors import DataError
@@ -57,7 +71,8 @@ class TCloseness(Model):  # I1
 
     name: ClassVar[str] = "t-closeness"
     sentence: ClassVar[str] = (
-        "must find the values of {hide} distributed within {t} of the whole table (values {distance} apart; in the order {order})"
+        "must find the values of {hide} distributed within {t} of the whole table "
+        "(values {distance} apart; in the order {order}; in the tree {tree})"
     )
     paper: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
     compares: ClassVar[bool] = True
@@ -66,11 +81,35 @@ class TCloseness(Model):  # I1
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"t": 0.4}, holds=crowd("aab", "abb"), fails=crowd("aaa", "abb", "bbb")),
         Example({"t": 0.3, "distance": "ordered"}, holds=crowd("123", "22"), fails=crowd("112", "233")),
+        Example(
+            {"t": 0.3, "distance": "hierarchical", "tree": {"any": {"early": ["a", "b"], "late": ["c", "d"]}}},
+            holds=crowd("ac", "bd"),
+            fails=crowd("ab", "cd"),
+        ),
     )
 
     t: float = Field(ge=0, le=1, description="largest distance of distributions")
-    distance: Literal["equal", "ordered"] = Field(default="equal", description="how far apart two values are")
+    distance: Literal["equal", "ordered", "hierarchical"] = Field(default="equal", description="how far apart two values are")
     order: tuple[str, ...] | None = Field(default=None, description="values from least to most, where they are no numbers")
+    tree: Any = Field(default=None, description="for hierarchical distances: a nested root, {any: {heart: [angina, stroke]}}")
+
+    @field_validator("tree")
+    @classmethod
+    def _as_paths(cls, written: Any) -> tuple[tuple[str, ...], ...] | None:
+        """Rows ``leaf, …, root``, which can be compared and kept."""
+        if written is None:
+            return None
+        try:
+            rows = written if isinstance(written, list | tuple) else Hierarchy.from_tree(written).paths()
+            return tuple(tuple(row) for row in Hierarchy.from_paths(rows).paths())
+        except (DataError, AttributeError, TypeError, IndexError, RecursionError):
+            raise ValueError("must be a nested tree with one root, and every value once") from None
+
+    @model_validator(mode="after")
+    def _tree_where_needed(self) -> TCloseness:
+        if (self.tree is not None) != (self.distance == "hierarchical"):
+            raise ValueError("a hierarchical distance needs a 'tree', and no other does")
+        return self
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return everywhere(linkage, [distances <= self.t + 1e-12 for distances in self._distances(linkage)])
@@ -80,8 +119,14 @@ class TCloseness(Model):  # I1
         return Demand(distance=self.t if equal else 1.0, complete=equal)
 
     def covers(self, other: Any) -> bool:
-        same = isinstance(other, TCloseness) and (self.distance, self.order) == (other.distance, other.order)
-        return same and self.t <= other.t
+        return isinstance(other, TCloseness) and self._measure() == other._measure() and self.t <= other.t
+
+    def required(self) -> dict[str, Any]:
+        rows = {} if self.tree is None else {"tree": [list(row) for row in self.tree]}
+        return super().required() | rows
+
+    def _measure(self) -> tuple[Any, ...]:
+        return self.distance, self.order, self.tree
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         farthest = [float(distances.max()) for distances in self._distances(linkage) if len(distances)]
@@ -90,6 +135,9 @@ class TCloseness(Model):  # I1
     def _distances(self, linkage: Linkage) -> list[FloatArray]:
         if self.distance == "equal":
             return [_equal(spread) for spread in linkage.spread.values()]
+        if self.distance == "hierarchical":
+            tree = Hierarchy.from_paths(self.tree)
+            return [_hierarchical(spread, tree) for spread in linkage.spread.values()]
         return [_ordered(spread, _ranks(spread, self.order or (), name)) for name, spread in linkage.spread.items()]
 
 
@@ -131,6 +179,45 @@ def _dense_ordered(spread: Spread, rank: IntArray, cumulative: FloatArray, missi
     gaps = np.abs(np.cumsum(dense, axis=1) - present * cumulative)[:, :-1]
     distances: FloatArray = np.abs(1 - present[:, 0] - missing) + gaps.sum(axis=1) / max(len(cumulative) - 1, 1)
     return distances
+
+
+def _hierarchical(spread: Spread, tree: Hierarchy) -> FloatArray:
+    """Σ (h(parent) − h(node)) / 2H · |p(node) − q(node)|, in pieces of bounded memory."""
+    whole = _with_strangers(tree, spread.labels)
+    leaf = np.array([whole.code_of[label] for label in spread.labels], dtype=np.int64)
+    height = np.zeros(len(whole.names))
+    for node in range(whole.root):  # children come before their parents
+        height[whole.parent[node]] = max(height[whole.parent[node]], height[node] + 1)
+    length = (height[whole.parent] - height) / (2 * max(height[-1], 1))
+    overall = _below(whole, np.zeros(len(leaf), dtype=np.int64), leaf, spread.overall(), 1)[0]
+    shares, step = spread.shares(), max(1, _CHUNK // len(whole.names))
+    pieces = []
+    for first in range(0, spread.kinds, step):
+        last = min(first + step, spread.kinds)
+        piece = slice(spread.start[first], spread.start[last])
+        kind = np.repeat(np.arange(last - first), spread.distinct()[first:last])
+        mass = _below(whole, kind, leaf[spread.value[piece]], shares[piece], last - first)
+        pieces.append(np.abs(mass - overall) @ length)
+    return np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def _with_strangers(tree: Hierarchy, labels: tuple[str, ...]) -> Hierarchy:
+    """The tree with values that it does not name directly under its root (I2)."""
+    strange = [[label, tree.names[tree.root]] for label in labels if label not in tree.code_of]
+    if any(label in tree.node_of for label, _ in strange):
+        raise DataError("a group of the tree is named like a value", hint="rename the group in 'tree:' of the claim")
+    return Hierarchy.from_paths([*tree.paths(), *strange]) if strange else tree
+
+
+def _below(tree: Hierarchy, kind: IntArray, leaf: IntArray, share: FloatArray, kinds: int) -> FloatArray:
+    """Per kind the share of the leaves below every node."""
+    mass = np.zeros((kinds, len(tree.names)))
+    node = leaf
+    while len(node):
+        np.add.at(mass, (kind, node), share)
+        low = node != tree.root
+        kind, node, share = kind[low], tree.parent[node[low]], share[low]
+    return mass
 
 
 def _ranks(spread: Spread, declared: tuple[str, ...], column: str) -> IntArray:

@@ -10,6 +10,8 @@ Definitions, per group and hidden column; the release has the level of its worst
     p-sensitivity      different values                                                     Truta, Vinay 2006
     l-diversity        distinct: different values; frequency: T / r₁; entropy: exp(−Σ p ln p);
                        recursive (c, l): the largest l with r₁ < c (r_l + … + r_m), 0 without one   Machanavajjhala et al. 2006
+    entropy diversity  exp(−Σ p ln p), or exp(ln T − Σ (r/T) G(r)) with
+                       G(n) = ψ(n) + (−1)ⁿ ∫ xⁿ⁻¹ / (1 + x) dx from 0 to 1                  Grassberger 2003
     t-closeness        the earth mover's distance of p from q                               Li et al. 2007
     β-likeness         (q − p) / p where q > p; enhanced: also at most −ln p                Cao, Karras 2012
     δ-disclosure       |ln q/p| for every value of the release                              Brickell, Shmatikov 2008
@@ -19,11 +21,6 @@ Definitions, per group and hidden column; the release has the level of its worst
     (α, k)-anonymity   r₁ / T, and the number of candidates                                 Wong et al. 2006
     subset anonymity   rows that look alike in any m known columns                          Templ, Kowarik, Meindl 2015
     k-degree-anonymity people with the same number of ties                                  Liu, Terzi 2008
-
-t-closeness, *ordered*: the m different numbers of the release in their order, neighbours 1/(m − 1) apart. The order is the one the
-policy declares, if it names every value, else that of numbers, else that of days; other text has no such distance. An empty cell
-is one apart from every number, and the two are compared one after the other: |p₀ − q₀| for empty or not, then (1 − p₀) times the
-distance of the numbers in the group from all numbers, together at most 1.
 
 Invariants
     I1  Weights are whole numbers; shares are compared by cross multiplication wherever the definition is strict.
@@ -40,23 +37,18 @@ Cost: linear in the values of all groups, with a logarithm for the order of numb
 from __future__ import annotations
 
 import math
-import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
-from sfumato.errors import ReleaseError
+from sfumato.audit.floor.distances import Weights, equal, hierarchical, number, ordered
 
-Weights = Mapping[str, int]
 Level = dict[str, Any]
 _SLACK = 1e-9
+_EULER = 0.57721566490153286
 _BEYOND = 1e9
 """What no level of likeness or disclosure allows."""
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
 
 class NotCounted(Exception):
@@ -109,12 +101,26 @@ def level_of(model: str, written: Mapping[str, Any]) -> Level:
 
 
 def _value(written: Any) -> Any:
+    if isinstance(written, Mapping):
+        return [row[::-1] for row in _rows(written, [])]
     if not isinstance(written, str):
-        return list(written)
-    number = _number(written)
-    if number is None:
+        return [list(row) if not isinstance(row, str) else row for row in written]
+    value = number(written)
+    if value is None:
         return written
-    return int(number) if number == int(number) else number
+    return int(value) if value == int(value) else value
+
+
+def _rows(tree: Any, above: list[str]) -> Iterable[list[str]]:
+    """Root, …, leaf of every leaf of nested mappings and lists."""
+    if isinstance(tree, str):
+        yield [*above, tree]
+    elif isinstance(tree, Mapping):
+        for name, below in tree.items():
+            yield from _rows(below, [*above, name]) if below else [[*above, name]]
+    else:
+        for entry in tree:
+            yield from _rows(entry, above)
 
 
 def counted(model: str, groups: Groups, level: Level) -> Level:
@@ -174,6 +180,29 @@ def _entropy_of(spread: Weights) -> float:
     return -math.fsum(weight / total * math.log(weight / total) for weight in spread.values())
 
 
+def _estimated(groups: Groups, level: Level) -> Level:
+    if level["estimator"] == "shannon":
+        return level | {"l": _entropy(groups)}
+    if level["estimator"] != "grassberger":
+        raise NotCounted("the estimator is unknown")
+    of = _corrected_logarithms(max(weight for spread in _all(groups) for weight in spread.values()))
+    return level | {"l": math.exp(min(_estimate(spread, of) for spread in _all(groups)))}
+
+
+def _estimate(spread: Weights, of: Sequence[float]) -> float:
+    total = sum(spread.values())
+    return math.log(total) - math.fsum(weight / total * of[weight] for weight in spread.values())
+
+
+def _corrected_logarithms(most: int) -> list[float]:
+    """G(0), …, G(most): ψ and the integral, both by their recurrences from n = 1 on."""
+    psi, integral, found = -_EULER, math.log(2), [0.0]
+    for n in range(1, most + 1):
+        found.append(psi + (integral if n % 2 == 0 else -integral))
+        psi, integral = psi + 1 / n, 1 / n - integral
+    return found
+
+
 def _recursive(groups: Groups, c: Fraction) -> int:
     return min(_recursive_of(spread, c) for spread in _all(groups))
 
@@ -201,95 +230,16 @@ def _diversity(groups: Groups, level: Level) -> Level:
 
 
 def _closeness(groups: Groups, level: Level) -> Level:
-    if level["distance"] not in ("equal", "ordered"):
+    distances: dict[str, Callable[[Iterable[Weights], Weights], float]] = {
+        "equal": equal,
+        "ordered": lambda spreads, whole: ordered(spreads, whole, level.get("order", ())),
+        "hierarchical": lambda spreads, whole: hierarchical(spreads, whole, level.get("tree", ())),
+    }
+    if level["distance"] not in distances:
         raise NotCounted("the distance is unknown")
-    farthest = 0.0
-    for column, spreads in groups.spreads.items():
-        whole = groups.overall[column]
-        far = _equal(spreads, whole) if level["distance"] == "equal" else _ordered(spreads, whole, level.get("order", ()))
-        farthest = max(farthest, far)
-    return {"t": farthest, "distance": level["distance"]}
-
-
-def _equal(spreads: Iterable[Weights], whole: Weights) -> float:
-    """½ Σ |p − q|, the largest: values that a group lacks contribute their q."""
-    everything = sum(whole.values())
-    farthest = 0.0
-    for spread in spreads:
-        total = sum(spread.values())
-        met = sum(abs(weight * everything - whole[value] * total) - whole[value] * total for value, weight in spread.items())
-        farthest = max(farthest, (met + everything * total) / (2 * everything * total))
-    return farthest
-
-
-def _ordered(spreads: Iterable[Weights], whole: Weights, declared: Sequence[str]) -> float:
-    order = _Order(whole, declared)
-    return max(order.distance(spread) for spread in spreads)
-
-
-class _Order:
-    """The numbers of a release in their order, with cumulative weights, and the weight of empty cells."""
-
-    def __init__(self, whole: Weights, declared: Sequence[str]) -> None:
-        self.key = _keys([value for value in whole if value], declared)
-        different = sorted(set(self.key.values()))
-        self.rank = {key: rank for rank, key in enumerate(different)}
-        weights = [0] * len(different)
-        for value, key in self.key.items():
-            weights[self.rank[key]] += whole[value]
-        self.below = list(accumulate(weights))  # Q · N₁: weight of the numbers up to each rank
-        self.sums = [0, *accumulate(self.below)]
-        self.numbers, self.empty = sum(weights), whole.get("", 0)
-
-    def distance(self, spread: Weights) -> float:
-        """|p₀ − q₀| + (1 − p₀) Σ |P − Q| / (m − 1), at most 1."""
-        total, everything = sum(spread.values()), self.numbers + self.empty
-        apart = abs(spread.get("", 0) * everything - self.empty * total) / (total * everything)
-        return min(apart + self._among_numbers(spread) / total, 1.0)
-
-    def _among_numbers(self, spread: Weights) -> float:
-        """The weight of the group's numbers times Σ |P − Q| / (m − 1); P is constant from one of them to the next."""
-        mine = sorted((self.rank[self.key[value]], weight) for value, weight in spread.items() if value)
-        total, last = sum(weight for _, weight in mine), len(self.below) - 1
-        if not total or last < 1:
-            return 0.0
-        gaps, before, start = 0, 0, 0
-        for rank, weight in [*mine, (last, 0)]:
-            gaps += self._between(start, rank, before, total)
-            before, start = before + weight, rank
-        return gaps / (self.numbers * last)
-
-    def _between(self, start: int, end: int, before: int, total: int) -> int:
-        """Σ |before · N₁ − Q · total| over the ranks from `start` up to `end`."""
-        turn = min(max(bisect_right(self.below, before * self.numbers // total), start), end)  # Q is at most P up to here
-        low, high = self.sums[turn] - self.sums[start], self.sums[end] - self.sums[turn]
-        return before * self.numbers * ((turn - start) - (end - turn)) + total * (high - low)
-
-
-def _keys(values: list[str], declared: Sequence[str]) -> dict[str, float]:
-    """What each value is ordered by."""
-    places = {value: float(place) for place, value in enumerate(declared)}
-    readers: tuple[Callable[[str], float | None], ...] = (places.get, _number, _day)
-    for read in readers:
-        keys = {value: key for value in values if (key := read(value)) is not None}
-        if len(keys) == len(values):
-            return keys
-    raise ReleaseError("values without an order have no ordered distance")
-
-
-def _number(text: str) -> float | None:
-    """Digits with a sign, a point and an exponent; nothing else that the language would also take for a number."""
-    if not _NUMBER.fullmatch(text):
-        return None
-    number = float(text)
-    return number if math.isfinite(number) and abs(number) < 1e40 else None
-
-
-def _day(text: str) -> float | None:
-    try:
-        return float(date.fromisoformat(text).toordinal())
-    except ValueError:
-        return None
+    far = distances[level["distance"]]
+    farthest = max((far(spreads, groups.overall[column]) for column, spreads in groups.spreads.items()), default=0.0)
+    return {"t": max(farthest, 0.0), "distance": level["distance"]}
 
 
 def _likeness(groups: Groups, level: Level) -> Level:
@@ -343,7 +293,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     "k-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
     "p-sensitivity": Definition({"p": ...}, lambda groups, level: {"p": _distinct(groups)}),
     "l-diversity": Definition({"l": ..., "kind": "distinct", "c": 3}, _diversity),
-    "t-closeness": Definition({"t": ..., "distance": "equal", "order": None}, _closeness, frozenset({"t"})),
+    "entropy-diversity": Definition({"l": ..., "estimator": "shannon"}, _estimated),
+    "t-closeness": Definition({"t": ..., "distance": "equal", "order": None, "tree": None}, _closeness, frozenset({"t"})),
     "alpha-k-anonymity": Definition(
         {"alpha": ..., "k": ...}, lambda groups, level: {"alpha": _share(groups), "k": groups.fewest}, frozenset({"alpha"})
     ),

@@ -27,7 +27,8 @@ from itertools import combinations
 from math import lcm
 from typing import Any, TypeVar
 
-from sfumato.audit.floor.definitions import Groups, NotCounted, Weights
+from sfumato.audit.floor.definitions import Groups, NotCounted
+from sfumato.audit.floor.distances import Weights
 from sfumato.audit.floor.files import Bag, Folder, Row, cells_at
 from sfumato.audit.floor.written import Asked, Written
 from sfumato.errors import ReleaseError

@@ -128,7 +128,7 @@ def _without_flaw(problem: RecodingProblem, grouping: Grouping) -> Grouping:
 def recodes(claim: Claim, policy: Policy) -> bool:
     """Whether recoding can make the claim true: it hides nothing that is recoded, and a monotone model survives coarser classes."""
     hidden = set(claim.hide).isdisjoint(policy.quasi_identifiers)
-    return claim.model.monotone and hidden and set(claim.given) <= set(policy.quasi_identifiers)
+    return claim.model.by_group().monotone and hidden and set(claim.given) <= set(policy.quasi_identifiers)
 
 
 def refusal_of_recoding(policy: Policy) -> str:
