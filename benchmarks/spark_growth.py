@@ -4,7 +4,8 @@
 
 Rows are drawn with replacement from the 299,285 of the census and a fiftieth of all values is redrawn from its column, so that
 classes grow with the table. CPU is of this process and everything that it started (the Java machine, Python workers), memory the
-most that the Python driver and the largest Java process ever held. Results go to ``results/spark-growth.csv``.
+most that the Python driver and the largest Java process held during a stage (another process grows the table). Every stage is
+added to ``results/spark-growth.csv`` when it ends, so that a run that dies leaves what it measured.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import csv
 import hashlib
 import json
 import multiprocessing
+import os
 import shutil
 import tempfile
 import time
@@ -36,6 +38,7 @@ RESULTS = Path(__file__).with_name("results") / "spark-growth.csv"
 KNOWN = ["age", "sex", "race", "marital_stat", "education", "class_of_worker", "major_industry_code", "country_of_birth_self"]
 HIDDEN = ["major_occupation_code", "income"]
 REDRAWN, CHUNK = 0.02, 1_000_000
+HEAD = ["rows", "engine", "master", "method", "stage", "cpu_s", "wall_s", "us_per_row", "python_mb", "java_mb", "classes", "loss"]
 
 
 def policy(k: int, p: int, method: str) -> sf.Policy:
@@ -57,40 +60,62 @@ def grow(rows: int, folder: Path, seed: int = 1) -> Path:
         whose = draw.integers(0, census.num_rows, many)
         columns = {}
         for name, each in coded.items():
-            others = np.where(draw.random(many) < REDRAWN, draw.integers(0, census.num_rows, many), whose)
-            columns[name] = each.dictionary.take(each.indices.take(pa.array(others)))
-        pq.write_table(pa.table(columns), folder / f"{place:04d}.parquet")
+            others, redrawn = whose.copy(), draw.integers(0, many, draw.binomial(many, REDRAWN))
+            others[redrawn] = draw.integers(0, census.num_rows, len(redrawn))
+            columns[name] = pa.DictionaryArray.from_arrays(each.indices.take(pa.array(others)), each.dictionary)
+        pq.write_table(pa.table(columns), folder / f"{place:04d}.parquet", store_schema=False)
     return folder
 
 
 class Meter:
-    """CPU seconds and memory of this process and everything below it."""
+    """CPU seconds and memory of this process and everything below it, kept stage by stage."""
 
-    def __init__(self) -> None:
-        self.me, self.gone, self.seen = psutil.Process(), 0.0, {}
-        self.stages: list[dict[str, object]] = []
-        self.peaks = {"python": 0.0, "java": 0.0}
+    def __init__(self, run: list[object]) -> None:
+        self.me, self.seen, self.run = psutil.Process(), {}, run
+        self.most = {"python": 0.0, "java": 0.0}
 
     def cpu(self) -> float:
         for process in [self.me, *self.me.children(recursive=True)]:
             try:
                 times = process.cpu_times()
                 self.seen[process.pid] = times.user + times.system
-                lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-                peak = next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
-                kind = "java" if "java" in process.name() else "python" if process.pid == self.me.pid else ""
-                if kind:
-                    self.peaks[kind] = max(self.peaks[kind], peak)
-            except (psutil.Error, OSError):
+            except psutil.Error:
                 continue
         return sum(self.seen.values())
 
+    def peaks(self) -> dict[str, float]:
+        """The most that the driver and the largest Java process held since somebody asked last, in MB."""
+        found = {"python": 0.0, "java": 0.0}
+        for process in [self.me, *self.me.children(recursive=True)]:
+            try:
+                kind = "java" if "java" in process.name() else "python" if process.pid == self.me.pid else ""
+                if kind:
+                    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+                    peak = next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+                    Path(f"/proc/{process.pid}/clear_refs").write_text("5")
+                    found[kind] = max(found[kind], peak)
+            except (psutil.Error, OSError):
+                continue
+        self.most = {kind: max(self.most[kind], peak) for kind, peak in found.items()}
+        return found
+
     @contextmanager
     def stage(self, name: str):
-        before, began = self.cpu(), time.monotonic()
-        yield
-        self.stages.append({"stage": name, "cpu": round(self.cpu() - before, 1), "wall": round(time.monotonic() - began, 1)})
-        print(json.dumps(self.stages[-1]), flush=True)
+        """One stage; what is put under `told` is kept with it."""
+        before, began, told = self.cpu(), time.monotonic(), {}
+        print("before", name, self.peaks(), flush=True)
+        yield told
+        peaks = self.peaks()
+        cpu, wall = round(self.cpu() - before, 1), round(time.monotonic() - began, 1)
+        self.keep(name, cpu, wall, told, [round(peaks["python"]), round(peaks["java"])])
+
+    def keep(self, name: str, cpu: float, wall: float, told: dict[str, object], peaks: list[int]) -> None:
+        per_row = round(1e6 * cpu / int(str(self.run[0])), 2)
+        line = [*self.run, name, cpu, wall, per_row, *peaks, told.get("classes", ""), told.get("loss", "")]
+        print(dict(zip(HEAD, line, strict=True)), flush=True)
+        fresh = not RESULTS.exists()
+        with RESULTS.open("a", newline="") as file:
+            csv.writer(file).writerows([HEAD, line] if fresh else [line])
 
 
 @dataclass(frozen=True)
@@ -100,10 +125,9 @@ class Metered(SparkEngine):
     meter: Meter = field(default=None, repr=False)
 
     def classes(self, rows, names):
-        with self.meter.stage("count classes, collect"):
+        with self.meter.stage("count classes, collect") as told:
             found = super().classes(rows, names)
-        if hasattr(found, "table"):
-            print(f"classes {found.table.rows:,} of {found.table.records:,} records", flush=True)
+            told["classes"] = found.table.rows if hasattr(found, "table") else found.many()
         return found
 
     def histogram(self, *given):
@@ -138,9 +162,12 @@ class Metered(SparkEngine):
 def planted(folder: Path) -> Path:
     """A copy in which twenty rows of one file say something else, with every checksum redone."""
     copy = folder.with_name(folder.name + "-planted")
-    shutil.copytree(folder, copy)
+    shutil.copytree(folder, copy, copy_function=os.link)
     file = sorted((copy / "data").iterdir())[-1]
     table = pq.read_table(file)
+    for changed in (file, copy / "manifest.json"):
+        shutil.copy2(changed, changed.with_name("own"))
+        changed.with_name("own").replace(changed)
     age = table.column("age").to_pylist()
     age[:20] = ["17"] * 10 + ["88"] * 10
     pq.write_table(table.set_column(table.column_names.index("age"), "age", pa.array(age)), file)
@@ -162,16 +189,18 @@ def main() -> None:
     parser.add_argument("--regions", type=int, help="force regions of at most so many classes")
     parser.add_argument("--plant", action="store_true", help="also verify a copy with planted violations")
     parser.add_argument("--keep", type=Path, help="where the grown table lies, or is put")
+    parser.add_argument("--room", type=Path, help="where everything else is put, and deleted")
     given = parser.parse_args()
-    room = Path(tempfile.mkdtemp(prefix="spark-growth-"))
+    room = Path(tempfile.mkdtemp(prefix="spark-growth-", dir=given.room))
     source = given.keep or room / "census.parquet"
-    if not source.exists():
-        # in a process of its own: its memory is not the driver's
-        grown = multiprocessing.get_context("spawn").Process(target=grow, args=(given.rows, source))
-        grown.start()
-        grown.join()
-    meter = Meter()
+    engine = ["local", ""] if given.local else ["spark", given.master + (f" regions {given.regions}" if given.regions else "")]
+    meter = Meter([given.rows, *engine, given.method])
     try:
+        if not source.exists():
+            grown = multiprocessing.get_context("spawn").Process(target=grow, args=(given.rows, source))
+            grown.start()
+            grown.join()
+            assert grown.exitcode == 0
         run(given, meter, source, room)
     finally:
         shutil.rmtree(room, ignore_errors=True)
@@ -180,44 +209,29 @@ def main() -> None:
 def run(given, meter: Meter, source: Path, room: Path) -> None:
     asked = policy(given.k, given.p, given.method)
     if given.local:
-        with meter.stage("publish and audit, local engine"):
+        with meter.stage("publish and audit, all of it") as told:
             found = sf.publish(asked, data=pq.read_table(source))
-    else:
-        with meter.stage("session"):
-            settings = {"spark.driver.memory": given.memory, "spark.sql.shuffle.partitions": str(max(8, given.rows // 500_000))}
-            session = start(given.master, **settings)
-            session.range(10).count()
-        forced = {"most_classes": 1, "region_classes": given.regions} if given.regions else {}
-        engine = Metered(session, room, meter=meter, **forced)
-        with meter.stage("publish and audit, all of it"):
-            found = sf.publish(asked, data=str(source), engine=engine)
+            told["loss"] = found.utility["loss"]
+        return
+    with meter.stage("session"):
+        settings = {"spark.driver.memory": given.memory, "spark.sql.shuffle.partitions": str(max(8, given.rows // 500_000))}
+        session = start(given.master, **settings, **{"spark.local.dir": str(room)})
+        session.range(10).count()
+    forced = {"most_classes": 1, "region_classes": given.regions} if given.regions else {}
+    engine = Metered(session, room, meter=meter, **forced)
+    with meter.stage("publish and audit, all of it") as told:
+        found = sf.publish(asked, data=str(source), engine=engine)
+        told["loss"] = found.utility["loss"]
+    meter.keep("driver, most of all stages", 0.0, 0.0, {}, [round(meter.most["python"]), round(meter.most["java"])])
     print(found, found.utility, flush=True)
-    meter.cpu()
-    print("peaks in MB after publish:", meter.peaks, flush=True)
     out = found.write(room / "out", report=False)
-    if not given.local:
-        with meter.stage("verify the folder"):
-            assert sf.verify(out, engine=engine).holds
-        if given.plant:
-            with meter.stage("verify with planted violations"):
-                wrong = sf.verify(planted(out), engine=engine)
-            print("found:", [(each.model, each.reason) for each in wrong.findings if not each.holds], flush=True)
-    meter.cpu()
-    print("peaks in MB:", meter.peaks, flush=True)
-    keep(given, meter, found)
-
-
-def keep(given, meter: Meter, found) -> None:
-    fresh = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        writer = csv.writer(file)
-        if fresh:
-            writer.writerow(["rows", "engine", "master", "method", "stage", "cpu_s", "us_per_row", "loss", "python_mb", "java_mb"])
-        for stage in meter.stages:
-            engine = "local" if given.local else "spark"
-            line = [given.rows, engine, "" if given.local else given.master, given.method, stage["stage"], stage["cpu"]]
-            peaks = [round(meter.peaks["python"]), round(meter.peaks["java"])]
-            writer.writerow([*line, round(1e6 * float(stage["cpu"]) / given.rows, 2), found.utility["loss"], *peaks])
+    with meter.stage("verify the folder"):
+        assert sf.verify(out, engine=engine).holds
+    if given.plant:
+        with meter.stage("verify with planted violations"):
+            wrong = sf.verify(planted(out), engine=engine)
+        assert not wrong.holds
+        print("found:", [(each.model, each.reason) for each in wrong.findings if not each.holds], flush=True)
 
 
 if __name__ == "__main__":

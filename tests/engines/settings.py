@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_AT_ONCE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_AT_ONCE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null"
 SMALL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": _AT_ONCE,

@@ -91,6 +91,8 @@ class Table:
 
 def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
     """Codes and labels of any column that can be written as text."""
+    if (coded := _coded(column)) is not None:
+        return coded
     try:
         text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -100,6 +102,29 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
         encoded = encoded.combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
     return TextColumn(codes, Labels.coded(encoded.dictionary.to_pylist(), codes))
+
+
+def _coded(column: pa.ChunkedArray) -> TextColumn | None:
+    """The same of a column that is codes into different texts already, without writing every row as text; None of others."""
+    if not pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type.value_type):
+        return None
+    if column.null_count or any(chunk.dictionary.null_count for chunk in column.chunks):
+        return None
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
+    labels, indices = whole.dictionary.to_pylist(), whole.indices.to_numpy(zero_copy_only=False)
+    if len(set(labels)) < len(labels):
+        return None
+    first = np.full(len(labels), len(indices), dtype=np.int64)
+    first[indices[::-1]] = np.arange(len(indices))[::-1]
+    present = np.argsort(first, kind="stable")[: int((first < len(indices)).sum())]
+    if indices.dtype == np.int32 and (present == np.arange(len(present))).all():
+        return TextColumn(indices, Labels.coded(labels[: len(present)], indices))  # the codes that are there, not a copy
+    number = np.full(len(labels), -1, dtype=np.int32)
+    number[present] = np.arange(len(present), dtype=np.int32)
+    codes = number[indices]
+    return TextColumn(codes, Labels.coded([labels[place] for place in present], codes))
 
 
 def as_number(label: str, name: str, labels: Sequence[str] = ()) -> float:

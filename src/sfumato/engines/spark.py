@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Secret
-from sfumato.engines.local import merged, split_counts
+from sfumato.engines.spark_packing import collected, ordered
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
 from sfumato.engines.spark_source import MALFORMED, DistantRows, opened
 from sfumato.errors import DataError, PlaceError, SfumatoError
@@ -44,6 +44,8 @@ PER_FILE = 2_000_000
 """Rows of one published file, about."""
 BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
+SMALL_FILES = 1 << 16
+"""Bytes of files that are looked at here, because sending them to executors would take longer."""
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit started this process."""
 _TRIES = 3
@@ -124,11 +126,11 @@ class SparkEngine:
                 different = distant.frame.select(IDENTITY).distinct().count() if many > self.most_classes else -1
                 if different == many:
                     return distant
-                found = distant.frame.toArrow() if different < 0 else None
+                found = collected(distant.frame, names) if different < 0 else None
                 distant.frame.unpersist()
             if found is not None:
                 # frequent values first, as they come in rows: methods that break ties by the first value then break them alike
-                found = found.sort_by([(COUNT, "descending"), *((name, "ascending") for name in names)])
+                found = ordered(found, [COUNT], names)
                 identity, counts = found.column(IDENTITY).to_numpy(), found.column(COUNT).to_numpy().astype(np.int64)
                 if len(np.unique(identity)) == many:
                     table = Table(pa.table({name: found.column(name) for name in names}), counts=counts)
@@ -243,8 +245,9 @@ class SparkEngine:
         with _plainly("count the published rows"), self._watched("counting what was written"):
             frame = self.session.read.parquet(*(file.absolute().as_uri() for file in files))
             texts = [F.coalesce(F.col(_quoted(name)).cast("string"), F.lit("")).alias(name) for name in names]
-            found = frame.select(*texts).groupBy(*map(_named, names)).agg(F.count(F.lit(1)).alias(COUNT)).toArrow()
-        return split_counts(merged(found, names))
+            counted = frame.select(*texts).groupBy(*map(_named, names)).agg(F.count(F.lit(1)).alias(COUNT))
+            found = ordered(collected(counted, names), [], names)
+        return found.select(list(names)), found.column(COUNT).to_numpy()
 
     def strangers(self, files: Sequence[Path], rows: DistantRows, names: Sequence[str]) -> int:
         """Published rows whose values in columns that are published as they are no record of their own has."""
@@ -296,7 +299,7 @@ class SparkEngine:
 
     def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
         """The answers of something plain for every file, by executors that see it."""
-        if len(files) < 2:
+        if sum(file.stat().st_size for file in files) < SMALL_FILES:
             return [ask(file) for file in files]
         context = self.session.sparkContext
         return list(context.parallelize([file.absolute() for file in files], min(len(files), 1000)).map(ask).collect())

@@ -16,7 +16,6 @@ Invariants
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
+from sfumato.data.table import TextColumn
 from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Recoding, Secret
 from sfumato.engines.local import HERE
 from sfumato.errors import DataError, PolicyError
@@ -237,8 +237,8 @@ def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, 
     names = [name for name in found.table.column_names if name in made.table.column_names]
     if set(names) != set(made.table.column_names):
         return found, np.full(found.text.rows, -1, dtype=np.int64)
-    both = pa.concat_tables([found.table.select(names), _texts(made, names)])
-    alike = group([_codes(both.column(name)) for name in names], rows=both.num_rows).of
+    both = [_alike(found.text.text(name), made.text.text(name)) for name in names]
+    alike = group(both, rows=found.text.rows + made.text.rows).of
     mine, theirs = alike[: found.text.rows], alike[found.text.rows :]
     have = np.asarray(found.counts)
     given = np.asarray(made.counts)
@@ -259,15 +259,11 @@ def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, 
     return Part(found.table.take(pa.array(rows)), counts, found.beside), trace
 
 
-def _texts(part: Part, names: Sequence[str]) -> pa.Table:
-    return pa.table(
-        {name: pa.array(part.text.text(name).labels, pa.string()).take(pa.array(part.text.text(name).codes)) for name in names}
-    )
-
-
-def _codes(column: pa.ChunkedArray) -> IntArray:
-    coded = column.combine_chunks().dictionary_encode()
-    return np.asarray((coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded).indices).astype(np.int64)
+def _alike(one: TextColumn, other: TextColumn) -> IntArray:
+    """The codes of two columns below each other, the same for the same text."""
+    known = {label: code for code, label in enumerate(one.labels)}
+    number = np.array([known.setdefault(label, len(known)) for label in other.labels], dtype=np.int32)
+    return np.concatenate([one.codes, number[other.codes]])
 
 
 def _strangers(engine: SparkEngine, rows: DistantRows, draft: DraftFolder, policy: Policy, part: Part) -> int | None:

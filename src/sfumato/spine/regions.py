@@ -178,7 +178,7 @@ def solved(
     row, count = behind[order], np.asarray(part.counts)[order]
     start = np.cumsum(count) - count
     first = start - start[np.searchsorted(row, row)]
-    shown = [part.table.column(name).take(pa.array(order)) for name in recoded]
+    shown = [part.table.column(name).cast(pa.string()).take(pa.array(order)) for name in recoded]
     key, identity = Secret(secret), classes.column(IDENTITY).to_numpy()[row]
     tuples = zip(*(each.to_pylist() for each in shown), strict=True)
     columns = {KEY: pa.array([key.key("order", *labels) for labels in tuples], pa.string())}

@@ -298,7 +298,7 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
         place = next((place for place, written in enumerate(labels) if name in written), None)
         if place is not None:
             written, of_group = labels[place][name]
-            columns[name] = written.take(pa.array(of_group[laid.groups[place][order]]))
+            columns[name] = _shown(written, of_group[laid.groups[place][order]], coded=table.counts is not None)
         elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
             columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
     counts = None if table.counts is None else laid.count[order]
@@ -315,6 +315,13 @@ def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.
 def _written(domain: Generalization, cells: Cells) -> tuple[pa.Array, IntArray]:
     alike = group(cells.sides())
     return pa.array(cells.taken(alike.first).labels(domain), pa.string()), alike.of
+
+
+def _shown(written: pa.Array, which: IntArray, *, coded: bool) -> pa.Array:
+    """The labels of rows; of classes, which may be many and stand in no file, as codes."""
+    if coded:
+        return pa.DictionaryArray.from_arrays(pa.array(which, pa.int32()), written)
+    return written.take(pa.array(which))
 
 
 def numbered(groups: IntArray) -> IntArray:
