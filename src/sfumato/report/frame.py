@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from jinja2 import Environment
+from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from sfumato.data.cards import card_html
@@ -39,11 +39,16 @@ def style() -> Markup:
     return Markup(resources.files("sfumato.report").joinpath("style.css").read_text(encoding="utf-8"))  # noqa: S704
 
 
+@cache
+def template(name: str) -> Template:
+    """A file of this room that pages are written with; understood once, since that takes as long as to fill it in."""
+    source = resources.files("sfumato.report").joinpath(name).read_text(encoding="utf-8")
+    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
+
+
 def framed(headline: Headline, passages: Sequence[Passage]) -> str:
     """A whole page that works offline."""
-    source = resources.files("sfumato.report").joinpath("frame.html").read_text(encoding="utf-8")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
-    return template.render(headline=headline, passages=passages, style=style())
+    return template("frame.html").render(headline=headline, passages=passages, style=style())
 
 
 def card(headline: Headline, *body: Markup) -> str:
