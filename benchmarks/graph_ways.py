@@ -14,6 +14,7 @@ import csv
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -57,12 +58,12 @@ def crowds(name: str, file: str) -> Iterator[Row]:
         yield [name, f"k-degree {k}", "ties of friends", got["found_by_friends"], "", ""]
 
 
-def noisy(name: str, file: str, draws: int = 60) -> Iterator[Row]:
+def noisy(name: str, file: str, draws: int = 2_000) -> Iterator[Row]:
     graph = read_graph(file)
-    truth, chance, most = Figures.of(graph), Randomness(1), max(graph.nodes - 2, 1)
+    truth, most = Figures.of(graph), max(graph.nodes - 2, 1)
     for epsilon in EPSILONS:
-        way, share = f"figures {epsilon:g}", shares_of(epsilon, triangles=True)
-        got = OneTie(target=file, epsilon=epsilon, trials=60, seed=1).run()
+        way, share, chance = f"figures {epsilon:g}", shares_of(epsilon, triangles=True), Randomness(1).child(name).child(epsilon)
+        got = OneTie(target=file, epsilon=epsilon, trials=draws, seed=1).run()
         yield [name, way, "one tie", got["right"], got["promised"], ""]
         edges = np.abs(np.array(laplace([truth.edges] * draws, 1, share["edges"])) - truth.edges).mean()
         yield [name, way, "error: edges", round(float(edges), 2), "", round(laplace_error(1, share["edges"]), 2)]
@@ -77,16 +78,19 @@ def noisy(name: str, file: str, draws: int = 60) -> Iterator[Row]:
         yield [name, way, "error: one degree, repaired", round(float(after), 2), "", ""]
 
 
+WAYS = {"flip": flips, "k-degree": crowds, "figures": noisy}
+
+
 def main(names: list[str]) -> None:
     file = RESULTS / "graph-ways.csv"
     rows: list[Row] = [list(row) for row in csv.reader(file.open(newline=""))][1:] if file.is_file() else []
-    for name in names:
-        if any(row[0] == name for row in rows):
+    for name, (word, way) in product(names, WAYS.items()):
+        if any(row[0] == name and str(row[1]).split()[0] == word for row in rows):
             continue
-        for way in (flips, crowds, noisy):
-            for row in way(name, str(DATA / f"{name}.tsv.gz")):
-                rows.append(row)
-                print(*row, sep="\t", flush=True)
+        for row in way(name, str(DATA / f"{name}.tsv.gz")):
+            rows.append(row)
+            print(*row, sep="\t", flush=True)
+        rows.sort(key=lambda row: (GRAPHS.index(str(row[0])), [*WAYS].index(str(row[1]).split()[0])))
         write_csv("graph-ways", HEADER, rows)
 
 

@@ -54,29 +54,29 @@ def tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "diabetes": (sugar.data[:, [0, 2, 3, 4, 5, 6, 8, 9]], (sugar.target > np.median(sugar.target)).astype(int)),
         "digits": (bright, digits.target[:500]),
     }
-    return {name: (_levels(data), label) for name, (data, label) in raw.items()}
+    return {name: (leveled(data), label) for name, (data, label) in raw.items()}
 
 
-def _levels(data: np.ndarray) -> np.ndarray:
+def leveled(data: np.ndarray) -> np.ndarray:
     low, high = data.min(axis=0), data.max(axis=0)
     return np.rint((data - low) / (high - low) * LEVELS).astype(np.int64)
 
 
-def walked(data: np.ndarray, words: str, *, narrow: bool) -> np.ndarray:
+def walked(data: np.ndarray, words: str, *, narrow: bool, seed: int = 7) -> np.ndarray:
     names = [f"c{column}" for column in range(data.shape[1])]
     sheet = RuleSheet({n: ReplacedColumn(data[:, c], 0, LEVELS) for c, n in enumerate(names)}, len(data), narrow=narrow)
-    polytope, variable, _ = sheet.polytope([parse(f"localities({', '.join(names)}) {words}")], Randomness(7))
-    place = walk(polytope, Randomness(7), WalkEffort(STEPS)).place[polytope.variable_of]
+    polytope, variable, _ = sheet.polytope([parse(f"localities({', '.join(names)}) {words}")], Randomness(seed))
+    place = walk(polytope, Randomness(seed), WalkEffort(STEPS)).place[polytope.variable_of]
     return np.column_stack([place[variable[name]] for name in names]).astype(float)
 
 
-def noisy(data: np.ndarray, share: float) -> np.ndarray:
-    return data + np.random.default_rng(7).normal(size=data.shape) * data.std(axis=0) * share
+def noisy(data: np.ndarray, share: float, seed: int = 7) -> np.ndarray:
+    return data + np.random.default_rng(seed).normal(size=data.shape) * data.std(axis=0) * share
 
 
-def swapped(data: np.ndarray, window: float) -> np.ndarray:
+def swapped(data: np.ndarray, window: float, seed: int = 7) -> np.ndarray:
     """Every column by itself: sorted values exchange places with one at most `window` of all ranks away."""
-    rng, after = np.random.default_rng(7), data.astype(float)
+    rng, after = np.random.default_rng(seed), data.astype(float)
     reach = max(1, round(window * len(data)))
     for column in range(data.shape[1]):
         order, free = np.argsort(data[:, column], kind="stable"), np.ones(len(data), bool)

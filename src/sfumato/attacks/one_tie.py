@@ -2,7 +2,8 @@
 
 A coin decides whether the tie is there; figures are drawn by the mechanisms that publish them, and the outsider says what the
 coin was. The guess is the best there is: by the likelihood of the noise in the number of edges, in every sorted degree *before*
-repair, and of the rung of the triangles. What is published is made from these figures alone, so its readers get no more.
+repair, and of the rung of the triangles. Degrees that are the same with and without the tie have noise of their own that says
+nothing, and are not drawn. What is published is made from these figures alone, so its readers get no more.
 
 Beside the share of right guesses stands what edge-level ε-differential privacy promises, e^ε / (1 + e^ε), and how many standard
 errors the share lies above it.
@@ -72,7 +73,7 @@ class OneTie(Attack):
         right = 0
         for trial in range(self.trials):
             there = chance.child("coin").child(trial).integer(2)
-            belief = _belief(worlds, there, graph.nodes, shares, chance.child("rung").child(trial))
+            belief = belief_in_tie(worlds, there, graph.nodes, shares, chance.child("rung").child(trial))
             right += (belief > 0) == bool(there) if belief else chance.child("even").child(trial).integer(2)
             self._progress((trial + 1) / self.trials, "drawing figures")
         share, promised = right / self.trials, 1 / (1 + math.exp(-self.epsilon))
@@ -81,13 +82,15 @@ class OneTie(Attack):
         return figures | {"beyond": above(share, promised, error)}
 
 
-def _belief(worlds: tuple[Figures, Figures], there: int, nodes: int, shares: dict[str, float], chance: Randomness) -> float:
+def belief_in_tie(worlds: tuple[Figures, Figures], there: int, nodes: int, shares: dict[str, float], chance: Randomness) -> float:
     """The logarithm of how much likelier the figures are with the tie than without it."""
     truth, (without, with_) = worlds[there], worlds
     edges = laplace([truth.edges], 1, shares["edges"])[0]
-    degrees = np.array(laplace(truth.degrees.tolist(), 2, shares["degrees"]))
+    apart = np.flatnonzero(without.degrees != with_.degrees)
+    degrees = np.array(laplace(truth.degrees[apart].tolist(), 2, shares["degrees"]))
     told = ladder(truth.triangles, truth.first, max(nodes - 2, 1), shares["triangles"], chance)
     belief = shares["edges"] * (abs(edges - without.edges) - abs(edges - with_.edges))
-    belief += shares["degrees"] / 2 * float((np.abs(degrees - without.degrees) - np.abs(degrees - with_.degrees)).sum())
+    nearer = np.abs(degrees - without.degrees[apart]) - np.abs(degrees - with_.degrees[apart])
+    belief += shares["degrees"] / 2 * float(nearer.sum())
     rungs = [rung_of(told, world.triangles, world.first, max(nodes - 2, 1)) for world in worlds]
     return belief + shares["triangles"] / 2 * (rungs[0] - rungs[1])

@@ -31,12 +31,20 @@ class NoisyFigures(Form):
     epsilon_edges: float = Field(gt=0, description="spent on the number of edges")
     epsilon_degrees: float = Field(gt=0, description="spent on the sorted degrees")
     epsilon_triangles: float | None = Field(default=None, gt=0, description="spent on the number of triangles, when it is told")
+    limit: int | None = Field(
+        default=None, ge=1, description="most ties of one person that count; then all ties of a person are protected, not one"
+    )
     drawn: bool = Field(default=False, description="whether a graph is drawn from the published degrees")
 
     @property
     def epsilon(self) -> float:
         """What is spent in all: figures of the same graph add up."""
         return self.epsilon_edges + self.epsilon_degrees + (self.epsilon_triangles or 0.0)
+
+    @property
+    def person_epsilon(self) -> float:
+        """What is spent on all ties of one person: without a limit, on each of as many as somebody can have."""
+        return self.epsilon if self.limit is not None else self.epsilon * max(self.nodes - 1, 1)
 
     @property
     def rests_on_chance(self) -> bool:

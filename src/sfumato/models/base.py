@@ -165,6 +165,11 @@ class Model(BaseModel):
         return None
 
     @property
+    def person_epsilon(self) -> float | None:
+        """The most that all ties of one person may change any log odds; none: the model says something else."""
+        return None
+
+    @property
     def known_items(self) -> int | None:
         """Most items that the outsider knows of a set-valued record; none: all of them."""
         return None

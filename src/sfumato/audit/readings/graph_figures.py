@@ -1,4 +1,4 @@
-"""Figures of a graph: what one tie can change in them is bounded by what was spent on each, added up.
+"""Figures of a graph: what one tie, or one person, can change in them is bounded by what was spent on each, added up.
 
 The noise itself is the method's word, as in every form that rests on chance; the check *figures* compares the published figures
 with the original where that is at hand.
@@ -29,10 +29,14 @@ class GraphFiguresReading(Reading):
         raise ReleaseError("figures of a graph leave nobody among candidates")
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
-        spent, asked = exhibit.of(NoisyFigures).epsilon, claim.model.tie_epsilon
-        if asked is None:
-            raise ReleaseError("figures of a graph promise edge-privacy and nothing else")
+        form, model = exhibit.of(NoisyFigures), claim.model
+        if model.person_epsilon is not None:
+            spent, asked, what = form.person_epsilon, model.person_epsilon, "all ties of one person; who the people are is known"
+        elif model.tie_epsilon is not None:
+            spent, asked, what = form.epsilon, model.tie_epsilon, "one tie; a person with d ties is protected at d times that"
+        else:
+            raise ReleaseError("figures of a graph promise edge-privacy or node-privacy and nothing else")
         holds = spent <= asked * (1 + 1e-9)
-        reason = "one tie; a person with d ties is protected at d times that" if holds else f"{spent:g} is spent in all"
+        reason = what if holds else f"{spent:g} is spent in all"
         achieved = {"epsilon": rounded(spent)}
-        return Finding(claim.model.name, holds, claim.model.required(), achieved, grade="bound (at most this)", reason=reason)
+        return Finding(model.name, holds, model.required(), achieved, grade="bound (at most this)", reason=reason)

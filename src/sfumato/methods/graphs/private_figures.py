@@ -53,7 +53,7 @@ class PrivateFigures(Method):
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims or any(claim.model.tie_epsilon is None for claim in policy.claims):
-            return "it needs edge-privacy under 'protect', and promises nothing else"
+            return "it needs edge-privacy under 'protect', and promises nothing else ('node-private-figures' does)"
         return ""
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
