@@ -73,6 +73,11 @@ HIERARCHIES = {
     "`{prefix: 5}`": "codes that lose their last characters one by one: `7100*`, `710**`, …",
     "`{dates: [month, year]}`": "days by `week`, `month`, `quarter`, `year`, `decade`, from fine to coarse",
     "`regions.csv`": "a file: one row per leaf, `leaf;level1;…;root`, `;` or `,` between, no header, UTF-8; or a file of Amnesia",
+    "`{top: 90}`, `{bottom: 18}`": "top and bottom coding: 90 and everything above is always published as `≥90`, 18 and everything "
+    "below as `≤18`",
+    "`{round: 5}`": "the nearest multiple of 5, always; numbers stay numbers",
+    "`{recode: {NY: East, CA: West}}`": "values become others by a table, always; or the name of a file with rows `old;new`. These "
+    "four words may stand together, and beside one rule that makes them coarser: `{bottom: 18, top: 90, intervals: [5, 10]}`",
     "`{Italy: {South: [Bari, Lecce]}}`": "a nested tree with one root",
 }
 DOMAINS = {

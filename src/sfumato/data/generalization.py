@@ -39,6 +39,10 @@ class Generalization(ABC):
     def code_of(self) -> dict[str, int]:
         return {leaf: code for code, leaf in enumerate(self.leaves)}
 
+    def values(self, lo: int, hi: int) -> list[str]:
+        """The values of the data below an interval; the leaves themselves, unless several values share one."""
+        return [value for value, code in self.code_of.items() if lo <= code < hi]
+
     @abstractmethod
     def close(self, lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
         """The smallest publishable intervals around the given ones."""

@@ -26,7 +26,7 @@ Cost: the lowest common ancestor of n pairs is depth × n comparisons in numpy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,8 @@ class Hierarchy(Generalization):
     hi: IntArray
     ceilings: frozenset[int] = frozenset()
     """Boundary nodes: a leaf may rise to the first of them above it, or to the root when there is none."""
+    coded: Mapping[str, str] = field(default_factory=dict)
+    """Values of the data that are published as a leaf of another name: 93 as ≥90."""
 
     @classmethod
     def from_paths(cls, paths: Iterable[Sequence[str]], *, name: str = "hierarchy") -> Hierarchy:
@@ -105,6 +107,12 @@ class Hierarchy(Generalization):
     @cached_property
     def leaves(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.names[: int(self.hi[-1])]
+
+    @cached_property
+    def code_of(self) -> dict[str, int]:
+        """The leaf of every value; of one that is coded the leaf it becomes, even where a leaf has its name (90 beside ≥90)."""
+        leaf = {label: code for code, label in enumerate(self.leaves)}
+        return leaf | {value: leaf[label] for value, label in self.coded.items()}
 
     @cached_property
     def node_of(self) -> dict[str, int]:
@@ -223,7 +231,7 @@ class Hierarchy(Generalization):
         kept = [self.names[node] for node in self.ceilings]
         root = self.names[self.root]
         paths = [[self.names[node] for node in self.path(leaf)] for leaf in range(self.size)]
-        return Hierarchy.from_paths([*paths, [MISSING, root]]).bounded(kept)
+        return replace(Hierarchy.from_paths([*paths, [MISSING, root]]).bounded(kept), coded=self.coded)
 
     def paths(self) -> list[list[str]]:
         """Rows ``leaf, …, root``: the form in which hierarchies are exchanged."""

@@ -3,8 +3,9 @@
 A file has one row per leaf, ``leaf;level1;…;root``, with ``;`` or ``,`` between the cells and no header, as ARX and anjana write
 them; files of Amnesia are read, too (`io.amnesia`). Rules are ``intervals`` (numbers in ever wider bins), ``cuts`` (bins between
 chosen points, `io.cut_points`), ``prefix`` (codes that lose their last characters), ``dates``, ``list`` (countries, diagnoses and
-other known lists), ``order`` (neighbours are joined), ``ranges`` (any interval of numbers), nested YAML, and flat (kept or
-suppressed). When nothing is said, numbers stand in intervals at round numbers and everything else is flat (`by_nature`).
+other known lists), ``order`` (neighbours are joined), ``ranges`` (any interval of numbers), nested YAML, flat (kept or suppressed),
+and the words of `io.coding` (top, bottom, round, recode), alone or beside one of these. When nothing is said, numbers stand in
+intervals at round numbers and everything else is flat (`by_nature`).
 
 Invariants
     I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever stands in the labels. Lines end with
@@ -28,6 +29,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +42,7 @@ from sfumato.data.moments import moment
 from sfumato.data.numbers import EXACT, is_whole, number, numbers, plain, span
 from sfumato.errors import DataError, PolicyError
 from sfumato.io.amnesia import cuts_of_amnesia, is_amnesia, is_range, rows_of_amnesia
+from sfumato.io.coding import Coding, is_coded, with_table, without_coding
 from sfumato.io.contents import is_there, read_bytes
 from sfumato.io.cut_points import by_cuts, cut_levels
 from sfumato.io.known_lists import LISTS, by_list
@@ -62,8 +65,8 @@ _FEW = 5
 LONGEST_PREFIX = 100
 """The most levels that a prefix hierarchy may have."""
 _USE = (
-    "use a file, flat, ranges, {intervals: […]}, {cuts: […]}, {prefix: n}, {dates: […]}, {list: countries}, {order: […]} "
-    "or a nested root"
+    "use a file, flat, ranges, {intervals: […]}, {cuts: […]}, {prefix: n}, {dates: […]}, {list: countries}, {order: […]}, "
+    "{top: 90}, {bottom: 18}, {round: 5}, {recode: {old: new}} or a nested root"
 )
 
 
@@ -134,7 +137,7 @@ def _cell(label: str) -> str:
 def is_standing(spec: Any) -> bool:
     """Whether a ``hierarchy:`` entry is a tree by itself, rather than a rule that grows one from the values of the data."""
     if isinstance(spec, Mapping):
-        return not set(spec) & set(RULES)
+        return not is_coded(spec) and not set(spec) & set(RULES)
     return isinstance(spec, Hierarchy) or (isinstance(spec, str | Path) and spec not in {"flat", "ranges"})
 
 
@@ -155,6 +158,11 @@ def require_rule(spec: Any, *, column: str, where: str = "") -> None:
 
 
 def _require_mapping(spec: Mapping[Any, Any], column: str) -> None:
+    if is_coded(spec):
+        Coding.of(spec, column=column)
+        spec = without_coding(spec)
+        if not spec:
+            return
     if len(spec) != 1:
         strange = next((str(key) for key in spec if key not in RULES), "")
         hint = nearest(strange, list(RULES)) if strange else "name one rule"
@@ -236,8 +244,23 @@ def build_generalization(spec: Any, values: Sequence[str], *, column: str, base:
         raise DataError(f"{what}, and what is missing has no place in a range", hint="give it {intervals: […]}, or leave it out")
     if missing and not present and not is_standing(spec):
         return Hierarchy.flat([MISSING])
-    domain = _build(spec, present, column, base)
+    domain = _coded(spec, present, column, base) if is_coded(spec) else _build(spec, present, column, base)
     return domain.with_missing() if missing and isinstance(domain, Hierarchy) else domain
+
+
+def _coded(spec: Mapping[Any, Any], values: Sequence[str], column: str, base: Path) -> Hierarchy:
+    """The tree over coded values, by the rule beside the words, with the two ends directly under its root."""
+    require_rule(spec, column=column)
+    coding = Coding.of(with_table(spec, base), column=column)
+    found = coding.of_all(values, column)
+    shown = [value for value in dict.fromkeys(found.values()) if value not in coding.ends() and value != MISSING]
+    built = _build(without_coding(spec) or None, shown, column, base) if shown else Hierarchy.flat([])
+    assert isinstance(built, Hierarchy)
+    root = built.names[built.root]
+    ends = [[label, root] for label in coding.ends() if label in found.values()]
+    blank = [[MISSING, root]] if MISSING in found.values() else []
+    tree = Hierarchy.from_paths([*built.paths(), *ends, *blank])
+    return replace(tree, coded={value: label for value, label in found.items() if value != label})
 
 
 def _build(spec: Any, values: Sequence[str], column: str, base: Path) -> Hierarchy | Ranges:

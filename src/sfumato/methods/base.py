@@ -65,6 +65,8 @@ class Method(BaseModel):
     links_rows: ClassVar[bool] = False
     """Whether it publishes something that ties the rows of a person together."""
 
+    codes: ClassVar[bool] = False
+    """Whether it writes quasi-identifiers by the leaves of their hierarchies, so that coded values are never shown as they are."""
     for_series: ClassVar[bool] = False
     """Whether it is made for one more release of what was published before; then the planner takes it when there is a ledger."""
 

@@ -48,7 +48,7 @@ def read_numbers(labels: tuple[str, ...], domain: Generalization | None) -> Floa
     for label in labels:
         value, span = number(label), domain.interval(label) if domain is not None else None
         if value is None and domain is not None and span is not None:
-            below = [float(one) for leaf in domain.leaves[span[0] : span[1]] if (one := number(leaf)) is not None]
+            below = [float(one) for value_below in domain.values(*span) if (one := number(value_below)) is not None]
             values.append(float(np.mean(below)) if below else np.nan)
         else:
             values.append(np.nan if value is None else float(value))
@@ -65,7 +65,7 @@ def values_under(exhibit: Exhibit, name: str, table: Table) -> FloatArray | None
     domain, found = exhibit.recoded.get(name), np.zeros((len(text.labels), len(leaves)))
     for at, label in enumerate(text.labels):
         span = domain.interval(label) if domain is not None and label not in place else None
-        under = [place[leaf] for leaf in domain.leaves[span[0] : span[1]] if leaf in place] if domain and span else []
+        under = [place[leaf] for leaf in domain.values(*span) if leaf in place] if domain and span else []
         if label in place:
             found[at, place[label]] = 1.0
         elif under:

@@ -10,6 +10,7 @@ what the published labels themselves span:
     flat                       a value costs nothing, ``*`` everything
     list                       a group costs its share of the whole list
     nothing said               as intervals where a label is one, else as flat
+    top, bottom, round, recode as the rule beside them, over coded values; ``≥90`` is a value
 
 Heights are levels of the declared rule over their number. So two originals with the same published rows have the same figures.
 
@@ -37,6 +38,7 @@ from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT
 from sfumato.data.moments import moment
 from sfumato.data.numbers import number, span
+from sfumato.io.coding import is_coded, without_coding
 from sfumato.io.cut_points import cut_levels
 from sfumato.io.known_lists import reference
 from sfumato.release.exhibit import Exhibit
@@ -169,6 +171,19 @@ class Natural(Spanned):
         return 0.0 if self.ends(label) is None else super().width(label)
 
 
+class CodedEnds(DeclaredDomain):
+    """Numbers with a top or a bottom: ``≥90`` is a value like others."""
+
+    def __init__(self, inner: DeclaredDomain) -> None:
+        self.inner = inner
+
+    def width(self, label: str) -> float:
+        return 0.0 if label[:1] in "≤≥" else self.inner.width(label)
+
+    def height(self, label: str) -> float:
+        return 0.0 if label[:1] in "≤≥" else self.inner.height(label)
+
+
 class Dated(DeclaredDomain):
     """Days in ever longer spans."""
 
@@ -267,6 +282,18 @@ def _declared(exhibit: Exhibit, name: str) -> DeclaredDomain:
         return Natural(labels)
     if not isinstance(spec, Mapping):
         return Flat()
+    if is_coded(spec):
+        return _beside_coding(without_coding(spec), labels, name)
+    return _ruled(spec, labels, name)
+
+
+def _beside_coding(spec: Mapping[Any, Any], labels: Sequence[str], name: str) -> DeclaredDomain:
+    """The rule over coded values; an end whose other end nobody knows costs nothing."""
+    ruled: DeclaredDomain = Natural(labels) if not spec else _ruled(spec, labels, name)
+    return CodedEnds(ruled) if not spec or "intervals" in spec or "cuts" in spec else ruled
+
+
+def _ruled(spec: Mapping[Any, Any], labels: Sequence[str], name: str) -> DeclaredDomain:
     ((rule, argument),) = spec.items()
     if rule == "list":
         return KnownGroups(str(argument))

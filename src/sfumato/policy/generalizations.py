@@ -20,6 +20,7 @@ from typing import Any
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.errors import PolicyError
+from sfumato.io.coding import is_coded, with_table
 from sfumato.io.contents import is_there
 from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.policy.policy import Policy
@@ -45,6 +46,8 @@ def _said(spec: Any, base: Path) -> str:
     if isinstance(spec, str | Path) and is_standing(spec):
         file = base / spec
         return "file " + (hashlib.sha256(file.read_bytes()).hexdigest() if is_there(file) else str(file))
+    if is_coded(spec):
+        return _written(with_table(spec, base))
     if isinstance(spec, Generalization):
         return f"object {id(spec)}"
     return _written(spec)
@@ -84,5 +87,6 @@ def keep_generalizations(policy: Policy) -> Policy:
         spec = column.hierarchy
         if is_standing(spec):
             spec = build_generalization(spec, [], column=name, base=policy.base)
+        spec = with_table(spec, policy.base)
         columns[name] = column.model_copy(update={"hierarchy": spec})
     return replace(policy, columns=columns)

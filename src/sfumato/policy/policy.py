@@ -24,6 +24,7 @@ from sfumato.data.numbers import number
 from sfumato.data.table import Table
 from sfumato.errors import PolicyError, PolicyErrors
 from sfumato.io.base import Source
+from sfumato.io.coding import is_coded
 from sfumato.io.hierarchies import require_rule
 from sfumato.policy.claims import Claim, read_claims
 from sfumato.policy.declared import declare
@@ -329,6 +330,7 @@ def _columns(document: Document) -> dict[str, Column]:
             column = declare(Column, values, document, "columns", name)
             require_rule(column.hierarchy, column=str(name), where=document.where("columns", name, "hierarchy"))
             _require_boundary(column, str(name), document)
+            _require_coding(column, str(name), document)
             columns[str(name)] = column
     errors.settle()
     return columns
@@ -347,6 +349,13 @@ def _require_boundary(column: Column, name: str, document: Document) -> None:
             raise PolicyError(f"unknown key '{strange[0]}' in a boundary", where=where, hint=nearest(strange[0], ["level"]))
         if column.boundary.get("level", -1) < 0:
             raise PolicyError("a boundary needs a level of at least 0", where=where, hint="for example {level: 2}")
+
+
+def _require_coding(column: Column, name: str, document: Document) -> None:
+    """Only quasi-identifiers are published through their hierarchies: elsewhere coding would be a word without a deed."""
+    if is_coded(column.hierarchy) and column.role != "quasi-identifier":
+        what = f"'{name}' is no quasi-identifier: its values are published as they are, and cannot be coded"
+        raise PolicyError(what, where=document.where("columns", name, "hierarchy"), hint="make it a quasi-identifier")
 
 
 def _choice(document: Document) -> Choice | None:

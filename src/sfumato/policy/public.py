@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.io.coding import is_coded, with_table
 from sfumato.io.hierarchies import build_generalization, is_standing, save_hierarchy
 from sfumato.policy.policy import Policy
 from sfumato.policy.read import write_yaml
@@ -44,6 +45,8 @@ def _column(policy: Policy, name: str, folder: Path | None) -> Any:
     spec = column.hierarchy
     if folder is not None and is_standing(spec) and not isinstance(spec, Mapping):
         entry["hierarchy"] = _copied(policy, name, folder)
+    if is_coded(spec):
+        entry["hierarchy"] = with_table(spec, policy.base)
     return entry["role"] if set(entry) == {"role"} else entry
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.audit.base import Reading
 from sfumato.errors import PolicyError
+from sfumato.io.coding import is_coded
 from sfumato.methods.base import Method
 from sfumato.policy.declared import declare
 from sfumato.policy.keep import disturbed_rule
@@ -78,7 +79,16 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return "people who stand in several rows ('person:') cannot be judged over several releases; publish without a ledger"
     if policy.of_population and (remembering or policy.person is not None):
         return "claims about a population are judged for one release, with one row per person"
-    return _unlike_people(method, policy) or method.refusal(policy)
+    return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
+
+
+def _uncoded(method: Method, policy: Policy, remembering: bool) -> str:
+    """Why values would be published, or remembered, as they are although their column is coded."""
+    coded = next((name for name in policy.quasi_identifiers if is_coded(policy.columns[name].hierarchy)), None)
+    if coded is None or (method.codes and not remembering):
+        return ""
+    why = "a ledger remembers values as they are" if method.codes else "it publishes values as they are"
+    return f"{why}, and '{coded}' is coded (top, bottom, round, recode)"
 
 
 def _unlike_people(method: Method, policy: Policy) -> str:

@@ -30,11 +30,15 @@ HIERARCHY: dict[str, Any] = {
     "anyOf": [
         {"type": "string", "description": "flat, ranges, or the path of a file with rows leaf;…;root"},
         {
-            "type": "object", "maxProperties": 1, "minProperties": 1,
+            "type": "object", "maxProperties": 5, "minProperties": 1,
             "properties": {
                 "intervals": {"type": "array", "minItems": 1, "items": {"type": ["number", "string"]}},
                 "cuts": {"type": "array", "minItems": 1, "items": {"type": ["number", "string", "array"]}},
                 "prefix": {"type": ["integer", "string"]},
+                "top": {"type": ["number", "string", "object", "array"], "description": "this and everything above is one value"},
+                "bottom": {"type": ["number", "string", "object", "array"], "description": "this and all below is one value"},
+                "round": {"type": ["number", "string", "object", "array"], "description": "to the nearest multiple"},
+                "recode": {"type": ["object", "string"], "description": "old values to new ones, or a file with rows old;new"},
                 "dates": {
                     "type": "array", "minItems": 1, "items": {"enum": ["week", "month", "quarter", "year", "decade"]}
                 },

@@ -37,6 +37,7 @@ from sfumato.data.linkage import Linkage
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
+from sfumato.io.coding import is_coded
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import Continuation, continued, torn_classes, without
 from sfumato.methods.recoding.attainable import attainable
@@ -62,6 +63,7 @@ class RecodingMethod(Method):
     form: ClassVar[type[Form]] = Recoded
     minimal: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
+    codes: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
     one_level: ClassVar[bool] = False
     """Whether every column is written at one level, so that nobody fits two classes."""
@@ -300,10 +302,19 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
             written, of_group = labels[place][name]
             columns[name] = _shown(written, of_group[laid.groups[place][order]], coded=table.counts is not None)
         elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
-            columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
+            columns[name] = _as_it_is(task.policy, table, name).take(pa.array(rows))
     counts = None if table.counts is None else laid.count[order]
     suppressed = problem.own - int(laid.count[kept].sum())
     return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
+
+
+def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
+    """The values of a column that is not made coarser: as they are, or as the policy codes them."""
+    if not is_coded(policy.columns[name].hierarchy):
+        return table.column(name).combine_chunks()
+    text = table.text(name)
+    domain = generalization_of(policy, name, text.labels)
+    return pa.array([domain.leaves[domain.code_of[label]] for label in text.labels], pa.string()).take(pa.array(text.codes))
 
 
 def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.Array, IntArray]]:

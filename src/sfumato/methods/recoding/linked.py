@@ -49,6 +49,7 @@ class LinkedRows(Method):
     minimal: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
     links_rows: ClassVar[bool] = True
+    codes: ClassVar[bool] = True
 
     groups: Literal["refined", "clustering", "mondrian"] = Field(default="refined", description="how people are grouped")
     seconds: float = Field(default=15.0, gt=0, description="time the search may take, in seconds of one core")

@@ -64,6 +64,7 @@ class Sequential(RecodingMethod):
 
     name: ClassVar[str] = "sequential"
     form: ClassVar[type[Form]] = Recoded
+    codes: ClassVar[bool] = False
     paper: ClassVar[str] = "sequential Alg. 3, §6"
     for_series: ClassVar[bool] = True
     counts_people: ClassVar[bool] = False

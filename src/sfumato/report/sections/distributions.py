@@ -42,7 +42,7 @@ def _rows(exhibit: Exhibit, name: str) -> list[tuple[str, float, float]]:
     assert domain is not None
     original = exhibit.original.text(name)
     before = np.zeros(domain.size)
-    before[[domain.code_of[label] for label in original.labels]] = original.counts() / exhibit.original.records
+    np.add.at(before, [domain.code_of[label] for label in original.labels], original.counts() / exhibit.original.records)
     after = _spread(exhibit, name)
     shown = np.argsort(-before, kind="stable")[:_MOST] if domain.size > _MOST else np.arange(domain.size)
     return [(domain.leaves[leaf] or "(missing)", float(before[leaf]), float(after[leaf])) for leaf in np.sort(shown)]
