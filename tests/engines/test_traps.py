@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.engines import spark as spark_engine
 from sfumato.engines.base import Recoding, Secret
 from sfumato.engines.spark import SparkEngine, laid_out
 from sfumato.errors import AuditRefused, DataError, ReleaseError
@@ -92,6 +93,19 @@ def test_files_say_nothing_more(spark: Any, tmp_path: Path) -> None:
     schema = json.loads(footer.metadata[b"org.apache.spark.sql.parquet.row.metadata"])
     assert all(field["metadata"] == {} for field in schema["fields"])
     assert b"\x1f" not in found[0]["data/part-00000.parquet"]
+
+
+def test_rows_that_are_alike_fill_several_files(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alike rows have one key and take no room; no file may have more cells than readers accept of a small one."""
+    monkeypatch.setattr(spark_engine, "MOST_CELLS", 90)
+    columns = {name: COLUMNS[name] for name in ("age", "town", "illness")}
+    table = pa.table({"age": ["30"] * 100, "town": ["Ulm"] * 100, "illness": ["flu"] * 90 + ["gout"] * 10})
+    asked = policy(protect=[{"k-anonymity": {"k": 30}}], columns=columns)
+    out = sf.publish(asked, data=spark.createDataFrame(table), engine=spark).write(tmp_path / "out", report=False)
+    rows = [pq.read_metadata(file).num_rows for file in (out / "data").iterdir()]
+    assert sum(rows) == 100
+    assert max(rows) <= 30
+    assert sf.verify(out, original=table).holds
 
 
 def test_a_source_that_changes_is_refused(spark: Any, tmp_path: Path) -> None:

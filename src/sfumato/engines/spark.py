@@ -40,8 +40,8 @@ from sfumato.extras import require
 from sfumato.policy.policy import Policy
 
 Progress = Callable[[float, str], None]
-PER_FILE = 2_000_000
-"""Rows of one published file, about."""
+MOST_CELLS = 1 << 23
+"""Cells of one published file: whoever reads it accepts so many, however small it is (rows that are alike take no room)."""
 BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
 SMALL_FILES = 1 << 16
@@ -214,10 +214,12 @@ class SparkEngine:
 
     def write(self, frame: Any, records: int, folder: Path) -> dict[str, int]:
         """The files of a part, ordered by their key, under names that tell nothing; rows per file."""
-        files = max(1, -(-records // PER_FILE))
+        most = max(1, MOST_CELLS // (len(frame.columns) - 1))
+        files = max(1, -(-records * 5 // (most * 4)))  # room for files that get more than others
         staged = folder.with_name(f".{folder.name}.staged")
         with _plainly("write the rows"), self._watched("writing"):
-            laid_out(frame, files).write.mode("error").option("compression", "zstd").parquet(staged.absolute().as_uri())
+            laid = laid_out(frame, files).write.mode("error").options(compression="zstd", maxRecordsPerFile=str(most))
+            laid.parquet(staged.absolute().as_uri())
         folder.mkdir()
         made = sorted(file for file in staged.iterdir() if file.suffix == ".parquet" and not file.name.startswith((".", "_")))
         rows = {}
