@@ -29,7 +29,7 @@ from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.policy.generalizations import generalization_of
 from sfumato.registry import find
 from sfumato.spine import cluster
-from sfumato.spine.regions import solved, unfit_for_regions
+from sfumato.spine.regions import _cut, solved, unfit_for_regions
 from tests.engines.people import COLUMNS, people, policy, rows_of
 from tests.secret import SEED
 
@@ -44,8 +44,8 @@ def _tallies(codes: list[np.ndarray], ill: np.ndarray) -> list[ColumnTally]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_both_sides_of_a_cut_hold(seed: int) -> None:
-    """By brute force: the chosen cut leaves two sides that hold, and no cut is found only where there is none."""
+def test_all_parts_of_a_cut_hold(seed: int) -> None:
+    """By brute force: every part of the chosen cut holds, and where both sides of a median hold some cut is found."""
     draw = np.random.default_rng(seed)
     domains = [Ranges(tuple(str(leaf) for leaf in range(12))), Hierarchy.flat(["a", "b", "c"])]
     codes = [draw.integers(0, 12, 40), draw.choice(3, 40, p=[0.6, 0.3, 0.1])]
@@ -56,29 +56,34 @@ def test_both_sides_of_a_cut_hold(seed: int) -> None:
     def holds(inside: np.ndarray) -> bool:
         return int(inside.sum()) >= 8 and len(set(ill[inside])) >= 2
 
-    able = {
-        (column, place)
-        for column in range(2)
-        for place in range(1, 12)
-        if holds(codes[column] < place) and holds(codes[column] >= place)
-    }
-    assert found in able if able else found is None
+    middle = np.sort(codes[0])[19]
+    able = any(holds(codes[0] < place) and holds(codes[0] >= place) for place in (middle, middle + 1))
+    assert found is not None or not able
+    if found is not None:
+        column, part = found
+        of = part[np.searchsorted(np.unique(codes[column]), codes[column])]
+        assert len(np.unique(of)) > 1
+        assert all(holds(of == each) for each in np.unique(of))
 
 
 def test_the_children_of_a_node_are_cut_apart() -> None:
-    """A tree of two branches is cut between them, and a column that saves more comes first."""
+    """A tree of two branches is cut between them, a column that saves more comes first, and what is rare stays together."""
     tree = Hierarchy.from_paths([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], ["d", "y", "*"]])
     codes = [np.array([0, 1, 2, 3] * 5), np.array([0] * 10 + [1] * 10)]
-    ill = np.zeros(20, dtype=np.int64)
+    ill, labels = np.zeros(20, dtype=np.int64), {"ill": ("x",)}
     asked = [Requirement(KAnonymity(k=4))]
-    assert best_cut(_tallies(codes, ill), [tree, Hierarchy.flat(["f", "m"])], asked, {"ill": ("x",)}) == (1, 1)
-    assert best_cut(_tallies(codes[:1], ill), [tree], asked, {"ill": ("x",)}) == (0, 2)
-    assert best_cut(_tallies(codes[:1], ill), [tree], [Requirement(KAnonymity(k=11))], {"ill": ("x",)}) is None
+    column, part = best_cut(_tallies(codes, ill), [tree, Hierarchy.flat(["f", "m"])], asked, labels)
+    assert (column, part.tolist()) == (1, [0, 1])
+    assert best_cut(_tallies(codes[:1], ill), [tree], asked, labels)[1].tolist() == [0, 0, 1, 1]
+    assert best_cut(_tallies(codes[:1], ill), [tree], [Requirement(KAnonymity(k=11))], labels) is None
+    rare = [np.array([0] * 8 + [1] * 8 + [2, 2] + [3, 3])]
+    assert best_cut(_tallies(rare, ill), [Hierarchy.flat("abcd")], asked, labels)[1].tolist() == [0, 1, 2, 2]
 
 
-def test_regions_are_boxes() -> None:
+def test_regions_are_leaves_of_a_tree() -> None:
     codes = [np.array([0, 4, 5, 9]), np.array([1, 0, 1, 0])]
-    assert routed([RegionCut(0, 0, 5, 1), RegionCut(0, 1, 1, 2), RegionCut(1, 1, 1, 3)], codes).tolist() == [2, 0, 3, 1]
+    cuts = [RegionCut(0, 0, np.repeat([1, 2], 5)), RegionCut(1, 1, np.array([3, 4]))]
+    assert routed(cuts, codes).tolist() == [4, 3, 2, 2]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -110,16 +115,14 @@ def in_regions(seed: int) -> tuple[Counter[tuple[str, ...]], int]:
     kinds = sorted(set(texts["illness"]))
     ill = np.array([kinds.index(text) for text in texts["illness"]])
     cuts: list[RegionCut] = []
-    waiting = [0]
+    sizes, waiting = {0: len(counts)}, [0]
     while waiting:
         region = waiting.pop()
         inside = np.flatnonzero(routed(cuts, codes) == region)
-        if len(inside) > int(draw.integers(5, 60)):
-            tallies = [_weighed(column[inside], ill[inside], counts[inside]) for column in codes]
-            found = best_cut(tallies, list(domains.values()), stated_claims(asked), {"illness": tuple(kinds)})
-            if found is not None:
-                cuts.append(RegionCut(region, *found, len(cuts) + 1))
-                waiting += [region, len(cuts)]
+        tallies = [_weighed(column[inside], ill[inside], counts[inside]) for column in codes]
+        ground = tuple(domains.values()), stated_claims(asked), {"illness": tuple(kinds)}
+        waiting += _cut(region, tallies, cuts, sizes, int(draw.integers(5, 60)), ground)
+    assert sum(sizes.values()) == len(counts)
     whole = classes.rename_columns([*names, COUNT]).append_column(IDENTITY, pa.array(ids))
     columns = {name: c.model_copy(update={"hierarchy": domains.get(name, c.hierarchy)}) for name, c in asked.columns.items()}
     bound, method = replace(asked, columns=columns), find("methods", Method, asked.method.name)()
@@ -147,7 +150,8 @@ def test_claims_that_need_the_whole_are_not_for_regions() -> None:
     assert "all of them at once" in unfit_for_regions(policy(), Global())
 
 
-def test_a_table_in_regions_holds(spark: Any, tmp_path: Path) -> None:
+def test_a_table_in_regions_holds_and_is_what_it_would_be_as_a_whole(spark: Any, tmp_path: Path) -> None:
+    """Mondrian in regions is mondrian: the same rows are published."""
     table = people(1500, seed=5)
     engine = SparkEngine(spark, tmp_path, most_classes=100, region_classes=80)
     found = sf.publish(policy(), data=spark.createDataFrame(table), engine=engine, seed=SEED)
@@ -159,6 +163,9 @@ def test_a_table_in_regions_holds(spark: Any, tmp_path: Path) -> None:
     published = rows_of(out)
     for name in ("illness", "ward"):
         assert Counter(published.column(name).to_pylist()) == Counter(table.column(name).to_pylist())
+    here = sf.publish(policy(), data=table).release.parts["data"].table
+    known = ["age", "town", "illness"]
+    assert Counter(map(str, published.select(known).to_pylist())) == Counter(map(str, here.select(known).to_pylist()))
 
 
 def test_a_region_that_lies_is_found(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 from sfumato.data.arrays import CodeArray, IntArray
 from sfumato.engines.base import COUNT, IDENTITY
 
-REGION, FIRST, LAST, KEY, SPLIT = "\x1fregion", "\x1ffirst", "\x1flast", "\x1fkey", "\x1fsplit"
+REGION, BIN, FIRST, LAST, KEY, SPLIT = "\x1fregion", "\x1fbin", "\x1ffirst", "\x1flast", "\x1fkey", "\x1fsplit"
 LABEL = "\x1flabel"
 Route = Callable[[Sequence[IntArray]], IntArray]
 Solve = Callable[[pa.Table], pa.Table]
@@ -69,11 +70,11 @@ class DistantClasses:
         keys = ["region", "column", "code", "hidden", "value"]
         return partial.groupBy(*keys).agg(F.sum("records").alias("records"), F.sum("classes").alias("classes")).toArrow()
 
-    def solved(self, leaves: Sequence[Leaves], route: Route, solve: Solve, recoded: Sequence[str]) -> Any:
+    def solved(self, placing: Any, solve: Solve, recoded: Sequence[str]) -> Any:
         """The shares of all classes, made region by region: number, places, keys, labels of recoded columns."""
-        inside = self.frame.mapInArrow(_placing(leaves, route), _schema(self.names, [COUNT, IDENTITY, REGION]))
+        inside = self.frame.mapInArrow(placing, _schema(self.names, [COUNT, IDENTITY, REGION, BIN]))
         labels = [f"{LABEL}{place}" for place in range(len(recoded))]
-        return inside.groupBy(REGION).applyInArrow(_solving(solve), _schema([KEY, SPLIT, *labels], [IDENTITY, COUNT, FIRST, LAST]))
+        return inside.groupBy(BIN).applyInArrow(_solving(solve), _schema([KEY, SPLIT, *labels], [IDENTITY, COUNT, FIRST, LAST]))
 
     def wrong(self, shares: Any, count: Any) -> int:
         """Records of shares that do not cover their class, and records that shares take beyond what a class has."""
@@ -126,17 +127,26 @@ def _summed(parts: Mapping[str, Any], column: int, hidden: int, value: Any) -> I
     yield from pa.table(columns).combine_chunks().to_batches()
 
 
-def _placing(leaves: Sequence[Leaves], route: Route) -> Any:
+def placing(leaves: Sequence[Leaves], route: Route, bins: Mapping[int, int], apart: bool) -> Any:
+    """What gives every class its bin and its region; regions of a bin are one unless they are solved apart."""
+    bin_of = np.full(max(bins) + 1, -1, dtype=np.int64)
+    bin_of[list(bins)] = list(bins.values())
+
     def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             region = route([each.of(batch.column(each.name)) for each in leaves])  # I1
-            yield pa.RecordBatch.from_arrays([*batch.columns, pa.array(region)], names=[*batch.schema.names, REGION])
+            bin_ = bin_of[region]
+            more = [pa.array(region if apart else bin_), pa.array(bin_)]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *more], names=[*batch.schema.names, REGION, BIN])
 
     return place
 
 
 def _solving(solve: Solve) -> Any:
     def one(table: pa.Table) -> pa.Table:
-        return solve(table.drop_columns([REGION]).sort_by(IDENTITY))  # I2
+        ordered = table.sort_by([(REGION, "ascending"), (IDENTITY, "ascending")])  # I2
+        region, inner = ordered.column(REGION).to_numpy(), ordered.drop_columns([REGION, BIN])
+        edges = [0, *(np.flatnonzero(np.diff(region)) + 1).tolist(), len(region)]
+        return pa.concat_tables([solve(inner.slice(first, last - first)) for first, last in pairwise(edges)])
 
     return one

@@ -74,6 +74,8 @@ class Method(BaseModel):
     """Whether it works on classes with counts, so that rows may lie elsewhere; others must have the rows."""
     by_region: ClassVar[bool] = False
     """Whether regions of a table may be solved apart from each other, each by this method."""
+    cuts_as_regions: ClassVar[bool] = False
+    """Whether it would itself begin with the cuts that make regions, so that even the smallest are best solved apart."""
 
     minimal: ClassVar[bool] = False
     """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""

@@ -140,9 +140,12 @@ def _by_regions(
     seed: int | None,
 ) -> Publication:
     """The same where classes do not fit on the driver: regions are solved, and shares audited, on the cluster."""
+    from sfumato.engines.spark_regions import placing
+
     regions, recoded = cut_regions(engine, policy, chosen.method, classes), _recoded(policy)
     solve = solver(policy, chosen.method, regions, secret, recoded)
-    shares = classes.solved(regions.leaves, partial(routed, regions.cuts), solve, recoded).persist()
+    place = placing(regions.leaves, partial(routed, regions.cuts), regions.bins, apart=chosen.method.cuts_as_regions)
+    shares = classes.solved(place, solve, recoded).persist()
     placed = engine.placed(shares)
     release = _marked(Release(Recoded(), {}, regions.records - placed, notes=(NOTE_OF_REGIONS,)), seed)
     frame = engine.recode_shares(rows, classes, shares, recoded, policy.published)

@@ -1,5 +1,8 @@
 """Regions of a table whose classes do not fit on the driver: cut from counts, solved where they lie, audited there as well.
 
+Mondrian solves each region by itself and so comes to what it would with all classes at hand; methods that look at neighbours get
+all regions of a bin as one.
+
 Invariants
     I1  Nothing is collected that grows with the data before it is published: values of columns, histograms of regions, sums.
     I2  The audit of who stands where does not take the method's word: on the cluster every share is compared with the values of its
@@ -17,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.audit.cover import allowed
-from sfumato.data.arrays import IntArray
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage, Spread
@@ -28,7 +30,7 @@ from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.base import stated_claims
 from sfumato.methods.recoding.problem import Requirement
-from sfumato.methods.recoding.regions import ColumnTally, RegionCut, best_cut, routed
+from sfumato.methods.recoding.regions import ColumnTally, RegionCut, best_cut, bins, routed
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
@@ -48,8 +50,10 @@ class Regions:
     leaves: tuple[Leaves, ...]
     domains: Mapping[str, Generalization]
     cuts: tuple[RegionCut, ...]
-    sizes: IntArray
+    sizes: Mapping[int, int]
     """Classes of each region."""
+    bins: Mapping[int, int]
+    """Regions that one task solves."""
     records: int
 
 
@@ -82,31 +86,31 @@ def cut_regions(engine: SparkEngine, policy: Policy, method: Method, classes: Di
         found = engine.histogram(classes, leaves, partial(routed, tuple(cuts)), waiting, hidden)
         tallies = {region: _tallies(found, region, len(leaves), hidden) for region in waiting}
         records = records or _checked(tallies[0], requirements, _labels(found, hidden))
-        waiting = _cut(
-            tallies, waiting, cuts, sizes, engine.region_classes, (tuple(domains.values()), requirements, _labels(found, hidden))
-        )
-    return Regions(classes, leaves, domains, tuple(cuts), np.array([sizes[region] for region in sorted(sizes)]), records)
+        ground = (tuple(domains.values()), requirements, _labels(found, hidden))
+        waiting = [
+            large for region in waiting for large in _cut(region, tallies[region], cuts, sizes, engine.region_classes, ground)
+        ]
+    return Regions(classes, leaves, domains, tuple(cuts), sizes, bins(sizes, engine.region_classes), records)
 
 
 def _cut(
-    tallies: Mapping[int, list[ColumnTally]],
-    waiting: list[int],
-    cuts: list[RegionCut],
-    sizes: dict[int, int],
-    most: int,
-    ground: Any,
-) -> list[int]:
-    """Cuts every region that is too large, once; the regions that must be looked at again."""
-    again = []
-    for region in waiting:
-        sizes[region] = int(tallies[region][0].classes.sum())
-        found = best_cut(tallies[region], *ground) if sizes[region] > most else None
-        if found is not None:
-            new = len(cuts) + 1
-            cuts.append(RegionCut(region, found[0], found[1], new))
-            sizes[new] = 0
-            again += [region, new]
-    return again
+    region: int, tallies: list[ColumnTally], cuts: list[RegionCut], sizes: dict[int, int], most: int, ground: Any
+) -> Iterator[int]:
+    """Cuts a region that is too large, once; the parts that are still too large."""
+    sizes[region] = int(tallies[0].classes.sum())
+    found = best_cut(tallies, *ground) if sizes[region] > most else None
+    if found is None:
+        return
+    column, part = found
+    first = max(sizes) + 1
+    to = np.full(ground[0][column].size, -1, dtype=np.int64)
+    to[tallies[column].code] = first + part
+    cuts.append(RegionCut(region, column, to))
+    del sizes[region]
+    for place, classes in enumerate(np.bincount(part, weights=tallies[column].classes).astype(np.int64).tolist()):
+        sizes[first + place] = classes
+        if classes > most:
+            yield first + place
 
 
 def _values(classes: DistantClasses, name: str) -> list[str]:

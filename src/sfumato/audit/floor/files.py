@@ -256,7 +256,8 @@ def read_columns(file: Path, wanted: frozenset[str]) -> Bag:
                 bag.update(zip(*columns, strict=True) if names else [()] * batch.num_rows)
     except (OSError, pa.ArrowException):
         raise ReleaseError(f"{file.name} cannot be read") from None
-    return Bag(names, bag)
+    intern = sys.intern  # equal cells share one text, also where the bag is sent to
+    return Bag(names, Counter({tuple(map(intern, row)): count for row, count in bag.items()}))
 
 
 def read_rows(file: Path) -> tuple[Row, list[Row]]:

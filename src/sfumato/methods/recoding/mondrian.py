@@ -32,6 +32,7 @@ class Mondrian(RecodingMethod):
     name: ClassVar[str] = "mondrian"
     on_classes: ClassVar[bool] = True
     by_region: ClassVar[bool] = True
+    cuts_as_regions: ClassVar[bool] = True
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan 2006; boundaries Def. 9"
 
     blind: bool = Field(default=False, description="form groups by their size alone, without a look at sensitive values")

@@ -191,7 +191,7 @@ class _Play:
         if (lo == hi).all():
             return
         if isinstance(domain, Hierarchy):
-            yield _children(domain, code, lo, hi, of)
+            yield children(domain, code, lo, hi, of)
         else:
             below, above = medians(of, code, self.problem.counts[point], groups)
             yield (code >= below[of]).astype(np.int64)
@@ -263,7 +263,7 @@ def _extent(of: IntArray, code: IntArray, groups: int, size: int) -> tuple[IntAr
     return lo, last
 
 
-def _children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: IntArray) -> IntArray:
+def children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: IntArray) -> IntArray:
     """For each code the child, of the lowest node around its group, that it stands under, counted among its siblings."""
     above, rank = tree.ancestors, _ranks(tree)
     depth = np.zeros(len(lo), dtype=np.int64)

@@ -1,10 +1,12 @@
 """Regions: the top of a multidimensional cut, found from counts alone, for tables whose classes do not fit in one place.
 
-A region is a box of leaves. It is cut in two in the column in which dividing it saves most, between children of its node or
-anywhere in a range, where both sides satisfy every claim and are as even as can be. Each region is then a recoding problem of its
-own, and any method solves it; groups never cross regions.
+A region is a node of the tree that mondrian (`partitioning`) cuts: the column that saves most is divided into the children of its
+node, or at the median of a range, and children that are not safe by themselves stay together. What decides that are sums per leaf
+of one column: histograms are enough to cut as mondrian would with all classes at hand. Each region is a recoding problem of its
+own, any method solves it, and groups never cross regions; small regions are solved by one task together (`bins`).
 
 Guarantee: every region satisfies every claim, so each of the problems has a solution without suppression (monotone models).
+Mondrian in regions is mondrian (where the objective is the loss), so nothing is lost by them.
 
 Departures: claims that compare groups with the whole release are not for regions, because a region does not know the whole.
 
@@ -13,7 +15,7 @@ Cost: per round one histogram of every open region and column, whatever the size
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,32 +24,48 @@ from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
+from sfumato.methods.recoding.partitioning import children, medians
 from sfumato.methods.recoding.problem import Requirement
-
-_PLACES = 256
-"""Places of a column that are tried, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionCut:
-    """Records of a region whose leaf in a column is at a place or beyond go to a new region."""
+    """Records of a region go to other regions, by their leaf in a column."""
 
     region: int
     column: int
-    place: int
-    beyond: int
+    to: IntArray
+    """The new region of each leaf; −1 for leaves that do not occur."""
 
 
 def routed(cuts: Sequence[RegionCut], codes: Sequence[IntArray]) -> IntArray:
     """The region of every tuple of leaf codes.
 
-    >>> routed([RegionCut(0, 0, 5, 1), RegionCut(1, 1, 1, 2)], [np.array([3, 7, 9]), np.array([1, 0, 1])]).tolist()
-    [0, 1, 2]
+    >>> cuts = [RegionCut(0, 0, np.array([1, 2])), RegionCut(2, 1, np.array([3, 4]))]
+    >>> routed(cuts, [np.array([0, 1, 1]), np.array([1, 0, 1])]).tolist()
+    [1, 3, 4]
     """
     region = np.zeros(len(codes[0]), dtype=np.int64)
     for cut in cuts:
-        region[(region == cut.region) & (codes[cut.column] >= cut.place)] = cut.beyond
+        mine = np.flatnonzero(region == cut.region)
+        region[mine] = cut.to[codes[cut.column][mine]]
     return region
+
+
+def bins(sizes: Mapping[int, int], most: int) -> dict[int, int]:
+    """Regions that are solved together: the bin of each, so that no bin of several has more than `most` classes.
+
+    >>> bins({0: 7, 1: 2, 2: 9, 3: 3}, 10)
+    {2: 0, 0: 1, 3: 1, 1: 2}
+    """
+    found: dict[int, int] = {}
+    loads: list[int] = []
+    for region in sorted(sizes, key=lambda region: (-sizes[region], region)):
+        place = next((place for place, load in enumerate(loads) if load + sizes[region] <= most), len(loads))
+        loads += [0] * (place == len(loads))
+        loads[place] += sizes[region]
+        found[region] = place
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,87 +85,77 @@ def best_cut(
     domains: Sequence[Generalization],
     requirements: Sequence[Requirement],
     labels: Mapping[str, tuple[str, ...]],
-) -> tuple[int, int] | None:
-    """The column and the place of a cut; None where no cut leaves two sides that hold.
-
-    The column is the one in which dividing the region saves most; the place, of those where both sides hold, the one that divides
-    its classes most evenly.
-    """
-    saved = [_saved(tally, domain) for tally, domain in zip(tallies, domains, strict=True)]
-    for column in sorted(range(len(tallies)), key=lambda column: -saved[column]):
-        last = _places(tallies[column], domains[column])
-        holds, smaller = _tried(tallies[column], last, requirements, labels)
-        if holds.any():
-            at = int(np.flatnonzero(holds)[np.argmax(smaller[holds])])
-            return column, int(tallies[column].code[last[at]]) + 1
-    return None
+) -> tuple[int, IntArray] | None:
+    """The column that saves most and the part of each of its leaves that occur; None where no cut leaves parts that all hold."""
+    best: tuple[int, IntArray] | None = None
+    most = 0.0
+    for column, (tally, domain) in enumerate(zip(tallies, domains, strict=True)):
+        for child in _proposals(tally, domain):
+            part = _safe_parts(tally, child, requirements, labels)
+            gain = 0.0 if part is None else _gain(tally, domain, part)
+            if part is not None and gain > most:
+                best, most = (column, part), gain
+    return best
 
 
-def _saved(tally: ColumnTally, domain: Generalization) -> float:
-    """What the records of a region would save in a column that is divided: a node into its children, a range at its median."""
-    whole = _width(domain, tally.code[:1], tally.code[-1:])[0]
-    inner = np.concatenate([[-1], _places(tally, domain), [len(tally.code) - 1]])
-    if not isinstance(domain, Hierarchy):
-        middle = int(np.searchsorted(np.cumsum(tally.records), int(tally.records.sum()) / 2))
-        inner = np.unique([-1, min(middle, max(len(tally.code) - 2, -1)), len(tally.code) - 1])
-    records = np.diff(np.concatenate([[0], np.cumsum(tally.records)])[inner + 1])
-    return float(records @ (whole - _width(domain, tally.code[inner[:-1] + 1], tally.code[inner[1:]])))
-
-
-def _tried(
-    tally: ColumnTally, last: IntArray, requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
-) -> tuple[BoolArray, FloatArray]:
-    """Of places where a column can be cut: whether both sides hold, and the share of classes on the smaller one."""
-    before, classes = np.cumsum(tally.records)[last], np.cumsum(tally.classes)[last]
-    total, all_classes = int(tally.records.sum()), int(tally.classes.sum())
-    holds = np.ones(len(last), dtype=np.bool_)
-    spreads = {name: _prefix(entries, last, len(labels[name])) for name, entries in tally.hidden.items()}
-    for requirement in requirements:
-        for beyond in (False, True):
-            size = total - before if beyond else before
-            seen = {name: _spread(spreads[name], beyond, labels[name]) for name in requirement.hide}
-            holds &= np.asarray(requirement.model.satisfied(Linkage(size, size, seen)))
-    return holds, np.minimum(classes, all_classes - classes) / all_classes
-
-
-def _places(tally: ColumnTally, domain: Generalization) -> IntArray:
-    """Leaves after which a region can be cut: between the children of its node, or in a range anywhere, as evenly as few can be."""
-    many = len(tally.code) - 1
+def _proposals(tally: ColumnTally, domain: Generalization) -> Iterator[IntArray]:
+    """The child that each leaf falls into: of the node around all of them, or of a range cut before or after its median."""
+    if len(tally.code) < 2:
+        return
+    one = np.zeros(len(tally.code), dtype=np.int64)
     if isinstance(domain, Hierarchy):
-        edges = _children(domain, int(tally.code[0]), int(tally.code[-1]))
-        found = np.unique(np.searchsorted(tally.code, edges)) - 1
-        found = found[(found >= 0) & (found < many)]
+        yield children(domain, tally.code, tally.code[:1], tally.code[-1:], one)
     else:
-        found = np.arange(many)
-    if len(found) <= _PLACES:
-        return found
-    reached = np.cumsum(tally.classes)[found]
-    wanted = np.linspace(0, int(reached[-1]), _PLACES + 2)[1:-1]
-    return found[np.unique(np.clip(np.searchsorted(reached, wanted), 0, len(found) - 1))]
+        for place in medians(one, tally.code, tally.records, 1):
+            yield (tally.code >= place[0]).astype(np.int64)
 
 
-def _children(tree: Hierarchy, first: int, last: int) -> IntArray:
-    """Where the children of the smallest node over some leaves begin."""
-    lo, hi = (int(end[0]) for end in tree.close(np.array([first]), np.array([last + 1])))
-    above = np.maximum(tree.parent, 0)
-    inside = (tree.parent >= 0) & (tree.lo[above] == lo) & (tree.hi[above] == hi) & ((tree.lo != lo) | (tree.hi != hi))
-    found: IntArray = np.unique(tree.lo[inside])
-    return found
+def _safe_parts(
+    tally: ColumnTally, child: IntArray, requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
+) -> IntArray | None:
+    """Parts made of the children so that they are safe, two or more; those that are not safe stay together, if need be with the
+    smallest one that is."""
+    of = np.unique(child, return_inverse=True)[1].astype(np.int64)
+    unsafe = ~_hold(tally, of, requirements, labels)
+    fine = int((~unsafe).sum())
+    if len(unsafe) < 2 or not fine:
+        return None
+    if unsafe.any() and not _hold(tally, np.where(unsafe[of], 0, 1), requirements, labels)[0]:
+        if fine < 2:
+            return None
+        size = np.bincount(of, weights=tally.records)
+        unsafe[np.flatnonzero(~unsafe)[np.argmin(size[~unsafe])]] = True
+        if not _hold(tally, np.where(unsafe[of], 0, 1), requirements, labels)[0]:
+            return None
+    return np.unique(np.where(unsafe[of], len(unsafe), of), return_inverse=True)[1].astype(np.int64)
+
+
+def _hold(
+    tally: ColumnTally, of: IntArray, requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
+) -> BoolArray:
+    """Whether the records of each part of the leaves satisfy every claim."""
+    parts = int(of.max()) + 1
+    size = np.bincount(of, weights=tally.records, minlength=parts).astype(np.int64)
+    holds = np.ones(parts, dtype=np.bool_)
+    for requirement in requirements:
+        seen = {}
+        for name in requirement.hide:
+            at, value, often = tally.hidden[name]
+            seen[name] = Spread.count(of[at], value, parts, labels[name], often)
+        holds &= np.asarray(requirement.model.satisfied(Linkage(size, size, seen)))
+    return holds
+
+
+def _gain(tally: ColumnTally, domain: Generalization, part: IntArray) -> float:
+    """What the records of a region save in a column that is divided."""
+    parts = int(part.max()) + 1
+    first, last = np.full(parts, tally.code[-1]), np.zeros(parts, dtype=np.int64)
+    np.minimum.at(first, part, tally.code)
+    np.maximum.at(last, part, tally.code)
+    whole = _width(domain, tally.code[:1], tally.code[-1:])[0]
+    size = np.bincount(part, weights=tally.records, minlength=parts)
+    return float(whole * size.sum() - size @ _width(domain, first, last))
 
 
 def _width(domain: Generalization, first: IntArray, last: IntArray) -> FloatArray:
     return domain.width(*domain.close(first.astype(np.int64), last.astype(np.int64) + 1))
-
-
-def _prefix(entries: tuple[IntArray, IntArray, IntArray], last: IntArray, values: int) -> tuple[IntArray, IntArray]:
-    """How often each value occurs up to each place, and in all."""
-    at, value, often = entries
-    counts = np.zeros((len(last) + 1, values), dtype=np.int64)
-    np.add.at(counts, (np.searchsorted(last, at), value), often)
-    return np.cumsum(counts, axis=0)[:-1], counts.sum(axis=0)
-
-
-def _spread(prefix: tuple[IntArray, IntArray], beyond: bool, labels: tuple[str, ...]) -> Spread:
-    counts = prefix[1][None, :] - prefix[0] if beyond else prefix[0]
-    kind, value = np.nonzero(counts)
-    return Spread.count(kind.astype(np.int64), value, len(counts), labels, counts[kind, value])
