@@ -44,8 +44,14 @@ TABLES: dict[str, tuple[Callable[..., RecodingProblem], str]] = {
     "census-like": (lambda *asked: census_like(100_000, *asked), "illness"),
 }
 GOALS = [("adult", "k=5", 125), ("adult", "k=10", 60), ("adult", "k=50", 125), ("adult", "k=100", 45), ("adult", "t=0.2", 125)]
-CLAIMS = ("k=2", "k=5", "k=10", "k=20", "k=50", "k=100", "k=200", "p=3", "l=3", "entropy=3", "t=0.2", "alpha=0.3")
-OTHERS = [(table, claims) for table in ("adult", "census", "diabetes", "census-like") for claims in CLAIMS]
+SIZES = ("k=2", "k=5", "k=10", "k=20", "k=50", "k=100", "k=200", "p=3")
+CLAIMS = (*SIZES, "l=1.5", "l=3", "entropy=3", "t=0.2", "alpha=0.3", "alpha=0.6")
+SHARES = {"diabetes": ("l=1.5", "entropy=3", "t=0.2", "alpha=0.6")}
+"""Claims on shares that a table can keep where it is not the usual ones: more than half of these patients have the same value."""
+USUAL = ("l=3", "entropy=3", "t=0.2", "alpha=0.3")
+OTHERS = [
+    (table, claims) for table in ("adult", "census", "diabetes", "census-like") for claims in (*SIZES, *SHARES.get(table, USUAL))
+]
 STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120)
 
 

@@ -16,7 +16,6 @@ from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
 from sfumato.forms.perturbed import PerturbedTable
-from sfumato.methods.aggregating.ground import is_numeric, values_of
 from sfumato.release.exhibit import Exhibit
 
 _PEOPLE = 2000
@@ -54,6 +53,8 @@ def nearest_rows(exhibit: Exhibit) -> dict[str, Any]:
 
 def _coordinates(original: TextColumn, published: TextColumn) -> tuple[FloatArray, FloatArray, bool]:
     """The column of people and of rows in the same units."""
+    from sfumato.methods.aggregating.ground import is_numeric, values_of
+
     if is_numeric(original) and is_numeric(published):
         known, shown = values_of(original), values_of(published)
         spread = float(np.nanstd(known)) or 1.0

@@ -12,7 +12,7 @@ Paper: Kifer (2009), on buckets; [multitype 3.4] assumes that it away.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from sfumato.audit.readings.basket_blocks import joint_guess_of
 from sfumato.errors import PolicyError
 from sfumato.forms.basket_blocks import BasketBlocks, blocks_of
 from sfumato.forms.baskets import published_baskets
-from sfumato.methods.baskets.block_rows import rows_of
-from sfumato.methods.baskets.partition import Partition, partition
 from sfumato.policy.beside_items import everything_known
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
+
+if TYPE_CHECKING:
+    from sfumato.methods.baskets.partition import Partition
 
 
 class LabelGuess(ReleaseAttack):
@@ -59,6 +60,8 @@ class LabelGuess(ReleaseAttack):
 
 def people_by_block(exhibit: Exhibit) -> np.ndarray:
     """For each published row somebody of its block: blocks made again from the items, and known by what their rows show."""
+    from sfumato.methods.baskets.partition import partition
+
     form = exhibit.of(BasketBlocks)
     made = partition(everything_known(exhibit.policy, exhibit.original), form.degree)
     published, block = exhibit.once(published_baskets), exhibit.once(blocks_of)
@@ -77,6 +80,8 @@ def people_by_block(exhibit: Exhibit) -> np.ndarray:
 
 
 def _doubts(exhibit: Exhibit, made: Partition, form: BasketBlocks) -> list[np.ndarray]:
+    from sfumato.methods.baskets.block_rows import rows_of
+
     rows = rows_of(exhibit.original.sets, made, form.shows)
     return [rows.doubt.row(int(first)) for first in made.starts[:-1]]
 

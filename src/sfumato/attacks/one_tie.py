@@ -28,9 +28,6 @@ from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern
 from sfumato.errors import PolicyError
 from sfumato.io.graph import read_graph
-from sfumato.methods.graphs.noise import ladder, laplace, rung_of
-from sfumato.methods.graphs.private_figures import common_neighbours, shares_of
-from sfumato.metrics.pattern_counts import PatternCounts
 from sfumato.randomness import Randomness
 
 
@@ -46,6 +43,9 @@ class Figures:
 
     @classmethod
     def of(cls, graph: Graph) -> Figures:
+        from sfumato.methods.graphs.private_figures import common_neighbours
+        from sfumato.metrics.pattern_counts import PatternCounts
+
         triangles = int(PatternCounts(graph).copies(TiePattern.named("triangle")))
         return cls(graph.size, np.sort(graph.degrees), triangles, common_neighbours(graph))
 
@@ -62,6 +62,8 @@ class OneTie(Attack):
     seed: int | None = Field(default=None, description="repeats coins and rungs; the noise of the library is always new")
 
     def run(self) -> dict[str, Any]:
+        from sfumato.methods.graphs.private_figures import shares_of
+
         graph, chance = read_graph(self.target), Randomness(self.seed)
         if graph.size == 0:
             raise PolicyError("a graph without ties has none to look for", where=self.target)
@@ -84,6 +86,8 @@ class OneTie(Attack):
 
 def belief_in_tie(worlds: tuple[Figures, Figures], there: int, nodes: int, shares: dict[str, float], chance: Randomness) -> float:
     """The logarithm of how much likelier the figures are with the tie than without it."""
+    from sfumato.methods.graphs.noise import ladder, laplace, rung_of
+
     truth, (without, with_) = worlds[there], worlds
     edges = laplace([truth.edges], 1, shares["edges"])[0]
     apart = np.flatnonzero(without.degrees != with_.degrees)

@@ -27,13 +27,6 @@ from sfumato.data.worlds import WITHHELD, PublishedBaskets
 from sfumato.errors import PolicyError
 from sfumato.forms.basket_blocks import BasketBlocks
 from sfumato.forms.baskets import Basket, published_baskets
-from sfumato.methods.baskets.needs import Needs
-from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
-from sfumato.methods.baskets.orders import ORDERS
-from sfumato.methods.baskets.partition import partition
-from sfumato.methods.baskets.rings import members
-from sfumato.methods.baskets.shifts import spaced
-from sfumato.methods.baskets.voting import vote
 from sfumato.policy.beside_items import everything_known
 from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
@@ -62,6 +55,9 @@ class ReExecution(ReleaseAttack):
         )
 
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
+        from sfumato.methods.baskets.needs import Needs
+        from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
+
         choice = exhibit.policy.method
         if isinstance(exhibit.form, BasketBlocks):
             return play_blocks(exhibit, self.insiders)
@@ -76,6 +72,8 @@ class ReExecution(ReleaseAttack):
 
 def play_blocks(exhibit: Exhibit, share: float) -> dict[str, Any]:
     """What the outsider gets from blocks, with a share of the people as insiders: the chance of everybody else's row."""
+    from sfumato.methods.baskets.partition import partition
+
     baskets, form = exhibit.original, exhibit.of(BasketBlocks)
     blocks = partition(everything_known(exhibit.policy, baskets), form.degree)
     chance = Randomness(seed=0).generator()  # the adversary's own choice of insiders; nothing of this is published
@@ -96,6 +94,8 @@ def play_blocks(exhibit: Exhibit, share: float) -> dict[str, Any]:
 
 def play(original: Baskets, published: PublishedBaskets, order_name: str, degree: int, balance: float = 0.0) -> dict[str, Any]:
     """What the outsider gets from a label-blind ring."""
+    from sfumato.methods.baskets.orders import ORDERS
+
     sets, worlds = on_one_universe(original, published)
     order = ORDERS[order_name](original.sets, degree)
     row_at = places(sets, worlds, order, degree, balance)
@@ -117,6 +117,9 @@ def places(
     sets: Sets, published: PublishedBaskets, order: NDArray[np.int64], degree: int, balance: float = 0.0
 ) -> NDArray[np.int64]:
     """For each place of the ring a published row with the content that belongs there; −1 where there is none."""
+    from sfumato.methods.baskets.rings import members
+    from sfumato.methods.baskets.voting import vote
+
     votes = vote(sets, order[members(len(sets), degree)].astype(np.int32), balance)
     waiting: dict[tuple[bytes, bytes, int], list[int]] = {}
     for row in range(len(published)):
@@ -161,6 +164,8 @@ def turns_that_reproduce(pool: NDArray[np.int64], ring: NDArray[np.int64], shown
 
     `pool` are the ring's records in the label-blind order, `ring` their places as arranged, `shown` the labels by place.
     """
+    from sfumato.methods.baskets.shifts import spaced
+
     found = []
     for turn in range(different):
         labels = np.zeros(int(pool.max()) + 1, dtype=np.int64)

@@ -35,7 +35,6 @@ from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern
 from sfumato.forms.graph import Edges
-from sfumato.metrics.pattern_counts import PatternCounts
 from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
 
@@ -109,6 +108,8 @@ def _pair_ratios(planted: Planted) -> FloatArray:
 
 def _background(graph: Graph) -> float:
     """The chance that two nodes with a common neighbour are joined: people cluster, so density alone would favour any clique."""
+    from sfumato.metrics.pattern_counts import PatternCounts
+
     if graph.size > _COUNTED_UP_TO:
         return max(_sampled_closure(graph), graph.density, _TINY)
     counts = PatternCounts(graph)

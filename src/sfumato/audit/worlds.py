@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from statistics import NormalDist
 from typing import TypeVar
 
 World = TypeVar("World", bound=Hashable)
@@ -50,6 +49,8 @@ def diversity(confidences: Mapping[Link, float]) -> float:
 
 def repetitions(d: float, alpha: float) -> int:
     """How many worlds to draw so that every estimated confidence is within d, with probability 1 − α."""
+    from statistics import NormalDist
+
     normal = NormalDist()
     worst = max((normal.inv_cdf(1 - alpha / (2 * m)) ** 2) * (1 / m) * (1 - 1 / m) for m in range(2, 20))
     return math.ceil(worst / d**2 - 1e-9)
@@ -57,6 +58,8 @@ def repetitions(d: float, alpha: float) -> int:
 
 def margin(rows: int, alpha: float) -> float:
     """The d that so many draws give at 1 − α."""
+    from statistics import NormalDist
+
     normal = NormalDist()
     worst = max((normal.inv_cdf(1 - alpha / (2 * m)) ** 2) * (1 / m) * (1 - 1 / m) for m in range(2, 20))
     return math.sqrt(worst / rows)

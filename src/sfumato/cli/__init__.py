@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -98,6 +99,7 @@ def root(ctx: click.Context, debug: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error is one line on stderr and an exit code."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # nobody looks through all packages for them
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]

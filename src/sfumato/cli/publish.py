@@ -14,6 +14,7 @@ from sfumato.cli._seed import SEED, SEED_RULE
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
+    from sfumato.release.signature import SigningKey
 
 
 @click.command("publish", context_settings=SETTINGS)
@@ -37,14 +38,11 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     from sfumato.cli._show import print_findings, progress_bar
     from sfumato.errors import PolicyError
     from sfumato.release.folder import STATEMENT
-    from sfumato.release.signature import SigningKey
-    from sfumato.spine.load import is_unfinished
     from sfumato.spine.publish import publish
 
-    sign = options.pop("sign")
-    key = None if sign is None else SigningKey.read(sign)  # before any data moves
+    key = _key(options.pop("sign"))  # before any data moves
     read = policy_of(policy, options.pop("reading"))
-    if is_unfinished(read, out):
+    if read.data.loads and _is_unfinished(read, out):
         if key is not None and not (Path(out) / STATEMENT).exists():
             hint = "remove it to publish and sign it again, or leave --sign out"
             raise PolicyError(f"{out} was published under this policy without a signature", where=out, hint=hint)
@@ -76,6 +74,22 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     _load(read, out, replace, as_json, {})
 
 
+def _key(sign: str | None) -> SigningKey | None:
+    """Cryptography is loaded when there is a key."""
+    if sign is None:
+        return None
+    from sfumato.release.signature import SigningKey
+
+    return SigningKey.read(sign)
+
+
+def _is_unfinished(policy: Policy, out: str) -> bool:
+    """Whether a load was cut off; what loads databases is loaded when there is one."""
+    from sfumato.spine.load import is_unfinished
+
+    return is_unfinished(policy, out)
+
+
 def _require_room(policy: Policy, out: str, data: str | None, ledger: str | None) -> None:
     """Folder, ledger and disk, before the run rather than after it."""
     from sfumato.release.folder import require_room, require_writable_folder
@@ -96,9 +110,10 @@ def _say_mark(mark: str) -> None:
 def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any]) -> None:
     """Into the target, when the policy names one."""
     from sfumato.cli._show import print_findings, print_json, progress_bar
-    from sfumato.spine.load import has_target, load_release
 
-    if has_target(policy):
+    if policy.data.loads:
+        from sfumato.spine.load import load_release
+
         with progress_bar(quiet=as_json) as progress:
             found = load_release(policy, out, progress=progress, replace=replace)
         document = document | {"target": found.to_json()}

@@ -30,7 +30,7 @@ OF_NUMPY = {
 }  # fmt: skip
 TYPES = {
     "int64": "int64_t", "int32": "int32_t", "uint64": "uint64_t", "uint32": "uint32_t", "float64": "double", "float32": "float",
-    "bool_": "bool", "bool": "bool", "int": "int64_t", "float": "double",
+    "uint8": "uint8_t", "bool_": "bool", "bool": "bool", "int": "int64_t", "float": "double",
 }  # fmt: skip
 RETURNED = {
     "int": "i64",

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import CodeArray, IntArray
 
 _LIMIT = 1 << 62
 _MANY = 1 << 16
@@ -61,7 +61,7 @@ def group(columns: Sequence[NDArray[np.integer]], *, rows: int | None = None, we
     return found if weights is None else replace(found, counts=weighed(found.of, weights, len(found)))
 
 
-def weighed(of: IntArray, weights: IntArray | None, classes: int) -> IntArray:
+def weighed(of: IntArray | CodeArray, weights: IntArray | None, classes: int) -> IntArray:
     """How many records each class has, every row standing for `weights` of them (one without)."""
     return np.bincount(of, weights=weights, minlength=classes).astype(np.int64)
 

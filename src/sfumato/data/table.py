@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,8 @@ from sfumato.errors import DataError
 from sfumato.registry import nearest
 
 _DAY = len("2012-12-31")
+IN_ORDER = {b"codes": b"texts in order of first appearance"}
+"""What the schema of a table says whose codes need no second look: one dictionary of different texts a column, none missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +48,33 @@ class TextColumn:
     labels: tuple[str, ...]
     weights: IntArray | None = None
     """For how many records each row stands; one without."""
+    _counted: list[IntArray] = field(default_factory=list, repr=False, compare=False)
 
     def counts(self) -> IntArray:
-        return weighed(self.codes.astype(np.int64), self.weights, len(self.labels))
+        """How many records have each label; counted once."""
+        if not self._counted:
+            self._counted.append(weighed(self.codes, self.weights, len(self.labels)))
+        return self._counted[0].copy()
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows and named columns."""
 
-    frame: pa.Table
+    held: pa.Table
+    """The columns as they lie in memory: texts that repeat may be codes with a dictionary."""
     _text: dict[str, TextColumn] = field(default_factory=dict, repr=False, compare=False)
     counts: IntArray | None = None
     """How many records each row stands for, where rows are classes; one without."""
 
     @property
+    def frame(self) -> pa.Table:
+        """The columns with their values, whatever they lie in memory as."""
+        return decoded(self.held)
+
+    @property
     def rows(self) -> int:
-        return int(self.frame.num_rows)
+        return int(self.held.num_rows)
 
     @property
     def records(self) -> int:
@@ -70,12 +83,14 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        return list(self.frame.column_names)
+        return list(self.held.column_names)
 
     def text(self, name: str) -> TextColumn:
         """The column as text codes; computed once."""
         if name not in self._text:
-            self._text[name] = replace(as_text(self.column(name), name), weights=self.counts)
+            column, ready = self.coded(name), self.held.schema.metadata == IN_ORDER
+            found = _of_codes(column) if ready and pa.types.is_dictionary(column.type) else as_text(column, name)
+            self._text[name] = replace(found, weights=self.counts)
         return self._text[name]
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -84,9 +99,29 @@ class Table:
         return np.array([as_number(label, name, text.labels) for label in text.labels], dtype=np.float64)[text.codes]
 
     def column(self, name: str) -> pa.ChunkedArray:
+        return plain(self.coded(name))
+
+    def coded(self, name: str) -> pa.ChunkedArray:
+        """The column as it lies in memory."""
         if name not in self.names:
             raise DataError(f"the data has no column '{name}'", hint=nearest(name, self.names))
-        return self.frame.column(name)
+        return self.held.column(name)
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a column that may be codes."""
+    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def decoded(table: pa.Table) -> pa.Table:
+    """The values of all columns; the same table where none is coded.
+
+    >>> decoded(pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode()})).column("a").to_pylist()
+    ['x', 'y', 'x']
+    """
+    if not any(map(pa.types.is_dictionary, table.schema.types)):
+        return table
+    return pa.table([plain(column) for column in table.columns], names=table.column_names)
 
 
 def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
@@ -97,10 +132,13 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
         text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(f"column '{name}' has the type {column.type}, which is no single value", hint="leave it out") from None
-    encoded = pc.fill_null(text, MISSING).combine_chunks().dictionary_encode()
+    return _of_codes(pc.fill_null(text, MISSING).combine_chunks().dictionary_encode())
+
+
+def _of_codes(encoded: Any) -> TextColumn:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return TextColumn(codes, Labels.coded(encoded.dictionary.to_pylist(), codes))
 
 

@@ -3,6 +3,7 @@
 Memory grows with the different rows, not with the rows.
 
 >>> import tempfile
+>>> import pyarrow.parquet as pq
 >>> place = Path(tempfile.mkdtemp()) / "part-00000.parquet"
 >>> pq.write_table(pa.table({"age": ["30", None, "30"]}), place)
 >>> table, counts = HERE.count([place], ["age"])
@@ -19,7 +20,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.generalization import MISSING
@@ -36,6 +36,8 @@ class Here:
     name: ClassVar[str] = "local"
 
     def columns(self, files: Sequence[Path]) -> list[str]:
+        import pyarrow.parquet as pq
+
         try:
             found = [tuple(pq.read_schema(file).names) for file in files]
         except (OSError, pa.ArrowException):
@@ -66,6 +68,8 @@ class Here:
 
 
 def _batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(file) as opened:
         require_cells(opened, file)
         for batch in opened.iter_batches(_BATCH, columns=list(names)):

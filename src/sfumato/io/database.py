@@ -12,8 +12,8 @@ from pydantic import Field, field_validator, model_validator
 
 from sfumato.data.database import Database, Schema
 from sfumato.errors import DataError, PolicyError
+from sfumato.io import sql
 from sfumato.io.base import Source
-from sfumato.io.sql import Clone, Create, Fill, dialect_of, read_rows, read_schema, same_database
 
 _DUMP = re.compile(r"(^postgres[^?]*\?(?:.*&)?restore=)([^&/][^&]*)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -68,11 +68,11 @@ class DatabaseSource(Source):
 
     def read_tables(self, url: str, schema: Schema) -> Database:
         """All rows of the tables that a schema names."""
-        return read_rows(url, schema)
+        return sql.read_rows(url, schema)
 
     def read_schema(self, url: str | None = None) -> Schema:
         """What the source declares, without touching a row."""
-        found = read_schema(url or self.source_url(), self.namespace or None, self.tables)
+        found = sql.read_schema(url or self.source_url(), self.namespace or None, self.tables)
         return replace(found, left_out=()) if self.mode == "clone" else found
 
     def source_url(self) -> str:
@@ -85,25 +85,25 @@ class DatabaseSource(Source):
         if not self.target:
             return ""
         target = self.url(self.target)
-        if self.source and same_database(self.source_url(), target, namespaces=(self.namespace or None,) * 2):
+        if self.source and sql.same_database(self.source_url(), target, namespaces=(self.namespace or None,) * 2):
             hint = "the source is only read; name another database"
             raise PolicyError("the target is the source", where="data.target", hint=hint)
         return target
 
-    def loading(self) -> Create:
+    def loading(self) -> sql.Create:
         """How the target gets its tables."""
         if self.mode == "create":
-            return Create()
+            return sql.Create()
         source, target = self.source_url(), self.target_url()
-        if {dialect_of(source), dialect_of(target)} != {"postgresql"}:
+        if {sql.dialect_of(source), sql.dialect_of(target)} != {"postgresql"}:
             raise PolicyError(f"mode '{self.mode}' needs PostgreSQL on both sides", where="data.target", hint="use mode: create")
         if self.mode == "fill":
-            return Fill()
+            return sql.Fill()
         if self.tables is not None or self.namespace:
             raise PolicyError(
                 "a clone is of a whole database", where="data.target", hint="leave 'tables' and 'schema' out, or use create"
             )
-        return Clone(source, self.grants)
+        return sql.Clone(source, self.grants)
 
     def secret_key(self) -> bytes:
         """The secret behind deterministic columns."""

@@ -16,21 +16,26 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
+from sfumato.io.coded import can_be_cut, in_codes, pieces, together
 from sfumato.io.contents import ENCODE, is_there, read_bytes, require_size
 from sfumato.io.frames import from_frame
 from sfumato.io.quoting import line_of_record, require_quotes, require_records
 from sfumato.io.readers import reader_of
 from sfumato.io.sheets import EXCEL, STATISTICS, named_header, read_excel, read_statistics
 
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
+
 LONGEST_RECORD = 1 << 24
 """The most bytes of one record."""
+PIECE = 1 << 22
+"""Bytes of a long file that are read at a time where its columns become codes."""
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 100
 """Lines from which the separator is guessed."""
@@ -48,12 +53,17 @@ class TextFile:
 _USUAL = TextFile()
 
 
-def read_file(path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL, sheet: str = "") -> pa.Table:
-    """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them."""
+def read_file(
+    path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL, sheet: str = "", coded: bool = False
+) -> pa.Table:
+    """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them.
+
+    With `coded`, columns of a long text file whose values repeat are codes with a dictionary (`data.table.IN_ORDER`).
+    """
     if not is_there(path):
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     if is_text(path):
-        return read_csv(path, line_breaks=line_breaks, written=written)
+        return read_csv(path, line_breaks=line_breaks, written=written, coded=coded)
     if _ending(path) in EXCEL:
         return read_excel(path, sheet)
     if _ending(path) in STATISTICS:
@@ -72,13 +82,16 @@ def _ending(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").rpartition(".")[2]
 
 
-def read_csv(path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL) -> pa.Table:
+def read_csv(path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL, coded: bool = False) -> pa.Table:
     """Every column as text; refuses other encodings, stray quotes, ragged rows, repeated or empty headers and empty tables."""
     content = _usual(read_bytes(path, encoding=written.encoding), written, path)
     header, separator = _header(content, path, written.separator)
     require_quotes(content, separator, path)
     convert = pa_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True)
-    table = _parsed(content, path, header, convert, delimiter=separator, ignore_empty_lines=len(header) > 1)
+    in_pieces = coded and len(content) > PIECE and can_be_cut(content)
+    if in_pieces and (found := in_codes(content, header, separator)) is not None and found.num_rows:
+        return found  # I1: every line that is not empty is one
+    table = _parsed(content, path, header, convert, in_pieces, delimiter=separator, ignore_empty_lines=len(header) > 1)
     if table.num_rows == 0:
         raise DataError(f"{path.name} has a header and no rows", where=str(path), hint="give a table with at least one record")
     require_records(content, table.num_rows + 1, path, line_breaks=line_breaks, blanks=len(header) > 1)  # I1
@@ -106,12 +119,15 @@ def _parsed(
     path: Path,
     header: Sequence[str],
     convert: pa_csv.ConvertOptions,
+    in_pieces: bool = False,
     *,
     longest: int = LONGEST_RECORD,
     **options: Any,
 ) -> pa.Table:
     """The rows below the header, under exactly its names."""
     try:
+        if in_pieces:
+            return together(_read(piece, header, convert, longest, options) for piece in pieces(content, PIECE))
         return _read(content, header, convert, longest, options)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if "Expected" not in str(error):
@@ -201,6 +217,8 @@ def _read_parquet(path: Path) -> pa.Table:
 
 def _parquet(path: Path) -> pa.Table:
     """The file alone, whatever the folders above it are called; its cells are counted before they are unpacked."""
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(path) as file:
             require_cells(file, path)
@@ -209,7 +227,7 @@ def _parquet(path: Path) -> pa.Table:
         raise DataError(f"{path.name} is no readable Parquet file", where=str(path), hint="write it again") from None
 
 
-def require_cells(file: pq.ParquetFile, path: Path) -> None:
+def require_cells(file: ParquetFile, path: Path) -> None:
     """Refuses a Parquet file with far more cells than its size can hold."""
     shape = file.metadata
     groups = [shape.row_group(place) for place in range(shape.num_row_groups)]

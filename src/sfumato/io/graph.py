@@ -20,9 +20,8 @@ from __future__ import annotations
 
 import io
 import re
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +39,9 @@ from sfumato.io.quoting import require_quotes, require_records
 from sfumato.io.readers import reader_of
 from sfumato.io.sql import is_url, read_sql
 from sfumato.io.two_kinds import halves
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _SEPARATORS = "\t,; "
 _COMMENT = (b"#", b"%")
@@ -197,6 +199,8 @@ def from_columns(table: pa.Table, name: str) -> Graph:
 
 def parse_graphml(content: bytes, name: str) -> Graph:
     """Nodes and edges of a GraphML file, and whether its edges carry values or its nodes are marked as two kinds."""
+    from xml.etree import ElementTree
+
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise DataError(f"{name} declares entities", where=name, hint="remove the document type from the file")
     number: dict[str, int] = {}
@@ -230,11 +234,11 @@ def _marks(carried: dict[str, str]) -> list[str]:
     return [carried["bipartite"]] if "bipartite" in carried else [kind] if kind in {"true", "false"} else []
 
 
-def _tag(element: ElementTree.Element) -> str:
+def _tag(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _data(element: ElementTree.Element, keys: dict[str, str]) -> dict[str, str]:
+def _data(element: Element, keys: dict[str, str]) -> dict[str, str]:
     """What a node or an edge carries."""
     data = (child for child in element if _tag(child) == "data")
     return {keys.get(key := child.attrib.get("key", ""), key): child.text or "" for child in data}

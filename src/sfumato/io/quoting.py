@@ -30,11 +30,9 @@ _HINT = "put quotes around the whole value and double those inside it"
 
 def require_quotes(content: bytes, separator: str, path: Path | str) -> None:
     """Refuses quotes that do not stand where a value begins or ends, and a last one that is never closed."""
-    if b'"' not in content:
-        return
     data = np.frombuffer(content, dtype=np.uint8)
-    odd, last = 0, 0
-    for start in range(0, len(data), _BLOCK):
+    odd, last, end = 0, 0, content.rfind(b'"') + 1
+    for start in range(0, end, _BLOCK):
         quotes = np.flatnonzero(data[start : start + _BLOCK] == _QUOTE) + start
         sides = ((quotes[1 - odd :: 2] + 1, _BEHIND), (quotes[odd::2] - 1, _INSIDE))
         wrong = [(place, what) for beside, what in sides for place in _first_wrong(data, beside, separator)]
@@ -67,7 +65,8 @@ def count_lines(content: bytes) -> int:
     >>> count_lines(b"a\\nb\\r\\nc\\rd"), count_lines(b"a\\n"), count_lines(b"")
     (4, 1, 0)
     """
-    ends = content.count(b"\n")
+    data = np.frombuffer(content, dtype=np.uint8)
+    ends = sum(int(np.count_nonzero(data[start : start + _BLOCK] == _LF)) for start in range(0, len(data), _BLOCK))
     if b"\r" in content:
         ends += content.count(b"\r") - content.count(b"\r\n")
     return ends + (bool(content) and content[-1] not in b"\r\n")

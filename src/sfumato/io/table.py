@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from sfumato.data.formulas import escaped
@@ -67,7 +66,8 @@ class TableSource(Source):
 
     def _file(self, path: Path) -> pa.Table:
         written = TextFile(self.separator, self.encoding, self.quote)
-        return read_file(path, line_breaks=self.line_breaks == "allowed", written=written, sheet=self.sheet)
+        coded = not (self.missing or self.thousands or self.date_format or self.decimal_comma or self.escape != "none")
+        return read_file(path, line_breaks=self.line_breaks == "allowed", written=written, sheet=self.sheet, coded=coded)
 
     def _declared(self) -> str | Path:
         if not self.source:
@@ -121,6 +121,8 @@ def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _count_rows(path: Path) -> int | None:
+    import pyarrow.parquet as pq
+
     try:
         return int(pq.read_metadata(path).num_rows)
     except (OSError, ValueError, pa.ArrowException):

@@ -56,7 +56,8 @@ class _Asked:
     """The code of each row of the original, and the value of each code."""
     value: IntArray
     label: CodeArray
-    """The code of each published row, and what it answers."""
+    """The code of each published row, how many codes there are, and what each answers."""
+    labels: int
     answer: Callable[[FloatArray], FloatArray]
     """From the accepted values to the share that qualifies of each published code."""
 
@@ -74,8 +75,9 @@ def errors(exhibit: Exhibit, queries: int, dimension: int, selectivity: float, s
         together = tuple(sorted(asked))
         if together not in counted:
             mine = [columns[i] for i in together]
-            original, release = [column.truth for column in mine], [column.label for column in mine]
-            counted[together] = _counted(original, exhibit.original), _counted(release, exhibit.data)
+            original = _counted([each.truth for each in mine], [len(each.value) for each in mine], exhibit.original)
+            release = _counted([each.label for each in mine], [each.labels for each in mine], exhibit.data)
+            counted[together] = original, release
         exact, published = counted[together]
         truth = _sum(exact, [accepted[i][columns[i].value] for i in together])
         estimate = _sum(published, [columns[i].answer(accepted[i]) for i in together])
@@ -91,16 +93,15 @@ class _Counted:
     rows: IntArray
 
 
-def _counted(columns: Sequence[CodeArray], table: Table) -> _Counted:
+def _counted(columns: Sequence[CodeArray], radix: Sequence[int], table: Table) -> _Counted:
+    """Records by their codes, each below its radix."""
     rows = table.rows
-    radix = [int(codes.max(initial=0)) + 1 for codes in columns]
     if math.prod(radix) > max(_DENSE, 2 * rows):
         classes = group(columns, rows=rows, weights=table.counts)
         return _Counted(tuple(codes[classes.first].astype(np.int64) for codes in columns), classes.counts)
-    key = np.zeros(rows, dtype=np.int64)
-    for codes, size in zip(columns, radix, strict=True):
-        key *= size
-        key += codes
+    key = columns[0] if math.prod(radix) < 1 << 31 else columns[0].astype(np.int64)
+    for codes, size in zip(columns[1:], radix[1:], strict=True):
+        key = key * key.dtype.type(size) + codes
     tally = weighed(key, table.counts, math.prod(radix))
     present = np.flatnonzero(tally)
     return _Counted(tuple(np.unravel_index(present, radix)), tally[present])
@@ -140,7 +141,7 @@ def _recoded(exhibit: Exhibit, name: str) -> _Asked:
         shares: FloatArray = (below[hi] - below[lo]) / (hi - lo)
         return shares
 
-    return _Asked(domain.size, original.codes, leaf, exhibit.data.text(name).codes, answer)
+    return _Asked(domain.size, original.codes, leaf, exhibit.data.text(name).codes, len(lo), answer)
 
 
 def _sensitive(exhibit: Exhibit, name: str) -> _Asked:
@@ -149,9 +150,9 @@ def _sensitive(exhibit: Exhibit, name: str) -> _Asked:
     known = {label: int(rank[code]) for code, label in enumerate(original.labels)}
     if name in exhibit.data.names:
         text = exhibit.data.text(name)
-        return _Asked(len(rank), original.codes, rank, text.codes, _by_value(text, known))
+        return _Asked(len(rank), original.codes, rank, text.codes, len(text.labels), _by_value(text, known))
     counts, bucket = exhibit.tables[sensitive_part(exhibit, name)], exhibit.data.text("bucket")
-    return _Asked(len(rank), original.codes, rank, bucket.codes, _by_bucket(bucket, counts, known))
+    return _Asked(len(rank), original.codes, rank, bucket.codes, len(bucket.labels), _by_bucket(bucket, counts, known))
 
 
 def _by_value(text: TextColumn, known: dict[str, int]) -> Callable[[FloatArray], FloatArray]:

@@ -35,7 +35,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato import __version__
 from sfumato.engines.base import FileEngine
@@ -142,10 +141,12 @@ def _sync(path: Path) -> None:
 def write_part(part: Part, path: Path) -> None:
     """One part as CSV (nulls become empty) or Parquet, by the ending of the path."""
     if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
         pq.write_table(part.table, path)
     else:
         with path.open("wb") as target:
-            write_csv(part.table, target)
+            write_csv(part.held, target)
 
 
 def write_json(tree: Mapping[str, Any], path: Path, *, synced: bool = True) -> None:

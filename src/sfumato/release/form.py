@@ -93,7 +93,7 @@ class Form(BaseModel):
 
     def read_part(self, file: Path) -> pa.Table:
         """One part from its file."""
-        return read_file(file)
+        return read_file(file, coded=True)
 
     def trace_type(self) -> type[Trace]:
         """What the private trace of this form holds."""

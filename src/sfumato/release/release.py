@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
-from sfumato.data.table import Table
+from sfumato.data.table import Table, decoded
 from sfumato.extras import bring, require
 from sfumato.release.form import Form
 
@@ -24,7 +24,8 @@ class Part:
     """One published table: a pyarrow table that can also become a polars or pandas frame; or its different rows with counts."""
 
     def __init__(self, table: Any, counts: IntArray | None = None, beside: tuple[str, ...] = ()) -> None:
-        self.table: pa.Table = pa.table(table) if not isinstance(table, pa.Table) else table
+        self.held: pa.Table = pa.table(table) if not isinstance(table, pa.Table) else table
+        """The table as it lies in memory: texts that repeat may be codes with a dictionary."""
         self.counts = counts
         """How many published rows each row stands for, where they lie elsewhere; one without."""
         self.beside = beside
@@ -35,12 +36,16 @@ class Part:
     @property
     def shown(self) -> list[str]:
         """The columns that are published."""
-        return [*self.table.column_names, *self.beside]
+        return [*self.held.column_names, *self.beside]
+
+    @cached_property
+    def table(self) -> pa.Table:
+        return decoded(self.held)
 
     @cached_property
     def text(self) -> Table:
         """The part as a table of texts; every column is encoded once, whoever looks at it."""
-        return Table(self.table, counts=self.counts)
+        return Table(self.held, counts=self.counts)
 
     def to_polars(self) -> Any:
         return bring("polars", "a polars frame").from_arrow(self.table)
@@ -50,7 +55,7 @@ class Part:
         return self.table.to_pandas().astype(self.dtypes)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "table":
+        if name.startswith("__") or name in ("held", "table"):
             raise AttributeError(name)
         return getattr(self.table, name)
 
@@ -61,7 +66,7 @@ class Part:
         return self.table[key]
 
     def __len__(self) -> int:
-        return int(self.table.num_rows)
+        return int(self.held.num_rows)
 
     def __eq__(self, other: object) -> bool:
         return bool(self.table.equals(other.table if isinstance(other, Part) else other))
@@ -69,7 +74,7 @@ class Part:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Part({self.table.num_rows} rows: {', '.join(self.table.column_names)})"
+        return f"Part({self.held.num_rows} rows: {', '.join(self.held.column_names)})"
 
 
 @dataclass(frozen=True)

@@ -237,8 +237,8 @@ def drafted(engine: SparkEngine, frame: Any, records: int, release: Release, pol
 
 def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, IntArray]:
     """What lies in the files, with the class behind each share of it; −1 for rows that the release does not have (I1)."""
-    names = [name for name in found.table.column_names if name in made.table.column_names]
-    if set(names) != set(made.table.column_names):
+    names = [name for name in found.held.column_names if name in made.held.column_names]
+    if set(names) != set(made.held.column_names):
         return found, np.full(found.text.rows, -1, dtype=np.int64)
     both = [_alike(found.text.text(name), made.text.text(name)) for name in names]
     alike = group(both, rows=found.text.rows + made.text.rows).of
@@ -259,7 +259,7 @@ def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, 
     rows = np.concatenate([place[theirs[order]][taken > 0], np.flatnonzero(over)])
     counts = np.concatenate([taken[taken > 0], over[over > 0]])
     trace = np.concatenate([behind[order][taken > 0], np.full(int((over > 0).sum()), -1, dtype=np.int64)])
-    return Part(found.table.take(pa.array(rows)), counts, found.beside), trace
+    return Part(found.held.take(pa.array(rows)), counts, found.beside), trace
 
 
 def _alike(one: TextColumn, other: TextColumn) -> IntArray:

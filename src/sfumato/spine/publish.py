@@ -16,7 +16,7 @@ import os
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
 from sfumato.attacks.base import known_attacks
@@ -42,12 +42,14 @@ from sfumato.release.form import GIVEN_SEED
 from sfumato.release.head import Place
 from sfumato.release.past import History, PastRelease
 from sfumato.release.release import Release
-from sfumato.release.signature import SigningKey
 from sfumato.spine.assumptions import assumed
 from sfumato.spine.disclose import disclosed
 from sfumato.spine.given import PolicyLike, taken
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.write import DraftFolder, write_out
+
+if TYPE_CHECKING:
+    from sfumato.release.signature import SigningKey
 
 _SHOWN = 5
 Data = Any
@@ -118,7 +120,7 @@ class Publication:
         """
         if format is not None and format != self.draft.format:
             return recertified(self, format).write(out, report=report, sign=sign)
-        key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.read(sign)
+        key = None if sign is None else _key(sign)
         place = None if self.ledger is None or self.place is None else (self.ledger, self.place)
         return write_out(self.draft, self.exhibit, Path(out), place=place, seed=self.seed, report=report, key=key)
 
@@ -131,6 +133,13 @@ def _first_rows(release: Release) -> str:
     rows = part.table.slice(0, _SHOWN).to_pylist()
     body = table_html(list(part.table.column_names), [list(row.values()) for row in rows])
     return card_html("", f"The first of {len(part):,} published rows", (), body)
+
+
+def _key(sign: str | Path | SigningKey) -> SigningKey:
+    """Cryptography is loaded when there is a key."""
+    from sfumato.release.signature import SigningKey
+
+    return sign if isinstance(sign, SigningKey) else SigningKey.read(sign)
 
 
 def publish(

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.engines.base import FileEngine
 from sfumato.engines.local import HERE
@@ -40,9 +40,11 @@ from sfumato.release.form import Form
 from sfumato.release.head import Place
 from sfumato.release.plain_files import in_folder, replace_file, require_writable
 from sfumato.release.release import Release
-from sfumato.release.signature import SigningKey
 from sfumato.release.statement import sign_folder
 from sfumato.release.trace_file import save_trace, trace_path
+
+if TYPE_CHECKING:
+    from sfumato.release.signature import SigningKey
 
 
 @dataclass(frozen=True)

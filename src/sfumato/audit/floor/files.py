@@ -28,7 +28,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -206,11 +206,13 @@ def _leading(places: Sequence[int]) -> bool:
     return len(places) > 1 and list(places) == list(range(len(places)))
 
 
-def _keys(lines: Sequence[str], width: int, places: Sequence[int]) -> Iterator[Any]:
-    """What stands in some places of each line: the text of the first cells, or a tuple of cells; nothing here runs line by line."""
+def _keys(lines: Sequence[str], width: int, places: Sequence[int]) -> Iterable[Any]:
+    """What stands in some places of each line: the text of the first cells, or a tuple of cells."""
     behind = width - len(places)
+    if _leading(places) and behind == 1:
+        return [line[: line.rfind(",")] for line in lines]
     if _leading(places):
-        return map(itemgetter(0), map(methodcaller("rsplit", ",", behind), lines)) if behind else iter(lines)
+        return map(itemgetter(0), map(methodcaller("rsplit", ",", behind), lines)) if behind else lines
     if list(places) == [width - 1]:
         return map(itemgetter(-1), map(methodcaller("rsplit", ",", 1), lines))
     return map(itemgetter(*places) if places else lambda cells: (), map(methodcaller("split", ","), lines))

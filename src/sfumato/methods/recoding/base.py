@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import CodeArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
@@ -300,7 +300,7 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
         place = next((place for place, written in enumerate(labels) if name in written), None)
         if place is not None:
             written, of_group = labels[place][name]
-            columns[name] = _shown(written, of_group[laid.groups[place][order]], coded=table.counts is not None)
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(of_group[laid.groups[place][order]]), written)
         elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
             columns[name] = _as_it_is(task.policy, table, name).take(pa.array(rows))
     counts = None if table.counts is None else laid.count[order]
@@ -311,28 +311,21 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
 def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
     """The values of a column that is not made coarser: as they are, or as the policy codes them."""
     if not is_coded(policy.columns[name].hierarchy):
-        return table.column(name).combine_chunks()
+        return table.coded(name).combine_chunks()
     text = table.text(name)
     domain = generalization_of(policy, name, text.labels)
     return pa.array([domain.leaves[domain.code_of[label]] for label in text.labels], pa.string()).take(pa.array(text.codes))
 
 
-def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.Array, IntArray]]:
+def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.Array, CodeArray]]:
     """Per quasi-identifier the different labels, and which of them each group has: every label is written once."""
     columns = zip(problem.names, problem.domains, problem.cells(grouping), strict=True)
     return {name: _written(domain, cells) for name, domain, cells in columns}
 
 
-def _written(domain: Generalization, cells: Cells) -> tuple[pa.Array, IntArray]:
+def _written(domain: Generalization, cells: Cells) -> tuple[pa.Array, CodeArray]:
     alike = group(cells.sides())
-    return pa.array(cells.taken(alike.first).labels(domain), pa.string()), alike.of
-
-
-def _shown(written: pa.Array, which: IntArray, *, coded: bool) -> pa.Array:
-    """The labels of rows; of classes, which may be many and stand in no file, as codes."""
-    if coded:
-        return pa.DictionaryArray.from_arrays(pa.array(which, pa.int32()), written)
-    return written.take(pa.array(which))
+    return pa.array(cells.taken(alike.first).labels(domain), pa.string()), alike.of.astype(np.int32)
 
 
 def numbered(groups: IntArray) -> IntArray:
