@@ -17,7 +17,7 @@ from sfumato.forms.recoded import Recoded
 from sfumato.forms.subtables import SubTables
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.past import History, Memory, PastRelease
+from sfumato.release.past import SEPARATOR, History, Memory, PastRelease
 from sfumato.release.release import Part
 
 TREE = {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}
@@ -133,6 +133,7 @@ class Literal:
         self.story = story
         self.tables = []  # (release, rows); a row is column -> set of values
         self.truth = []  # per table: person -> row
+        self.named = {}  # numbers of buckets: how sheets call them
         for r, past in enumerate(story.releases):
             self._read(r, past)
 
@@ -143,6 +144,7 @@ class Literal:
                 continue
             at = past.memory.places[name] if past.memory.places else past.memory.rows
             link = f"bucket {r} {name}"
+            self.named[link] = f"{SEPARATOR}bucket {'' if name == 'data' else f'of {name} '}of release {r + 1}"
             rows = [
                 {(link if c == "bucket" else c): ({v} if c == "bucket" else covers(c, v)) for c, v in row.items()}
                 for row in part.table.to_pylist()
@@ -171,6 +173,16 @@ class Literal:
     def _add(self, r, rows, truth):
         self.tables.append((r, rows))
         self.truth.append(truth)
+
+    def columns(self, t):
+        """The columns of a table, by the names that sheets have."""
+        return {self.named.get(column, column) for column in self.tables[t][1][0]}
+
+    def places(self, sheet):
+        """The tables that were folded into a sheet."""
+        found = [t for t, (r, _) in enumerate(self.tables) if r in sheet.releases and self.columns(t) == sheet.columns]
+        assert [self.tables[t][0] for t in found] == sorted(sheet.releases)
+        return found
 
     def fits(self, person, row, given):
         return all(str(self.story.value[c][person]) in values for c, values in row.items() if c in given)

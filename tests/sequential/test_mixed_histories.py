@@ -28,10 +28,10 @@ def judged(story, claim, cohorts, drop):
     bundles = Bundles(story.history)
     claim = widened(claim, story.releases[-1].exhibit.policy, bundles.policies) if not claim.hide else claim
     joint = joint_of(bundles, claim, cohorts)
-    if drop and len(joint.sheets) > 1:
-        kept = [id(sheet) for sheet in joint.sheets[1:]]
+    tables = [table for sheet in joint.sheets for table in sheet.tables()]
+    if drop and len(tables) > 1:
         fewer = copy(bundles)
-        fewer.sheets = [sheet for sheet in bundles.sheets if id(sheet) in kept]
+        fewer.sheets = sorted(tables, key=lambda table: table.releases)[1:]
         joint = joint_of(fewer, claim, cohorts)
     return claim, bundles, joint
 
@@ -55,15 +55,13 @@ def wrong_worlds(seed, drop=False):
 
 def _claim(story, literal, claim, bundles, joint, cohorts):
     person = np.array([int(key[1:]) for key in bundles.keys.to_pylist()])
-    inside = {id(sheet): t for t, sheet in enumerate(bundles.sheets)}
-    tables = [inside[id(sheet)] for sheet in joint.sheets]
+    tables = [t for sheet in joint.sheets for t in literal.places(sheet)]
     classes = [person[joint.of == c].tolist() for c in range(int(joint.of.max(initial=-1)) + 1)]
     given, counts = set(claim.given), np.zeros(3, dtype=int)
     for one, other in pairs_of(classes):
         counts += (1, not literal.is_world(traded(literal, one, other, tables), given), 0)
-    for t, sheet in zip(tables, joint.sheets, strict=True):
-        names = [name for name in claim.hide if name in sheet.columns]
-        for name in names:
+    for t in tables:
+        for name in (name for name in claim.hide if name in literal.columns(t)):
             for members in classes:
                 counts += _values(story, literal, name, t, [p for p in members if p in literal.truth[t]], given, cohorts)
     return counts

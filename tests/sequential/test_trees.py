@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.audit import series
 from sfumato.audit.series import judge_series
 from sfumato.history import trees
-from sfumato.history.bundles import PeopleSheet
+from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.trees import HiddenValues, by_tree, clusters
 from sfumato.release.certificate import Finding
 from tests.secret import secret
@@ -46,8 +46,8 @@ def story(rng, schemas, people, exact=False):
             lo[:, 3], hi[:, 3] = hidden, hidden + 1
             cells[S], labels[S] = hidden.copy(), ("0", "1", "2")
         boxes.append((lo, hi))
-        sheets.append(PeopleSheet(r, cells, labels, np.ones(people, dtype=np.bool_)))
-    return leaves, boxes, SimpleNamespace(sheets=sheets)
+        sheets.append(PeopleSheet((r,), cells, labels, np.ones(people, dtype=np.bool_)))
+    return leaves, boxes, SimpleNamespace(sheets=sheets, tables=lambda: sheets)
 
 
 def possible(leaves, boxes):

@@ -22,9 +22,9 @@ def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[
         yield f"ledger: {ledger} is empty; this will be the first release"
         return
     yield f"ledger: {len(history)} earlier release(s) in {ledger}; every claim is judged over all of them and this one"
-    for past in history.releases:
+    reading = reading_of(history.releases[-1].cover.form)
+    for past in history.releases if history.kept is None else ():
         require_accounted(past)
-    reading = reading_of(history.releases[-1].exhibit.form)
     if reading.joins_itself:
         yield from reading.so_far(history, policy)
         return
@@ -42,10 +42,10 @@ def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[
 
 def require_company(history: History | None, form: type[Form]) -> None:
     """Refuse a release that cannot be judged together with what the ledger has."""
-    strange = [past for past in (history or History()).releases if past.exhibit.form.company != form.company]
+    strange = [past for past in (history or History()).releases if past.cover.form.company != form.company]
     if strange:
         raise LedgerError(
-            f"release {strange[0].number} of this ledger is a {strange[0].exhibit.form}; a {form.name} cannot be judged with it",
+            f"release {strange[0].number} of this ledger is a {strange[0].cover.form}; a {form.name} cannot be judged with it",
             hint="what is of another kind has a ledger of its own",
         )
 

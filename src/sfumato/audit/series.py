@@ -108,7 +108,7 @@ def by_proofs(bundles: Bundles, claim: Claim) -> Finding:
     model, found, told = claim.model, [], []
     for column in claim.hide:
         joint = joint_classes(bundles, claim.given, (column,))
-        values = HiddenValues.told(bundles.sheets, column, bundles.people)
+        values = HiddenValues.told(bundles.tables(), column, bundles.people)
         classes = by_class(joint, values)
         both = classes | by_tree(bundles, column, values)
         classes[values.changed] = both[values.changed] = 0
@@ -149,9 +149,10 @@ def bundles_of(exhibit: Exhibit) -> Bundles:
     """Everything published, with this release; ask for it with ``exhibit.once(bundles_of)``."""
     history = exhibit.history
     assert history is not None
-    for past in history.releases:
+    bundles = Bundles(history)
+    for past in history.releases[bundles.kept :]:  # what was kept was accounted for when it was entered
         require_accounted(past)
-    return Bundles(history)
+    return bundles
 
 
 def by_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> ClassVerdict | None:
@@ -174,15 +175,12 @@ def levels_after(bundles: Bundles, claim: Claim, cohorts: bool) -> list[tuple[in
 
 def linkages(bundles: Bundles, claim: Claim, cohorts: bool) -> Iterator[Linkage]:
     """What joint classes leave an outsider, table by table."""
-    for _, _, linkage in joint_of(bundles, claim, cohorts).linkages(claim.hide):
-        if len(linkage.people):
-            yield linkage
+    yield from joint_of(bundles, claim, cohorts).linkages(claim.hide, each=claim.model.compares)
 
 
 def joint_of(bundles: Bundles, claim: Claim, cohorts: bool) -> Joint:
     """The joint classes of a claim, for outsiders who know who is in which release or who do not."""
-    last = max((sheet.release for sheet in bundles.sheets), default=0)
-    newest = [] if claim.hide else [sheet for sheet in bundles.sheets if sheet.release == last]
+    bundles, newest = (bundles, []) if claim.hide else bundles.newest_apart()
     joint = joint_classes(bundles, claim.given, claim.hide, among=newest)
     return joint if cohorts else united_classes(bundles, joint)
 

@@ -155,7 +155,7 @@ class Weave:
             if name in past.exhibit.policy.columns
             else domain
         )
-        pairs = np.array([interval_of(past, name, label, old, domain) for label in labels], dtype=np.int64).reshape(-1, 2)
+        pairs = np.array([interval_of(past.number, name, label, old, domain) for label in labels], dtype=np.int64).reshape(-1, 2)
         return pairs[codes, 0], pairs[codes, 1]
 
     def columns(self) -> tuple[Attribute, ...]:

@@ -81,7 +81,7 @@ def _step(policy: Policy, past: PastRelease, name: str, expected: str) -> tuple[
     found = _STEP.fullmatch(expected.strip())
     if found is None:
         raise PolicyError(f"'{expected}' is no change", where=where, hint="write 'free', or a step like '+1 per year'")
-    days = [_day(said, where) for said in (past.exhibit.policy.series.date, policy.series.date)]
+    days = [_day(said, where) for said in (past.cover.policy.series.date, policy.series.date)]
     return float(found[1]) * (days[1] - days[0]) / _DAYS[found[2]], float(found[1])
 
 

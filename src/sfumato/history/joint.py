@@ -25,7 +25,7 @@ Cost: one sort of people for each table of the bundle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,8 @@ import numpy as np
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage
-from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.bundles import Bundles
+from sfumato.history.people_sheet import PeopleSheet
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,35 @@ class Joint:
     of: IntArray
     """The class of everybody, −1 for who stands in no table of the bundle."""
     signs: IntArray
-    """``signs[c, t]``: what class c looks like in table t of the bundle; −1 where it is absent."""
+    """``signs[c, t]``: what class c looks like in sheet t of the bundle; −1 where it is absent from all its tables."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """Per sheet the columns in which the people of a class look alike."""
+    mixed: bool = False
+    """Whether people of one class may be in different tables, so that each table must be judged by those who stand in it."""
 
-    def linkages(self, hide: Collection[str]) -> Iterable[tuple[PeopleSheet, str, Linkage]]:
-        """For every table that tells a hidden column, or every table when nothing is hidden: what the classes leave an outsider.
+    def linkages(self, hide: Collection[str], *, each: bool = False) -> Iterator[Linkage]:
+        """What the classes leave an outsider, in every table that tells a hidden column, or every table when nothing is hidden.
 
-        A value may change from release to release; it is judged in each of them.
+        A value may change from release to release; it is judged in each of them. Where all people of a class are in the same tables
+        and no value changed, what one table tells of a class all of them do, and they are judged at once; `each` is for models that
+        compare classes with their whole table.
         """
         for sheet in self.sheets:
-            of = group([self.of[sheet.here]]).of
-            if not hide:
-                yield sheet, "", Linkage.of_groups(of, {})
-            for name in sheet.columns & set(hide):
-                yield sheet, name, Linkage.of_groups(of, {name: (sheet.cells[name][sheet.here], sheet.labels[name])})
+            for name in sheet.columns & set(hide) if hide else [next(iter(sheet.columns))]:
+                yield from self._tables(sheet, name, bool(hide), each or self.mixed)
+
+    def _tables(self, sheet: PeopleSheet, name: str, told: bool, each: bool) -> Iterator[Linkage]:
+        pairs = group([self.of[sheet.here], sheet.cells[name][sheet.here]])
+        one = np.flatnonzero(sheet.here)[pairs.first]
+        classes, code = self.of[one], sheet.cells[name][one]
+        lasting = sheet.lasting(name) if told else np.zeros(len(sheet.said(name)), dtype=np.int64)
+        columns = sheet.said(name).T if each or lasting is None else [lasting]
+        for labels in columns:
+            value = labels[code]
+            there = value >= 0
+            if there.any():
+                spread = {name: (value[there], sheet.labels[name])} if told else {}
+                yield Linkage.of_groups(group([classes[there]]).of, spread, pairs.counts[there])
 
 
 def bundle_of(bundles: Bundles, hide: Collection[str], among: Iterable[PeopleSheet] = ()) -> tuple[PeopleSheet, ...]:
@@ -87,7 +104,9 @@ def joint_classes(
     mine = {id(sheet) for sheet in sheets}
     outside = {name for sheet in bundles.sheets if id(sheet) not in mine for name in sheet.columns}
     sheets = tuple(sheet for sheet in sheets if sheet is not without)
-    signs = [_sign(sheet, (set(given) | outside) - set(hide), bundles) for sheet in sheets]
+    wanted = {name for name in (set(given) | outside) - set(hide) if bundles.is_known(name)}
+    names = tuple(tuple(sorted(sheet.columns & wanted)) for sheet in sheets)
+    signs = [_sign(sheet, mine, bundles.people) for sheet, mine in zip(sheets, names, strict=True)]
     if not signs:
         nobody = np.full(bundles.people, -1, dtype=np.int64)
         return Joint((), nobody, np.zeros((0, 0), dtype=np.int64))
@@ -96,12 +115,12 @@ def joint_classes(
     of = np.full(bundles.people, -1, dtype=np.int64)
     of[present] = classes.of
     seen = np.stack([sign[present][classes.first] for sign in signs], axis=1)
-    return Joint(sheets, of, seen)
+    return Joint(sheets, of, seen, names)
 
 
-def _sign(sheet: PeopleSheet, wanted: Collection[str], bundles: Bundles) -> IntArray:
-    """Equal exactly for people with equal cells in the wanted columns and in those that link tables; −1 for the absent."""
-    names = sorted(name for name in sheet.columns if name in wanted and bundles.is_known(name))
-    sign = np.full(bundles.people, -1, dtype=np.int64)
-    sign[sheet.here] = group([sheet.cells[name][sheet.here] for name in names], rows=int(sheet.here.sum())).of
+def _sign(sheet: PeopleSheet, names: Sequence[str], people: int) -> IntArray:
+    """Equal exactly for people with equal cells in these columns who are in the same tables of the sheet; −1 for the absent."""
+    sign = np.full(people, -1, dtype=np.int64)
+    cells = [sheet.cells[name] for name in names] or [sheet.presence()]
+    sign[sheet.here] = group([column[sheet.here] for column in cells]).of
     return sign

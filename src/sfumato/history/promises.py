@@ -19,18 +19,18 @@ from sfumato.release.past import History
 
 def promises(policy: Policy, history: History) -> list[Claim]:
     """All claims that a release under `policy` must keep together with what came before."""
-    policies = [policy, *(past.exhibit.policy for past in reversed(history.releases))]
+    policies = [policy, *(past.cover.policy for past in reversed(history.releases))]
     return [*(widened(claim, policy, policies) for claim in policy.claims), *standing(policy, history)]
 
 
 def standing(policy: Policy, history: History) -> list[Claim]:
     """Claims of earlier releases that the policy does not replace (I2), the newest first."""
-    policies = [policy, *(past.exhibit.policy for past in reversed(history.releases))]
+    policies = [policy, *(past.cover.policy for past in reversed(history.releases))]
     said = {_about(claim) for claim in policy.claims}
     found: list[Claim] = []
     for past in reversed(history.releases):
-        mine = [claim for claim in past.exhibit.policy.claims if _stands(claim) and _about(claim) not in said]
-        found += [widened(claim, past.exhibit.policy, policies) for claim in mine]
+        mine = [claim for claim in past.cover.policy.claims if _stands(claim) and _about(claim) not in said]
+        found += [widened(claim, past.cover.policy, policies) for claim in mine]
         said |= {_about(claim) for claim in mine}
     return found
 

@@ -20,7 +20,8 @@ from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.sequence import Attribute, ReleaseSequence, Role
 from sfumato.errors import LedgerError
-from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.bundles import Bundles
+from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.values import LeafValues
 from sfumato.release.past import SEPARATOR, History
 
@@ -39,8 +40,8 @@ def sequence_of(history: History, sensitive: str, *, cohorts: bool = True) -> Re
 class _JoinedTables:
     def __init__(self, bundles: Bundles, sensitive: str, cohorts: bool) -> None:
         self.bundles, self.sensitive, self.values = bundles, sensitive, LeafValues(bundles)
-        self.people = bundles.places[-1]  # I1
-        names = dict.fromkeys(name for sheet in reversed(bundles.sheets) for name in sheet.columns if name != sensitive)
+        self.people, self.tables = bundles.places[-1], bundles.tables()  # I1
+        names = dict.fromkeys(name for sheet in reversed(self.tables) for name in sheet.columns if name != sensitive)
         self.names = [*sorted(names), sensitive]
         self.domains = {name: self._domain(name) for name in self.names}
         codes = [self._codes(name) for name in self.names]
@@ -51,14 +52,14 @@ class _JoinedTables:
         self.sizes = np.array([self.domains[name].size + more for name, more in zip(self.names, extra, strict=True)])
 
     def sequence(self) -> ReleaseSequence:
-        boxes = [self._boxes(sheet) for sheet in self.bundles.sheets]
+        boxes = [self._boxes(sheet) for sheet in self.tables]
         return ReleaseSequence.of_records(self._attributes(), boxes, self._known())
 
     def _domain(self, name: str) -> Generalization:
         if name == self.sensitive:
             return Hierarchy.flat(sorted(self.bundles.history.column(name)) or ["?"])
         if name.startswith(SEPARATOR):
-            labels = next(sheet.labels[name] for sheet in self.bundles.sheets if name in sheet.columns)
+            labels = next(sheet.labels[name] for sheet in self.tables if name in sheet.columns)
             return Hierarchy.flat(list(labels), root="\x1fany")
         return self.values.domain(name)
 
@@ -105,16 +106,16 @@ class _JoinedTables:
             lo[~here, -1], hi[~here, -1] = told[~here], told[~here] + 1
         if not self.cohorts:
             return lo, hi
-        r, total = sheet.release, len(self.bundles.history)
+        r, total = sheet.releases[0], len(self.bundles.history)
         first = np.where((self.joined > r) & ~here, r + 1, 0)  # I2
         return np.column_stack([lo, first]), np.column_stack([hi, np.where(here, r + 1, total)])
 
     def _intervals(self, sheet: PeopleSheet, name: str) -> Box:
         if name != self.sensitive and not name.startswith(SEPARATOR):
-            return self.values.intervals(sheet, name)
+            return self.values.intervals(sheet, name, sheet.releases[0])
         code = np.array([self.domains[name].code_of.get(label, -1) for label in sheet.labels[name]], dtype=np.int64)
         if (code[np.unique(sheet.cells[name][sheet.here])] < 0).any():
-            raise LedgerError(f"release {sheet.release + 1} published values of '{name}' that nobody remembers")
+            raise LedgerError(f"release {sheet.releases[0] + 1} published values of '{name}' that nobody remembers")
         return code, code + 1
 
     def _known(self) -> Box:

@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
 from sfumato.decomposition.jointree import join_tree
-from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint
+from sfumato.history.people_sheet import PeopleSheet
 
 Masks = NDArray[np.uint64]
 """Per person a set of values, as bits."""
@@ -77,7 +78,7 @@ def by_class(joint: Joint, values: HiddenValues) -> Masks:
 
 def by_tree(bundles: Bundles, column: str, values: HiddenValues) -> Masks:
     """The values that a junction tree shows."""
-    sheets = bundles.sheets
+    sheets = bundles.tables()
     whole = np.all([sheet.here for sheet in sheets], axis=0) & (values.of >= 0)
     labels = _labels(sheets, column, whole)
     found: Masks | None = None

@@ -12,26 +12,28 @@ Paper: the unifying view of [sequential §6]; the outsider who knows more is the
 Notation
     hull   of a class in a column: the smallest interval of leaves around the values of its people; a cell that is an interval
            covers all of them exactly when it covers the hull
-    sign   what a class, or a union, looks like in a table of the bundle; −1 where it is absent
+    look   what a class, or a union, looks like in a table of the bundle, in the columns that make the class; −1 where it is absent
 
-Cost: classes × tables, plus the unions that are tried for each class.
+Cost: classes × tables; those without a number of a lineage, or whose number is wrong, also the unions that are tried for each.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
-from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint
 from sfumato.history.values import LeafValues
 
 _TRIED = 200
 """Unions that are looked at for one class before it stays by itself."""
+_FAR = np.iinfo(np.int64).max
 
 
 def united_classes(bundles: Bundles, joint: Joint) -> Joint:
@@ -40,125 +42,153 @@ def united_classes(bundles: Bundles, joint: Joint) -> Joint:
     Where memories number lineages, people of one number are tried with each other and with nobody else; a number that unites
     people who cannot trade places is not believed.
     """
-    if not len(joint.signs) or (joint.signs >= 0).all():
+    if not len(joint.signs):
         return joint
     named = np.where(joint.of >= 0, bundles.lineage, -1)
     finer = group([joint.of + 1, named + 1])
     of = np.where(joint.of >= 0, finer.of, -1)
     kept, of[joint.of >= 0] = np.unique(of[joint.of >= 0], return_inverse=True)
     person = finer.first[kept]
-    union = _Unions(bundles, Joint(joint.sheets, of, joint.signs[joint.of[person]]), named[person]).unions()
-    return replace(joint, of=np.where(of >= 0, union[of], -1))
+    looks = _ClassLooks(bundles, joint, of, person)
+    if all((table.look >= 0).all() for table in looks.tables):
+        return joint
+    union = _Unions(looks, named[person], np.bincount(of[of >= 0])).unions()
+    return replace(joint, of=np.where(of >= 0, union[of], -1), mixed=True)
+
+
+@dataclass(frozen=True)
+class _TableLooks:
+    """What classes look like in one table."""
+
+    look: IntArray
+    """Per class, −1 where it is absent."""
+    cells: list[tuple[int, IntArray, IntArray]]
+    """Per column that makes the classes: its place, and each class's cell as an interval of leaves."""
+
+    def covers(self, at: IntArray, lo: IntArray, hi: IntArray) -> BoolArray:
+        """Whether the cells of these classes cover these hulls."""
+        fine = np.ones(len(at), dtype=np.bool_)
+        for column, low, high in self.cells:
+            fine &= (low[at] <= lo[:, column]) & (hi[:, column] <= high[at])
+        return fine
+
+
+class _ClassLooks:
+    """Per class the hull of its people's values, and what it looks like in every table."""
+
+    def __init__(self, bundles: Bundles, joint: Joint, of: IntArray, person: IntArray) -> None:
+        names = sorted({name for some in joint.names for name in some})
+        self.column = {name: place for place, name in enumerate(names)}
+        self.values = LeafValues(bundles)
+        self.lo, self.hi = self._hulls(names, of, len(person))
+        self.tables = list(self._tables(joint, person))
+        self.looks = np.stack([table.look for table in self.tables], axis=1)
+
+    def _hulls(self, names: list[str], of: IntArray, count: int) -> tuple[IntArray, IntArray]:
+        lo, hi = np.zeros((count, len(names)), dtype=np.int64), np.zeros((count, len(names)), dtype=np.int64)
+        inside = of >= 0
+        for place, name in enumerate(names):
+            codes = self.values.codes(name)[inside]
+            pairs = group([of[inside], codes + 1])
+            classes, codes = of[inside][pairs.first], codes[pairs.first]
+            low, high = np.full(count, _FAR), np.full(count, -1)
+            np.minimum.at(low, classes, codes)
+            np.maximum.at(high, classes, codes + 1)
+            lo[:, place], hi[:, place] = low, np.where(low < 0, _FAR, high)  # what nobody remembers is covered by nothing
+        return lo, hi
+
+    def _tables(self, joint: Joint, person: IntArray) -> Iterator[_TableLooks]:
+        for sheet, names in zip(joint.sheets, joint.names, strict=True):
+            code = {name: sheet.cells[name][person] for name in (names or [next(iter(sheet.cells))])}
+            for place, release in enumerate(sheet.releases):
+                said = {name: np.where(mine >= 0, sheet.said(name)[mine, place], -1) for name, mine in code.items()}
+                there = next(iter(said.values())) >= 0
+                look = np.full(len(person), -1, dtype=np.int64)
+                look[there] = group([said[name][there] for name in names], rows=int(there.sum())).of
+                cells = []
+                for name in names:
+                    low, high = self.values.intervals(sheet, name, release)
+                    cells.append((self.column[name], low[said[name]], high[said[name]]))
+                yield _TableLooks(look, cells)
 
 
 class _Unions:
-    """Classes that are joined to unions, the most complete ones first."""
+    """Classes that are joined to unions: those of one number at once where they agree, the others one by one."""
 
-    def __init__(self, bundles: Bundles, joint: Joint, named: IntArray) -> None:
-        self.joint, self.named = joint, named
-        self.hulls = _Hulls(bundles, joint)
+    def __init__(self, looks: _ClassLooks, named: IntArray, size: IntArray) -> None:
+        self.looks, self.named, self.size = looks, named, size
         self.of_number: dict[int, list[int]] = defaultdict(list)
-        self.signs: list[IntArray] = []
-        self.lo: list[IntArray] = []
-        self.hi: list[IntArray] = []
-        self.at: dict[tuple[int, int], list[int]] = defaultdict(list)
-        """(table, sign) → the unions that look so there."""
+        self.count = 0
+        self.look = np.full_like(looks.looks, -1)
+        self.cell = np.zeros_like(looks.looks)
+        """Per union and table a class that stands in it there."""
+        self.lo, self.hi = np.zeros_like(looks.lo), np.zeros_like(looks.hi)
 
     def unions(self) -> IntArray:
         """The union of every class."""
-        signs = self.joint.signs
-        size = np.bincount(self.joint.of[self.joint.of >= 0], minlength=len(signs))
-        order = np.lexsort((-size, (signs < 0).sum(axis=1)))
-        union = np.zeros(len(signs), dtype=np.int64)
-        for one in order.tolist():
+        union, alone = self._by_number()
+        absent = (self.looks.looks < 0).sum(axis=1)
+        order = np.lexsort((-self.size, absent))
+        for one in order[alone[order]].tolist():
             union[one] = self._place(one)
         return union
 
+    def _by_number(self) -> tuple[IntArray, BoolArray]:
+        """Classes of one number that agree are one union; and who is left."""
+        named = np.flatnonzero(self.named >= 0)
+        number = group([self.named[named]])
+        agree = np.ones(len(number), dtype=np.bool_)
+        for t, table in enumerate(self.looks.tables):
+            there = table.look[named] >= 0
+            cell = np.full(len(number), -1, dtype=np.int64)
+            cell[number.of[there]] = named[there]
+            agree[number.of[there][table.look[cell[number.of[there]]] != table.look[named[there]]]] = False
+            away = np.flatnonzero(~there & (cell[number.of] >= 0))
+            mine = named[away]
+            agree[number.of[away][~table.covers(cell[number.of[away]], self.looks.lo[mine], self.looks.hi[mine])]] = False
+            self.cell[: len(number), t] = cell
+        place = np.where(agree, np.cumsum(agree) - 1, -1)
+        self.count = int(agree.sum())
+        union = np.full(len(self.named), -1, dtype=np.int64)
+        union[named] = place[number.of]
+        self.cell[: self.count] = self.cell[: len(number)][agree]
+        self._merged(union)
+        return union, union < 0
+
+    def _merged(self, union: IntArray) -> None:
+        inside = union >= 0
+        for t, table in enumerate(self.looks.tables):
+            cell = self.cell[: self.count, t]
+            self.look[: self.count, t] = np.where(cell >= 0, table.look[cell], -1)
+        self.lo[: self.count] = _FAR
+        self.hi[: self.count] = -1
+        np.minimum.at(self.lo, union[inside], self.looks.lo[inside])
+        np.maximum.at(self.hi, union[inside], self.looks.hi[inside])
+
     def _place(self, one: int) -> int:
-        sign, number = self.joint.signs[one], int(self.named[one])
-        last = int(np.flatnonzero(sign >= 0)[-1])
-        tried = self.of_number[number] if number >= 0 else self.at[last, int(sign[last])]
+        mine, number = self.looks.looks[one], int(self.named[one])
+        last = int(np.flatnonzero(mine >= 0)[-1])
+        tried = self.of_number[number] if number >= 0 else np.flatnonzero(self.look[: self.count, last] == mine[last]).tolist()
         place = next((place for place in tried[:_TRIED] if self._fits(one, place)), -1)
-        if place >= 0:
-            return self._join(one, place)
-        if number >= 0:
-            self.of_number[number].append(len(self.signs))
-        return self._begin(one)
+        if place < 0:
+            place, self.count = self.count, self.count + 1
+            self.lo[place], self.hi[place] = self.looks.lo[one], self.looks.hi[one]
+            if number >= 0:
+                self.of_number[number].append(place)
+        new = (mine >= 0) & (self.look[place] < 0)
+        self.look[place, new], self.cell[place, new] = mine[new], one
+        self.lo[place] = np.minimum(self.lo[place], self.looks.lo[one])
+        self.hi[place] = np.maximum(self.hi[place], self.looks.hi[one])
+        return place
 
     def _fits(self, one: int, place: int) -> bool:
-        mine, theirs = self.joint.signs[one], self.signs[place]
+        mine, theirs = self.looks.looks[one], self.look[place]
         both = (mine >= 0) & (theirs >= 0)
         if not np.array_equal(mine[both], theirs[both]):
             return False
-        lo, hi = self.hulls.lo[one], self.hulls.hi[one]
-        new = np.flatnonzero((theirs >= 0) & (mine < 0))
-        old = np.flatnonzero((mine >= 0) & (theirs < 0))
-        return self.hulls.covered(lo, hi, new, theirs) and self.hulls.covered(self.lo[place], self.hi[place], old, mine)
-
-    def _join(self, one: int, place: int) -> int:
-        sign = self.joint.signs[one]
-        for table in np.flatnonzero((sign >= 0) & (self.signs[place] < 0)).tolist():
-            self.at[table, int(sign[table])].append(place)
-        self.signs[place] = np.maximum(self.signs[place], sign)
-        self.lo[place] = np.minimum(self.lo[place], self.hulls.lo[one])
-        self.hi[place] = np.maximum(self.hi[place], self.hulls.hi[one])
-        return place
-
-    def _begin(self, one: int) -> int:
-        sign = self.joint.signs[one]
-        for table in np.flatnonzero(sign >= 0).tolist():
-            self.at[table, int(sign[table])].append(len(self.signs))
-        self.signs.append(sign.copy())
-        self.lo.append(self.hulls.lo[one].copy())
-        self.hi.append(self.hulls.hi[one].copy())
-        return len(self.signs) - 1
-
-
-class _Hulls:
-    """Per class the hull of its people's values, and per table and sign the cells as intervals."""
-
-    def __init__(self, bundles: Bundles, joint: Joint) -> None:
-        names = sorted({name for sheet in joint.sheets for name in sheet.columns if bundles.is_known(name)})
-        values = LeafValues(bundles)
-        self.column = {name: place for place, name in enumerate(names)}
-        count = len(joint.signs)
-        self.lo = np.zeros((count, len(names)), dtype=np.int64)
-        self.hi = np.zeros((count, len(names)), dtype=np.int64)
-        inside = joint.of >= 0
-        for place, name in enumerate(names):
-            codes = values.codes(name)[inside]
-            low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
-            np.minimum.at(low, joint.of[inside], codes)
-            np.maximum.at(high, joint.of[inside], codes + 1)
-            self.lo[:, place] = low
-            self.hi[:, place] = np.where(low < 0, np.iinfo(np.int64).max, high)  # what nobody remembers is covered by nothing
-        self.cells = [self._intervals(sheet, t, joint, values) for t, sheet in enumerate(joint.sheets)]
-
-    def _intervals(self, sheet: PeopleSheet, t: int, joint: Joint, values: LeafValues) -> list[tuple[int, IntArray, IntArray]]:
-        """(column, lo, hi) of every sign of a table, for the columns that outsiders know."""
-        found = []
-        first = _first_of_sign(joint, t)
-        for name in sorted(sheet.columns & self.column.keys()):
-            lo, hi = values.intervals(sheet, name)
-            code = sheet.cells[name][first]
-            found.append((self.column[name], lo[code], hi[code]))
-        return found
-
-    def covered(self, lo: IntArray, hi: IntArray, tables: IntArray, signs: IntArray) -> bool:
-        """Whether hulls lie inside the cells of these signs in these tables."""
-        return all(
-            low[signs[t]] <= lo[column] and hi[column] <= high[signs[t]]
-            for t in tables.tolist()
-            for column, low, high in self.cells[t]
+        tables, lo, hi = self.looks.tables, self.looks.lo[[one]], self.looks.hi[[one]]
+        new = np.flatnonzero((theirs >= 0) & (mine < 0)).tolist()
+        old = np.flatnonzero((mine >= 0) & (theirs < 0)).tolist()
+        return all(tables[t].covers(self.cell[place, [t]], lo, hi).all() for t in new) and all(
+            tables[t].covers(np.array([one]), self.lo[[place]], self.hi[[place]]).all() for t in old
         )
-
-
-def _first_of_sign(joint: Joint, t: int) -> IntArray:
-    """One person for every sign of a table."""
-    classes = np.flatnonzero(joint.signs[:, t] >= 0)
-    people = np.zeros(len(joint.signs), dtype=np.int64)
-    inside = np.flatnonzero(joint.of >= 0)
-    people[joint.of[inside]] = inside
-    found = np.zeros(int(joint.signs[:, t].max(initial=-1)) + 1, dtype=np.int64)
-    found[joint.signs[classes, t]] = people[classes]
-    return found

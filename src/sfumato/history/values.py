@@ -13,10 +13,11 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.errors import LedgerError
-from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.bundles import Bundles
+from sfumato.history.people_sheet import PeopleSheet
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
-from sfumato.release.past import SEPARATOR, PastRelease
+from sfumato.release.past import SEPARATOR
 
 
 class LeafValues:
@@ -30,7 +31,7 @@ class LeafValues:
     def domain(self, name: str) -> Generalization:
         """The leaves of a column over all releases, by the newest policy that names it."""
         if name not in self._domains:
-            values = self.bundles.history.column(name)
+            values = self.bundles.values.ever(name)
             policy = next((policy for policy in self.bundles.policies if name in policy.columns), None)
             plain = policy is None or name.startswith(SEPARATOR)
             self._domains[name] = Hierarchy.flat(values or ["?"]) if plain else _made(policy, name, values)
@@ -39,33 +40,41 @@ class LeafValues:
     def codes(self, name: str) -> IntArray:
         """Everybody's leaf, from the newest release that remembers it (I2)."""
         if name not in self._codes:
-            found = np.full(self.bundles.people, -1, dtype=np.int64)
-            for past, place in zip(self.bundles.history.releases, self.bundles.places, strict=True):
-                if name in past.memory.values.names:
-                    text = past.memory.values.text(name)
-                    codes = np.array([self.domain(name).code_of.get(label, -1) for label in text.labels], dtype=np.int64)
-                    found[place] = codes[text.codes]
-            self._codes[name] = found
+            labels, newest = self.bundles.values.ever(name), self.bundles.values.newest.get(name)
+            leaf = np.array([*(self.domain(name).code_of.get(label, -1) for label in labels), -1], dtype=np.int64)
+            self._codes[name] = np.full(self.bundles.people, -1, dtype=np.int64) if newest is None else leaf[newest]
         return self._codes[name]
 
-    def intervals(self, sheet: PeopleSheet, name: str) -> tuple[IntArray, IntArray]:
-        """The leaves behind every label of a column of a sheet (I1)."""
+    def intervals(self, sheet: PeopleSheet, name: str, release: int) -> tuple[IntArray, IntArray]:
+        """The leaves behind every label of a column of a sheet, as one of its releases wrote them (I1)."""
         if name.startswith(SEPARATOR):  # a bucket covers nobody who has no number of it
             nothing = np.full(len(sheet.labels[name]), -1, dtype=np.int64)
             return nothing, nothing
-        return labels_of(self.bundles, sheet, name, self.domain(name))
+        return labels_of(self.bundles, sheet, name, self.domain(name), release)
 
 
-def labels_of(bundles: Bundles, sheet: PeopleSheet, name: str, domain: Generalization) -> tuple[IntArray, IntArray]:
-    """The leaves of a domain behind every label of a column of a sheet (I1)."""
-    past = bundles.history.releases[sheet.release]
-    old = _of_release(past, name, domain)
-    shown = set(np.unique(sheet.cells[name]).tolist())
+def labels_of(bundles: Bundles, sheet: PeopleSheet, name: str, domain: Generalization, release: int) -> tuple[IntArray, IntArray]:
+    """The leaves of a domain behind every label of a column of a sheet, as one of its releases wrote them (I1)."""
+    old = _of_release(bundles, release, name, domain)
+    shown = set(np.unique(sheet.said(name)[:, sheet.releases.index(release)]).tolist())
     pairs = [
-        interval_of(past, name, label, old, domain) if code in shown else (0, 0) for code, label in enumerate(sheet.labels[name])
+        interval_of(bundles.history.releases[release].number, name, label, old, domain) if code in shown else (0, 0)
+        for code, label in enumerate(sheet.labels[name])
     ]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
+
+
+def common_cells(bundles: Bundles, sheet: PeopleSheet, name: str, domain: Generalization) -> tuple[IntArray, IntArray]:
+    """Per code of a column the leaves that all its cells have in common."""
+    said = sheet.said(name)
+    lo, hi = np.zeros(len(said), dtype=np.int64), np.full(len(said), domain.size, dtype=np.int64)
+    for place, release in enumerate(sheet.releases):
+        low, high = labels_of(bundles, sheet, name, domain, release)
+        there = said[:, place] >= 0
+        lo[there] = np.maximum(lo[there], low[said[there, place]])
+        hi[there] = np.minimum(hi[there], high[said[there, place]])
+    return lo, hi
 
 
 def _made(policy: Policy | None, name: str, values: list[str]) -> Generalization:
@@ -73,23 +82,24 @@ def _made(policy: Policy | None, name: str, values: list[str]) -> Generalization
     return generalization_of(policy, name, values)
 
 
-def _of_release(past: PastRelease, name: str, domain: Generalization) -> Generalization:
+def _of_release(bundles: Bundles, release: int, name: str, domain: Generalization) -> Generalization:
     """How a column could be written in a release."""
-    if name not in past.exhibit.policy.columns or name not in past.memory.values.names:
+    policy, values = bundles.history.releases[release].cover.policy, bundles.values.known_to(release, name)
+    if name not in policy.columns or values is None:
         return domain
-    return generalization_of(past.exhibit.policy, name, list(past.memory.values.text(name).labels))
+    return generalization_of(policy, name, values)
 
 
-def interval_of(past: PastRelease, name: str, label: str, old: Generalization, domain: Generalization) -> tuple[int, int]:
-    """The leaves that a published label stands for, in the numbering of `domain`; `old` is how the release read it."""
+def interval_of(release: int, name: str, label: str, old: Generalization, domain: Generalization) -> tuple[int, int]:
+    """The leaves that a published label stands for, in the numbering of `domain`; `old` is how that release read it."""
     before = old.interval(label)
     if before is None:
-        raise LedgerError(f"release {past.number}: a cell of '{name}' is no label of its hierarchy")
+        raise LedgerError(f"release {release}: a cell of '{name}' is no label of its hierarchy")
     codes = [domain.code_of.get(leaf, -1) for leaf in old.leaves[before[0] : before[1]]]
-    now = (0, domain.size) if before == (0, old.size) and old.size > 1 else domain.interval(label)
+    now = domain.interval(label)
     if now is None and -1 not in codes and max(codes) - min(codes) + 1 == len(codes):
         now = min(codes), max(codes) + 1
     if now is None or -1 in codes or not (now[0] <= min(codes) and max(codes) < now[1]):
         hint = "publish with the hierarchy that the earlier release used"
-        raise LedgerError(f"the hierarchy of '{name}' changed since release {past.number}", hint=hint)
+        raise LedgerError(f"the hierarchy of '{name}' changed since release {release}", hint=hint)
     return now

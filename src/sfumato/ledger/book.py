@@ -28,7 +28,6 @@ Departures: bytes of the file that belong to no entry (free space of the databas
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import sqlite3
@@ -38,7 +37,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +46,12 @@ import pyarrow as pa
 from sfumato.errors import LedgerError
 from sfumato.io.json_text import parse_json
 from sfumato.ledger.exchanged import FORGETTING, WAS, ExchangedMemories, had
-from sfumato.policy.generalizations import keep_generalizations
-from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT, STATEMENT, new_folder, read_folder
+from sfumato.ledger.kept import KEPT, kept_digest, read_kept
+from sfumato.ledger.shelf import lay_out, packed, read_cover, read_release
+from sfumato.policy.policy import Policy
+from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT, STATEMENT, new_folder
 from sfumato.release.head import GENESIS, MEMORY, Place, head_in
-from sfumato.release.past import History, Memory, PastRelease
+from sfumato.release.past import History, PastRelease, ShelvedRelease
 from sfumato.release.plain_files import digest, files_of, is_inner, read_tree
 
 APPLICATION = 0x53464D4F  # "SFMO"
@@ -125,32 +126,44 @@ class Ledger:
         return self._history(self.entries())
 
     def _history(self, entries: Sequence[Entry]) -> History:
-        return History(tuple(self._past(entry) for entry in entries if not entry.forgets))
+        policies: dict[str, Policy] = {}
+        return History(tuple(self._shelved(entry, policies) for entry in entries if not entry.forgets))
+
+    def _shelved(self, entry: Entry, policies: dict[str, Policy]) -> PastRelease:
+        read = partial(self._file, entry.number)
+        return ShelvedRelease.of(entry.number, entry.when, lambda: read_cover(read, policies), lambda: self._past(entry))
 
     def place(self) -> tuple[History, Place]:
         """The earlier releases, and where the next one goes."""
         self.verify()
         entries = self.entries()
-        return self._history(entries), Place.after(entries[-1].digest if entries else GENESIS, len(entries))
+        if not entries:
+            return History(), Place.after(GENESIS, 0)
+        history, kept = self._history(entries), read_kept(self.path, entries[-1].body)
+        return replace(history, kept=kept), Place.after(entries[-1].digest, len(entries))
+
+    def _file(self, number: int, name: str) -> bytes:
+        with self._open() as base:
+            found = base.execute("SELECT content FROM files WHERE entry = ? AND name = ?", (number, name)).fetchone()
+        if found is None or not isinstance(found[0], bytes):
+            raise self._broken(f"entry {number} lacks a file")
+        content: bytes = found[0]
+        return content
 
     def _past(self, entry: Entry) -> PastRelease:
-        files = self.files(entry.number)
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            _write(files, folder)
-            exhibit = read_folder(folder)
-            exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy), folder=None)
         try:
-            with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
-                memory = Memory.from_arrow(reader.read_all())
+            return read_release(self.files(entry.number), entry.number, entry.when)
         except (KeyError, ValueError, TypeError, pa.ArrowException):
             raise self._broken(f"what entry {entry.number} remembers cannot be read") from None
-        return PastRelease(exhibit, memory, entry.number, entry.when)
 
     def history_until(self, folder: Path) -> History:
         """The releases up to the one in `folder`, which must be one of them."""
         self.verify()
         return self._history(self.entries()[: self.entry_of(folder).number])
+
+    def kept_with(self, folder: Path) -> pa.Table | None:
+        """What is kept beside the ledger with the release in `folder`, where that is the newest entry."""
+        return read_kept(self.path, self.entry_of(folder).body)
 
     def entry_of(self, folder: Path) -> Entry:
         """The entry of the release in a folder: the one that its certificate names, or the first with the same files."""
@@ -170,7 +183,7 @@ class Ledger:
         """Write the published files of an entry as a release folder again."""
         files = self.files(number)
         with new_folder(target) as folder:
-            _write(files, folder)
+            lay_out(files, folder)
         return target
 
     def verify(self, head: str | None = None) -> int:
@@ -283,9 +296,20 @@ class Ledger:
             raise LedgerError("another release was entered in the meantime", where=str(self.path), hint=hint)
 
     def append(
-        self, base: sqlite3.Connection, folder: Path, memory: pa.Table, seed: int | None, place: Place, *, imported: bool = False
+        self,
+        base: sqlite3.Connection,
+        folder: Path,
+        memory: pa.Table,
+        seed: int | None,
+        place: Place,
+        *,
+        imported: bool = False,
+        kept: bytes | None = None,
     ) -> Entry:
-        """Enter the release in `folder` (complete, not yet renamed: I4) at its place inside a `writing` block."""
+        """Enter the release in `folder` (complete, not yet renamed: I4) at its place inside a `writing` block.
+
+        `kept` is what is kept beside the ledger with it (`kept.write_kept`, when it is entered).
+        """
         self.require_free(base, place)
         files = {name: file.read_bytes() for name, file in files_of(folder).items()}
         files[MEMORY] = packed(memory)
@@ -294,17 +318,21 @@ class Ledger:
             files.pop(REPORT, None)
             manifest["files"].pop(REPORT, None)
             files[MANIFEST] = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
-        body = {
-            "format": FORMAT,
-            "salt": place.salt,
-            "when": datetime.now(UTC).isoformat(timespec="seconds"),
-            "policy": digest(folder / POLICY),
-            "certificate": json.loads(files[CERTIFICATE]),
-            "form": manifest["form"],
-            "records": memory.num_rows,
-            "counterfeits": int(sum(memory.column("counterfeit").to_pylist())),
-            "seed": seed,
-        } | ({"imported": True} if imported else {})
+        body = (
+            {
+                "format": FORMAT,
+                "salt": place.salt,
+                "when": datetime.now(UTC).isoformat(timespec="seconds"),
+                "policy": digest(folder / POLICY),
+                "certificate": json.loads(files[CERTIFICATE]),
+                "form": manifest["form"],
+                "records": memory.num_rows,
+                "counterfeits": int(sum(memory.column("counterfeit").to_pylist())),
+                "seed": seed,
+            }
+            | ({"imported": True} if imported else {})
+            | ({} if kept is None else {KEPT: kept_digest(kept)})
+        )
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
         mine = chained(text, place.previous, sorted(files.items()))
         number = place.number
@@ -392,14 +420,6 @@ def last_of(base: sqlite3.Connection) -> tuple[int, str]:
     return (0, GENESIS) if found is None else (int(found[0]), str(found[1]))
 
 
-def _write(files: Mapping[str, bytes], folder: Path) -> None:
-    """The published files of an entry into a folder of our own; `Ledger.files` has seen to it that they stay there (I6)."""
-    for name, content in files.items():
-        if name not in (MEMORY, WAS):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
-
-
 def chained(body: str, previous: str, files: Sequence[Any]) -> str:
     """The digest of an entry: the one before it, its body, and every file by name and content."""
     total = hashlib.sha256(previous.encode() + b"\0" + body.encode())
@@ -418,15 +438,6 @@ def _raw(content: Any) -> bytes:
 
 def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def packed(memory: pa.Table) -> bytes:
-    """A memory as the bytes that an entry keeps."""
-    sink = io.BytesIO()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_file(sink, memory.schema, options=options) as writer:
-        writer.write_table(memory)
-    return sink.getvalue()
 
 
 def _json(text: str, path: Path) -> dict[str, Any]:

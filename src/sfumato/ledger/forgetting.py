@@ -27,8 +27,10 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import LedgerError
-from sfumato.ledger.book import FORMAT, TRIGGER, Ledger, chained, last_of, packed
+from sfumato.ledger.book import FORMAT, TRIGGER, Ledger, chained, last_of
 from sfumato.ledger.exchanged import FORGETTING, WAS
+from sfumato.ledger.kept import remove_kept
+from sfumato.ledger.shelf import packed
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.head import MEMORY
 from sfumato.release.past import SEPARATOR, PastRelease
@@ -50,6 +52,7 @@ def forget(ledger: Ledger, key: str) -> list[int]:
             _exchange(base, number, memory)
         base.execute(TRIGGER)
         _enter(base, {str(number): hashlib.sha256(memory).hexdigest() for number, memory in changed.items()})
+    remove_kept(ledger.path)
     ledger.compact()
     ledger.verify()
     return sorted(changed)

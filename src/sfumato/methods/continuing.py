@@ -28,9 +28,10 @@ from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
-from sfumato.history.bundles import Bundles, PeopleSheet
+from sfumato.history.bundles import Bundles
 from sfumato.history.changes import require_expected
 from sfumato.history.joint import Joint, bundle_of, joint_classes
+from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.promises import promises
 from sfumato.methods.base import Task
 from sfumato.policy.claims import Claim
@@ -100,7 +101,7 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> Ties:
 def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
     """The joint classes of a claim over the past, when the release would be part of its bundle (I2)."""
     absent = np.zeros(bundles.people, dtype=np.bool_)
-    coming = PeopleSheet(len(bundles.history), dict.fromkeys(policy.published, absent.astype(np.int64)), {}, absent)
+    coming = PeopleSheet((len(bundles.history),), dict.fromkeys(policy.published, absent.astype(np.int64)), {}, absent)
     beyond = bundles.with_sheet(coming)
     among = [] if claim.hide else [coming]
     inside = bundle_of(beyond, claim.hide, among)

@@ -70,13 +70,14 @@ def safe_classes(tied: Ties, of: IntArray, count: int) -> BoolArray:
     for claim, joint in tied.classes:
         for sheet in joint.sheets:
             told = [name for name in claim.hide if name in sheet.columns]
-            here = sheet.here & (of >= 0)
-            if not here.any() or (claim.hide and not told):
+            if claim.hide and not told:
                 continue
-            classes = group([of[here]])
-            spread = {name: (sheet.cells[name][here], sheet.labels[name]) for name in told}
-            holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread)))
-            fine[of[here][classes.first][~holds]] = False
+            for there, codes in sheet.tellings(told, each=claim.model.compares):
+                here = there & (of >= 0)
+                classes = group([of[here]])
+                spread = {name: (codes[name][here], sheet.labels[name]) for name in told}
+                holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread)))
+                fine[of[here][classes.first][~holds]] = False
     return fine
 
 
@@ -109,11 +110,12 @@ def _one_more(tied: Ties, hist: IntArray, parts: IntArray, open_classes: BoolArr
     known = np.zeros(len(stay), dtype=np.bool_)
     for claim, joint in tied.classes:
         for sheet in joint.sheets:
-            for name in sheet.columns & set(claim.hide):
+            told = sheet.columns & set(claim.hide)
+            for name, code in ((name, code) for _, codes in sheet.tellings(told, each=False) for name, code in codes.items()):
                 width = len(sheet.labels[name]) + 1
                 gone = np.flatnonzero((parts >= 0) & (parts % 2 == 0))
-                had = np.unique(hist[gone] * width + sheet.cells[name][gone] + 1)
-                known |= np.isin(hist[stay] * width + sheet.cells[name][stay] + 1, had)
+                had = np.unique(hist[gone] * width + code[gone] + 1)
+                known |= np.isin(hist[stay] * width + code[stay] + 1, had)
     order = np.lexsort((known, hist[stay]))
     return stay[order][np.unique(hist[stay][order], return_index=True)[1]]
 
@@ -146,14 +148,8 @@ def _remembered(task: Task, tied: Ties, carried: IntArray, classes: IntArray, fr
     columns = {}
     for name in frame.column_names:
         values = frame.column(name).combine_chunks().take(pa.array(like)).to_pylist()
-        for past, place in zip(tied.bundles.history.releases, tied.bundles.places, strict=True):
-            if name in past.memory.values.names:
-                record = np.full(tied.bundles.people, -1, dtype=np.int64)
-                record[place] = np.arange(len(place))
-                text = past.memory.values.text(name)
-                told = record[carried]
-                values = [text.labels[text.codes[at]] if at >= 0 else value for at, value in zip(told, values, strict=True)]
-        columns[name] = pa.array(values, pa.string())
+        told = tied.bundles.values.of_people(name, carried)
+        columns[name] = pa.array([value if mine is None else mine for mine, value in zip(told, values, strict=True)], pa.string())
     return pa.table(columns)
 
 

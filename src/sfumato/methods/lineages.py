@@ -31,7 +31,7 @@ from sfumato.data.generalization import Generalization
 from sfumato.data.linkage import Linkage
 from sfumato.history.joint import Joint
 from sfumato.history.united import united_classes
-from sfumato.history.values import LeafValues, labels_of
+from sfumato.history.values import common_cells
 from sfumato.methods.base import Task
 from sfumato.methods.continuing import Ties
 from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting
@@ -113,7 +113,6 @@ class _LineageBoard:
         self.of_record = np.where(old, self.union[np.where(old, tied.person, 0)], -1)
         self.present = np.zeros(tied.bundles.people, dtype=np.bool_)
         self.present[tied.person[old]] = True
-        self.values = LeafValues(tied.bundles)
         known = {name for sheet in self.joint.sheets for name in sheet.columns if tied.bundles.is_known(name)}
         self.columns = sorted(name for name in known if not name.startswith(SEPARATOR))
         self.domains = {name: self._domain(name) for name in {*self.columns, *self._published()}}
@@ -134,7 +133,7 @@ class _LineageBoard:
         return found
 
     def _domain(self, name: str) -> Generalization:
-        labels = dict.fromkeys(self.tied.bundles.history.column(name))
+        labels = dict.fromkeys(self.tied.bundles.values.ever(name))
         if name in self.task.data.names:
             labels |= dict.fromkeys(self.task.data.text(name).labels)
         owner = self.policy if name in self.policy.columns else self.tied.bundles.policies[0]
@@ -156,10 +155,11 @@ class _LineageBoard:
             here = np.flatnonzero(sheet.here & (self.union >= 0))
             for place, name in enumerate(self.columns):
                 if name in sheet.columns:
-                    low, high = labels_of(self.tied.bundles, sheet, name, self.domains[name])
-                    code = sheet.cells[name][here]
-                    np.maximum.at(lo[:, place], self.union[here], low[code])
-                    np.minimum.at(hi[:, place], self.union[here], high[code])
+                    low, high = common_cells(self.tied.bundles, sheet, name, self.domains[name])
+                    pairs = group([self.union[here], sheet.cells[name][here]])
+                    union, code = self.union[here][pairs.first], sheet.cells[name][here][pairs.first]
+                    np.maximum.at(lo[:, place], union, low[code])
+                    np.minimum.at(hi[:, place], union, high[code])
         return lo, hi
 
     def leave_out_who_moved(self) -> IntArray:
@@ -263,15 +263,7 @@ class _LineageBoard:
         return codes[inside], tuple(known)
 
     def remembered(self, name: str, people: IntArray) -> list[str]:
-        found = [""] * len(people)
-        for past, place in zip(self.tied.bundles.history.releases, self.tied.bundles.places, strict=True):
-            if name in past.memory.values.names and len(people):
-                record = np.full(self.tied.bundles.people, -1, dtype=np.int64)
-                record[place] = np.arange(len(place))
-                text = past.memory.values.text(name)
-                at = record[people]
-                found = [text.labels[text.codes[i]] if i >= 0 else old for i, old in zip(at, found, strict=True)]
-        return found
+        return [label or "" for label in self.tied.bundles.values.of_people(name, people)]
 
     def stand_ins(self, thin: BoolArray) -> IntArray:
         """People who left and are stood in for, one more of each thin lineage at a time until its promises hold."""
@@ -341,7 +333,8 @@ def _combined(tied: Ties) -> Joint:
         np.where((joint.of[people] < 0)[:, None], -1, joint.signs[joint.of[people]]) for _, joint in tied.classes if joint.sheets
     ]
     sheets = tuple(sheet for _, joint in tied.classes for sheet in joint.sheets)
-    return Joint(sheets, of, np.concatenate(signs, axis=1) if signs else np.zeros((count, 0), dtype=np.int64))
+    names = tuple(some for _, joint in tied.classes for some in joint.names)
+    return Joint(sheets, of, np.concatenate(signs, axis=1) if signs else np.zeros((count, 0), dtype=np.int64), names)
 
 
 def _numbered(union: IntArray, named: IntArray, count: int) -> tuple[IntArray, int]:

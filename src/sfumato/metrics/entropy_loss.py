@@ -35,7 +35,7 @@ class EntropyLoss(Metric):
             below = np.concatenate([[0.0], np.cumsum(counts)])
             lo, hi = exhibit.intervals(name)
             published = exhibit.data.text(name).counts()
-            bits += float(np.log2(np.maximum(below[hi] - below[lo], 1.0)) @ published)
+            bits += float(np.log2(np.maximum(below[hi] - below[lo], 1.0)) @ published) * exhibit.share_of_people
             bits += exhibit.suppressed * np.log2(exhibit.inputs)
             bits -= float(original.counts() @ np.log2(original.counts()))
         return max(bits, 0.0) / (exhibit.inputs * max(len(exhibit.recoded), 1))

@@ -1,6 +1,7 @@
 """Loss: the average share of its domain that a published quasi-identifier cell gives up.
 
-A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column. The data
+A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column. Rows that
+stand in for people who left are rows like others in the average, and no records. The data
 holder's leaves are the original's values where a rule grows the hierarchy from them; an outsider's are the declared ones (see
 `metrics.declared`), so the figure of a certificate may differ a little from that of `measure`.
 
@@ -55,4 +56,4 @@ def _of_column(exhibit: Exhibit, name: str) -> float:
         widths = exhibit.once(declared_domains)[name].widths(text.labels)
     else:
         widths = exhibit.recoded[name].width(*exhibit.intervals(name)) if text.labels else np.zeros(0)
-    return (float(widths @ text.counts()) + exhibit.suppressed) / max(exhibit.inputs, 1)
+    return (float(widths @ text.counts()) * exhibit.share_of_people + exhibit.suppressed) / max(exhibit.inputs, 1)

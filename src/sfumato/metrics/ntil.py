@@ -23,7 +23,8 @@ class NormalizedTotalInformationLoss(Metric):
 
     def measure(self, exhibit: Exhibit) -> float:
         columns = exhibit.policy.quasi_identifiers
-        lost = sum(_of_column(exhibit, name) for name in columns) + exhibit.suppressed * max(len(columns), 1)
+        lost = sum(_of_column(exhibit, name) for name in columns) * exhibit.share_of_people
+        lost += exhibit.suppressed * max(len(columns), 1)
         return lost / max(exhibit.inputs * len(columns), exhibit.inputs, 1)
 
 

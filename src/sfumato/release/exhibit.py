@@ -106,7 +106,7 @@ class Exhibit:
             return exhibit
         past = self.history.releases[-1]
         last = replace(past, exhibit=replace(past.exhibit, certificate=certificate, folder=None))
-        remembered = replace(exhibit, history=History((*self.history.releases[:-1], last)))
+        remembered = replace(exhibit, history=replace(self.history, releases=(*self.history.releases[:-1], last)))
         remembered._kept.update(exhibit._kept)
         return remembered
 
@@ -159,6 +159,14 @@ class Exhibit:
     def suppressed(self) -> int:
         """Records of the original that are not published."""
         return self.inputs - self.form.records(self)
+
+    @property
+    def share_of_people(self) -> float:
+        """Of the rows of the main part, how many speak of people in the table: the others stand in for people who left.
+
+        Whoever sums up rows to compare the sum with records counts every row so much, because rows cannot be told apart.
+        """
+        return self.form.records(self) / max(self.data.records, 1)
 
     def generalization(self, name: str) -> Generalization | None:
         """How a column may be generalized, as far as this side may know it."""

@@ -214,6 +214,11 @@ def form_of(path: Path) -> Form:
         raise ReleaseError("the manifest is not what it should be", where=str(path)) from None
 
 
+def folder_cover(path: Path, policy: Policy | None = None) -> Exhibit:
+    """Form and policy of a release folder, in which its tables need not lie; the policy is not read where it is at hand."""
+    return Exhibit(form_of(path), {}, _policy(path, files_of(path)) if policy is None else policy)
+
+
 def _require_format(manifest: Any, path: Path) -> None:
     """A layout that this version does not know may mean anything; what is unknown is refused."""
     said = manifest.get("format", MANIFEST_VERSION) if isinstance(manifest, Mapping) else MANIFEST_VERSION

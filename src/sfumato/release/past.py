@@ -13,13 +13,14 @@ Invariants
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.baskets import Baskets
@@ -135,6 +136,11 @@ class PastRelease:
     when: str = ""
 
     @property
+    def cover(self) -> Exhibit:
+        """Its form and its policy; not more need be there."""
+        return self.exhibit
+
+    @property
     def published(self) -> tuple[str, ...]:
         """The columns of people that it shows, in whatever table."""
         return self.exhibit.form.shown(self.exhibit)
@@ -145,11 +151,47 @@ class PastRelease:
         return self.exhibit.form.sheets(self.exhibit, self.memory)
 
 
+class ShelvedRelease(PastRelease):
+    """A publication that is read when somebody looks inside it."""
+
+    _opened: Callable[[], PastRelease]
+    _covered: Callable[[], Exhibit]
+
+    @classmethod
+    def of(cls, number: int, when: str, cover: Callable[[], Exhibit], release: Callable[[], PastRelease]) -> ShelvedRelease:
+        """The release with this number; `cover` reads form and policy, `release` everything."""
+        made = cls.__new__(cls)
+        made.__dict__.update(number=number, when=when, _covered=cover, _opened=release)
+        return made
+
+    @cached_property
+    def _whole(self) -> PastRelease:
+        return self._opened()
+
+    @cached_property
+    def exhibit(self) -> Exhibit:
+        return self._whole.exhibit
+
+    @cached_property
+    def memory(self) -> Memory:
+        return self._whole.memory
+
+    @cached_property
+    def cover(self) -> Exhibit:
+        return self.__dict__["exhibit"] if "exhibit" in self.__dict__ else self._covered()
+
+
 @dataclass(frozen=True)
 class History:
     """All releases so far, oldest first (I2)."""
 
     releases: tuple[PastRelease, ...] = ()  # I2
+    kept: pa.Table | None = None
+    """What a ledger kept of the first of them, all together (`history.bundles`), so that these need not be read again."""
+
+    def then(self, past: PastRelease) -> History:
+        """The history with one more release."""
+        return replace(self, releases=(*self.releases, past))
 
     def __len__(self) -> int:
         return len(self.releases)
@@ -193,6 +235,6 @@ def keys_of(policy: Policy, table: Table | Baskets) -> tuple[str, ...]:
         raise DataError(
             f"{twice} record(s) repeat the key of another one", where=where, hint="a key must be unique; add a column to it"
         )
-    if any(not key or (key[0] == SEPARATOR == key[-1] and not key.strip(SEPARATOR)) for key in keys):
+    if pc.any(pc.equal(pc.utf8_trim(pa.array(keys, pa.string()), SEPARATOR), "")).as_py():
         raise DataError("a record has an empty key", where=where, hint="every record needs a key that stays the same")
     return keys

@@ -31,7 +31,7 @@ from sfumato.ledger import Entry
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import LIMITS_PAGE, Certificate, Finding, Records
-from sfumato.release.past import History, PastRelease, keys_of
+from sfumato.release.past import PastRelease, keys_of
 from sfumato.release.release import Part, Release
 from sfumato.spine.disclose import disclosed
 from sfumato.spine.publish import ledger_of
@@ -71,7 +71,7 @@ def adopt(
     exhibit = replace(exhibit, certificate=Certificate((), Records(shown + release.suppressed, shown, release.suppressed)))
     memory = release.form.memory(policy, release.parts, release.trace, dataset)
     past = PastRelease(exhibit.as_published(), memory, place.number)
-    exhibit = replace(exhibit, history=History((*earlier.releases, past)))
+    exhibit = replace(exhibit, history=earlier.then(past))
     found = certify(exhibit)
     assert exhibit.records is not None
     certificate = Certificate(

@@ -223,7 +223,7 @@ def _remember_types(release: Release, policy: Policy, data: Data) -> None:
 def recertified(publication: Publication, format: Format) -> Publication:
     """The same release in another format of files; what is certified is again what lies on disk."""
     history = publication.history
-    earlier = None if history is None else History(history.releases[:-1])
+    earlier = None if history is None else replace(history, releases=history.releases[:-1])
     given = (publication.policy, publication.plan, publication.release, publication.original)
     return _certified(*given, earlier, publication.ledger, publication.place, publication.seed, format)
 
@@ -324,9 +324,9 @@ def _continued(earlier: History | None, policy: Policy, release: Release, exhibi
     """The history with this release as its last; also without a ledger, when a claim is about all releases."""
     if earlier is None and not (release.form.remembered and any(claim.model.joint for claim in policy.claims)):
         return None
-    so_far = earlier.releases if earlier is not None else ()
+    so_far = earlier if earlier is not None else History()
     memory = release.form.memory(policy, release.parts, release.trace, exhibit.original)
-    return History((*so_far, PastRelease(exhibit.as_published(), memory, len(so_far) + 1)))
+    return so_far.then(PastRelease(exhibit.as_published(), memory, len(so_far) + 1))
 
 
 def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = False) -> Ledger | None:
@@ -353,7 +353,8 @@ def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = Fa
 
 def _near(path: Path) -> str:
     """Files beside a ledger that is not there whose names are like its own."""
-    beside = sorted(file.name for file in path.parent.glob("*") if file.is_file()) if path.parent.is_dir() else []
+    beside = sorted(file.name for file in path.parent.glob("*") if file.is_file() and file.suffix != ".kept")
+    beside = beside if path.parent.is_dir() else []
     like = get_close_matches(path.name, beside, n=3)
     like += [name for name in beside if path.suffix and name.endswith(path.suffix) and name not in like][: 3 - len(like)]
     return f"did you mean {' or '.join(map(repr, like))}? or " if like else ""

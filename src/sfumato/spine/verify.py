@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sfumato import __version__
 from sfumato.attacks.base import known_attacks
 from sfumato.audit.certify import certify, compared
+from sfumato.audit.series import bundles_of
 from sfumato.engines.base import FileEngine
 from sfumato.engines.local import HERE
-from sfumato.errors import ReleaseError, SfumatoError
+from sfumato.errors import LedgerError, ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Method
 from sfumato.registry import entry
@@ -102,10 +103,20 @@ def verify(
     exhibit = _opened(Path(folder), HERE if engine is None else _engine(engine))
     history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
     exhibit = beside(exhibit, original, history, engine)
+    if ledger is not None:
+        _require_kept(exhibit, Ledger(ledger), Path(folder))
     exhibit = exhibit if population is None else replace(exhibit, population=exhibit.policy.data.read(population))
     sentence, signed = examine_signature(Path(folder), key)
     loaded = () if target is None else _in_target(exhibit, target)
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
+
+
+def _require_kept(exhibit: Exhibit, book: Ledger, folder: Path) -> None:
+    """What the ledger keeps of all releases together, for whoever publishes next, must be what they say."""
+    kept = book.kept_with(folder)
+    if kept is not None and not kept.equals(exhibit.once(bundles_of).to_arrow()):
+        hint = "the next release would be judged with it: do not publish on this ledger; restore it from a backup"
+        raise LedgerError("what is kept beside the ledger is not what its releases say", where=str(book.path), hint=hint)
 
 
 def _engine(engine: Any) -> FileEngine:

@@ -17,10 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.audit.base import reading_of
+from sfumato.audit.series import bundles_of
 from sfumato.engines.base import FileEngine
 from sfumato.engines.local import HERE
 from sfumato.errors import ReleaseError
 from sfumato.ledger import Ledger
+from sfumato.ledger.kept import write_kept
+from sfumato.ledger.shelf import packed
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import write_public_policy
 from sfumato.release.certificate import Certificate
@@ -137,13 +141,21 @@ def _write_and_enter(
     with ledger.writing() as base:
         ledger.require_free(base, place)
         memory = history.releases[-1].memory.to_arrow()
+        kept = kept_of(exhibit)
 
         def enter(folder: Path) -> None:
-            ledger.append(base, folder, memory, seed, place)
+            ledger.append(base, folder, memory, seed, place, kept=kept)
             base.commit()
+            if kept is not None:
+                write_kept(ledger.path, kept)
 
         with new_folder(target, before_rename=enter) as folder:  # I2
             _fill(draft, exhibit, folder, report, key)
+
+
+def kept_of(exhibit: Exhibit) -> bytes | None:
+    """What a ledger keeps of everything published so far, from the audit's own hands; nothing where forms join by themselves."""
+    return None if reading_of(exhibit.form).joins_itself else packed(exhibit.once(bundles_of).to_arrow())
 
 
 def _fill(draft: DraftFolder, exhibit: Exhibit, folder: Path, report: bool, key: SigningKey | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from markupsafe import Markup
@@ -16,7 +16,7 @@ from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 from sfumato.policy.claims import Claim
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.past import History
+from sfumato.release.past import History, PastRelease
 from sfumato.report.charts import bars
 from sfumato.report.section import Section, paragraph, table
 
@@ -46,13 +46,12 @@ class Releases(Section):
     def render(self, exhibit: Exhibit) -> Markup:
         history = exhibit.history
         assert history is not None
-        rows = [
-            _row(past.number, past.when or "now", ", ".join(past.published), len(past.memory.keys)) for past in history.releases
-        ]
-        parts = [table(("release", "published", "columns", "records"), rows)]
+        head = ("release", "published", "columns", "records")
         if reading_of(exhibit.form).joins_itself:
-            return Markup("").join([*parts, *_together(exhibit)])
+            rows = [_row(past, past.published, len(past.memory.keys)) for past in history.releases]
+            return Markup("").join([table(head, rows), *_together(exhibit)])
         bundles = exhibit.once(bundles_of)
+        parts = [table(head, [_row(past, *bundles.shown(r)) for r, past in enumerate(history.releases)])]
         for claim in exhibit.policy.claims:
             parts += _in_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit))
             if _searched(exhibit) and claim.model.joint:
@@ -106,8 +105,8 @@ def _words(achieved: Mapping[str, object]) -> str:
     return ", ".join(f"{key} {value}" for key, value in achieved.items())
 
 
-def _row(number: int, when: str, columns: str, records: int) -> tuple[str, str, str, str]:
-    return str(number), when, columns, f"{records:,}"
+def _row(past: PastRelease, columns: Sequence[str], records: int) -> tuple[str, str, str, str]:
+    return str(past.number), past.when or "now", ", ".join(columns), f"{records:,}"
 
 
 def _levels(history: History, column: str) -> list[Markup]:

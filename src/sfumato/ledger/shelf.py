@@ -1,0 +1,64 @@
+"""Reading an entry's files as a release: only its cover, form and policy, or everything with what is remembered of it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato.io.json_text import parse_json
+from sfumato.ledger.exchanged import WAS
+from sfumato.policy.generalizations import keep_generalizations
+from sfumato.policy.policy import Policy
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import CERTIFICATE, MANIFEST, folder_cover, read_folder
+from sfumato.release.head import MEMORY
+from sfumato.release.past import Memory, PastRelease
+from sfumato.release.plain_files import is_inner
+
+
+def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
+    """The published files of an entry into a folder of our own; `Ledger.files` has seen to it that they stay there."""
+    for name, content in files.items():
+        if name not in (MEMORY, WAS):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+
+
+def read_release(files: Mapping[str, bytes], number: int, when: str) -> PastRelease:
+    """Everything of an entry."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lay_out(files, folder)
+        exhibit = read_folder(folder)
+        exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy), folder=None)
+    with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
+        return PastRelease(exhibit, Memory.from_arrow(reader.read_all()), number, when)
+
+
+def read_cover(read: Callable[[str], bytes], policies: dict[str, Policy]) -> Exhibit:
+    """Form and policy of an entry, whose files `read` gives; a policy that several entries have is read once."""
+    manifest = read(MANIFEST)
+    listed = parse_json(manifest.decode())["files"]
+    inner = [name for name in listed if "rows" not in listed[name] and name != CERTIFICATE and is_inner(name)]
+    files = {name: read(name) for name in inner}
+    said = hashlib.sha256(b"".join(hashlib.sha256(files[name]).digest() + name.encode() for name in sorted(files))).hexdigest()
+    with tempfile.TemporaryDirectory() as name:
+        lay_out(files | {MANIFEST: manifest}, Path(name))
+        cover = folder_cover(Path(name), policies.get(said))
+        policies[said] = cover.policy if said in policies else keep_generalizations(cover.policy)
+    return replace(cover, policy=policies[said])
+
+
+def packed(memory: pa.Table) -> bytes:
+    """A memory as the bytes that an entry keeps."""
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(sink, memory.schema, options=options) as writer:
+        writer.write_table(memory)
+    return sink.getvalue()
