@@ -29,6 +29,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -52,13 +53,85 @@ def derived_columns(table: str, rows: pa.Table, replaced: Sequence[str], kept: M
     yield from read_off(table, old, sample, kept, rows.num_rows)
 
 
+class _Text:
+    """One value or cell, and what is compared of it; each is made once, however often the text is met."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def lower(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def plain(self) -> str:
+        """In lower case and without accents."""
+        return (
+            self.lower
+            if self.text.isascii()
+            else unicodedata.normalize("NFKD", self.text).encode("ascii", "ignore").decode().lower()
+        )
+
+    @cached_property
+    def letters(self) -> str:
+        return _BUT_LETTERS.sub("", self.plain)
+
+    @cached_property
+    def signs(self) -> str:
+        return _BUT_SIGNS.sub("", self.plain)
+
+    @cached_property
+    def slug(self) -> str:
+        """What is left of a cell that is a slug already."""
+        return _BUT_SIGNS.sub("", self.lower)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return words(self.text)
+
+    @cached_property
+    def joined(self) -> str:
+        return "".join(self.words)
+
+    @cached_property
+    def initials(self) -> str:
+        return "".join(word[0] for word in self.words)
+
+    @cached_property
+    def long_words(self) -> frozenset[str]:
+        return frozenset(word for word in self.words if len(word) > 2)
+
+    @cached_property
+    def lexemes(self) -> frozenset[str]:
+        """Of a text-search vector."""
+        return frozenset(lexeme.replace("''", "'").lower() for lexeme in _VECTOR.findall(self.text))
+
+    @cached_property
+    def digests(self) -> frozenset[str]:
+        texts = (self.text.encode(), self.lower.strip().encode())
+        return frozenset(hashlib.new(kind, text, usedforsecurity=False).hexdigest() for kind in _DIGESTS for text in texts)
+
+
+class _Texts(dict[str, _Text]):
+    """Texts that were met."""
+
+    def __missing__(self, text: str) -> _Text:
+        self[text] = met = _Text(text)
+        return met
+
+    def of(self, values: list[str | None]) -> list[_Text | None]:
+        return [self[value] if value else None for value in values]
+
+
 def read_off(
     table: str, old: Mapping[ColumnValue, list[str | None]], sample: pa.Table, kept: Mapping[str, str], rows: int
 ) -> Iterator[Survivor]:
     """The same for old values of any table that go with the sampled rows; `rows` is how many rows the sample stands for."""
+    met = _Texts()
+    sources = {source: met.of(values) for source, values in old.items()}
     for name, kind in kept.items():
-        cells = sample.column(name).to_pylist()
-        for source, values in old.items():
+        cells = met.of(sample.column(name).to_pylist())
+        for source, values in sources.items():
             found = _derivation(values, cells, kind)
             if found is not None:
                 how, share = found
@@ -71,11 +144,11 @@ def spread(count: int) -> np.ndarray:
     return np.unique(np.linspace(0, max(count - 1, 0), min(count, _SAMPLE)).astype(np.int64))
 
 
-def _derivation(old: list[str | None], cells: list[str | None], kind: str) -> tuple[str, float] | None:
+def _derivation(old: list[_Text | None], cells: list[_Text | None], kind: str) -> tuple[str, float] | None:
     """How the cells come from the old values, and in which share of the rows."""
     pairs = [(value, cell) for value, cell in zip(old, cells, strict=True) if value and cell]
     values = [value for value, _ in pairs]
-    if len(pairs) < _FEWEST or len(set(values)) < 2 or _running(values):
+    if len(pairs) < _FEWEST or len(set(values)) < 2 or _running([value.text for value in values]):
         return None
     shifted = values[len(values) // 2 + 1 :] + values[: len(values) // 2 + 1]
     others = [(value, cell) for value, (_, cell) in zip(shifted, pairs, strict=True)]
@@ -105,68 +178,54 @@ def _running(values: list[str]) -> bool:
     return len(set(numbers)) == len(numbers) and max(numbers) - min(numbers) < 100 * len(numbers)
 
 
-def _initials(value: str, cell: str) -> bool:
-    own = words(value)
-    return len(own) > 1 and "".join(word[0] for word in own) == "".join(words(cell))
+def _slug(value: _Text, cell: _Text) -> bool:
+    return len(value.text) > 2 and value.signs == cell.slug
 
 
-def _plain(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+def _initials(value: _Text, cell: _Text) -> bool:
+    return len(value.words) > 1 and value.initials == cell.joined
 
 
-def _slug(value: str, cell: str) -> bool:
-    return len(value) > 2 and _BUT_SIGNS.sub("", _plain(value)) == _BUT_SIGNS.sub("", cell.lower())
+def _part_of_day(value: _Text, cell: _Text) -> bool:
+    day = value.text
+    return bool(_DAY.match(day)) and cell.text in (day[:4], day[:7], day[:10])
 
 
-def _digest(value: str, cell: str) -> bool:
-    if len(cell) not in (32, 40, 64, 66):
-        return False
-    spelt = cell.removeprefix("\\x").lower()
-    texts = (value.encode(), value.lower().strip().encode())
-    return any(hashlib.new(kind, text, usedforsecurity=False).hexdigest() == spelt for kind in _DIGESTS for text in texts)
+def _digest(value: _Text, cell: _Text) -> bool:
+    return len(cell.text) in (32, 40, 64, 66) and cell.text.removeprefix("\\x").lower() in value.digests
 
 
 _DIGESTS = ("md5", "sha1", "sha256")
 
 
-def _in_vector(value: str, cell: str) -> bool:
+def _in_vector(value: _Text, cell: _Text) -> bool:
     """All words of the value among the lexemes of a text-search vector, whose endings may be cut off."""
-    lexemes = {lexeme.replace("''", "'").lower() for lexeme in _VECTOR.findall(cell)}
-    own = [word for word in words(value) if len(word) > 2]
-    return bool(own and lexemes) and all(_stemmed(word, lexemes) for word in own)
+    return bool(cell.lexemes and value.long_words) and all(_stemmed(word, cell.lexemes) for word in value.long_words)
 
 
-def _stemmed(word: str, lexemes: set[str]) -> bool:
+def _stemmed(word: str, lexemes: frozenset[str]) -> bool:
     return any(word[:length] in lexemes for length in range(max(3, len(word) - 3), len(word) + 1))
 
 
-def _all_words(value: str, cell: str) -> bool:
-    own = [word for word in words(value) if len(word) > 2]
-    return bool(own) and set(own) <= set(words(cell))
+def _all_words(value: _Text, cell: _Text) -> bool:
+    return bool(value.long_words) and value.long_words.issubset(cell.words)
 
 
-def _within(value: str, cell: str) -> bool:
+def _within(value: _Text, cell: _Text) -> bool:
     """The value inside a longer word: a login made of a name."""
-    own = _BUT_SIGNS.sub("", _plain(value))
-    return len(own) > 3 and own in _BUT_SIGNS.sub("", _plain(cell))
+    return len(value.signs) > 3 and value.signs in cell.signs
 
 
-def _begins(value: str, cell: str) -> bool:
+def _begins(value: _Text, cell: _Text) -> bool:
     """A key made of the beginning of a name."""
-    own = _BUT_LETTERS.sub("", _plain(value))
-    signs = 3 if len(cell) < 8 else min(5, len(own))
-    return len(own) > 2 and _plain(cell)[:signs] == own[:signs]
+    own = value.letters
+    signs = 3 if len(cell.text) < 8 else min(5, len(own))
+    return len(own) > 2 and cell.plain[:signs] == own[:signs]
 
 
-def _part_of_day(value: str, cell: str) -> bool:
-    return bool(_DAY.match(value)) and cell in (value[:4], value[:7], value[:10])
-
-
-_WAYS: dict[str, Callable[[str, str], bool]] = {
-    "the values": lambda value, cell: value == cell,
-    "the values in another case": lambda value, cell: len(value) > 1 and value.lower() == cell.lower(),
+_WAYS: dict[str, Callable[[_Text, _Text], bool]] = {
+    "the values": lambda value, cell: value.text == cell.text,
+    "the values in another case": lambda value, cell: len(value.text) > 1 and value.lower == cell.lower,
     "the slug": _slug,
     "the initials": _initials,
     "a part of the date": _part_of_day,
