@@ -28,7 +28,20 @@ def moment(text: str) -> Fraction | None:
     except (ValueError, OverflowError):
         return None
     seconds = (found.hour * 60 + found.minute) * 60 + found.second
-    return found.toordinal() + Fraction(seconds * _MICRO + found.microsecond, _DAY * _MICRO)
+    return Fraction((found.toordinal() * _DAY + seconds) * _MICRO + found.microsecond, _DAY * _MICRO)
+
+
+def steps(text: str, unit: int) -> int | None:
+    """How many steps of a day, `unit` of them each, have passed until a moment; None when it lies between two.
+
+    >>> steps("0001-01-01 12:00:00", 24), steps("0001-01-01 12:30:00", 24)
+    (36, None)
+    """
+    days = moment(text)
+    if days is None:
+        return None
+    whole, rest = divmod(days.numerator * unit, days.denominator)
+    return None if rest else whole
 
 
 def written(days: Fraction) -> str:

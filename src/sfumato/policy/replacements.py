@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
 from sfumato.data.check_digits import COUNTRIES, NUMBERS, is_valid, of_country
-from sfumato.data.moments import moment, written
+from sfumato.data.moments import steps, written
 from sfumato.data.numbers import EXACT, is_whole, number, whole
 from sfumato.data.regular import matches, require_regular
 from sfumato.errors import PolicyError
@@ -155,8 +155,7 @@ class Timestamps(Ordered):
     """Written behind every moment, for columns with a time zone; moments are then in that zone, which is UTC."""
 
     def level(self, text: str) -> int | None:
-        days = moment(text)
-        return int(days * self.unit) if days is not None and (days * self.unit).denominator == 1 else None
+        return steps(text, self.unit)
 
     def text(self, level: int) -> str:
         return written(Fraction(level, self.unit)) + self.zone
