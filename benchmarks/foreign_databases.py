@@ -1,7 +1,7 @@
 """Twelve foreign schemas, three commands each, and eighty rules at a given number of rows: what they cost and what was seen.
 
 python -m benchmarks.foreign_databases databases benchmarks/results/foreign_databases.txt
-python -m benchmarks.foreign_databases large 1250000 100000     # rows of the shop, rows that discovery looks at (0: all)
+python -m benchmarks.foreign_databases large 1250000 100000 1GB     # rows, rows that discovery looks at (0: all), memory
 python -m benchmarks.foreign_databases rules 10000 benchmarks/results/eighty_rules.txt     # goes on where it was stopped
 """
 
@@ -101,7 +101,7 @@ ANALYZE;
 """
 
 
-def large(rows: int, most: int) -> None:
+def large(rows: int, most: int, memory: str) -> None:
     """A shop of so many rows: every command in a process of its own, with its CPU seconds and its memory."""
     from postgres_server import any_server, session
 
@@ -112,7 +112,8 @@ def large(rows: int, most: int) -> None:
             connection.execute(LARGE.format(rows // 25))
         policy, out = f"{folder}/policy.yaml", f"{folder}/out"
         some = ["--most-rows", str(most)] if most else []
-        Path(policy).write_text(timed("discover", source, "--target", target, *some))
+        text = timed("discover", source, "--target", target, *some)
+        Path(policy).write_text(text.replace("  kind: database\n", f"  kind: database\n  memory: {memory}\n"))
         timed("check", policy, "--strict")
         timed("publish", policy, "--out", out, "--no-report")
 
@@ -121,10 +122,15 @@ def timed(*words: str) -> str:
     """A command, with what it cost."""
     code = "import sys, resource, atexit; from sfumato.cli import main; atexit.register(lambda: print(resource.getrusage("
     code += "resource.RUSAGE_SELF), file=sys.stderr)); main(sys.argv[1:])"
+    began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    passed = time.monotonic() - began
     found = dict(part.split("=") for part in done.stderr.rpartition("resource.struct_rusage(")[2].rstrip(")\n").split(", "))
     spent = float(found["ru_utime"]) + float(found["ru_stime"])
-    print(f"{words[0]:10} exit {done.returncode}  {spent:6.1f} CPU s  {int(found['ru_maxrss']) // 1024:6} MB", flush=True)
+    memory = int(found["ru_maxrss"]) // 1024
+    print(f"{words[0]:10} exit {done.returncode}  {spent:6.1f} CPU s  {passed:6.1f} s  {memory:6} MB", flush=True)
+    if done.returncode:
+        print(done.stderr.rpartition("resource.struct_rusage(")[0], flush=True)
     return done.stdout
 
 
@@ -185,7 +191,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "one":
         one(sys.argv[2])
     elif sys.argv[1] == "large":
-        large(int(sys.argv[2]), int(sys.argv[3]))
+        large(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else "2GB")
     elif sys.argv[1] == "databases":
         databases(Path(sys.argv[2]))
     else:

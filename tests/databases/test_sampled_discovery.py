@@ -44,10 +44,12 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"sqlite:///{path}"
 
 
-def test_only_leaves_are_sampled_and_the_largest_key_is_there(visits: str) -> None:
+def test_what_sampled_rows_refer_to_and_the_largest_key_are_there(visits: str) -> None:
     data, sampled = read_sampled(visits, silent, "", MOST)
-    assert sampled == ("visit",)
-    assert data.tables["patient"].rows == 2_000
+    assert set(sampled) == {"visit", "patient"}
+    there = data.tables["patient"].column("id").to_pylist()
+    assert len(there) == len(set(there)) < 2_000
+    assert set(data.tables["visit"].column("patient").to_pylist()) < set(there), "and some to whom nobody refers"
     assert MOST * 0.7 < data.tables["visit"].rows < MOST * 1.3
     assert str(ROWS - 1) in data.tables["visit"].column("id").to_pylist()
 

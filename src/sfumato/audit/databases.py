@@ -13,16 +13,39 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.audit.pieces import in_pieces, slices
 from sfumato.audit.rules import Judge
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.database import Schema
-from sfumato.data.table import Table, TextColumn
+from sfumato.data.shelf import rows_at_once
+from sfumato.data.table import Table, TextColumn, as_text
 from sfumato.errors import DataError
 from sfumato.forms.database import DatabaseForm, bound_policy, schema_of, tables_of
 from sfumato.policy.bound_policy import BoundPolicy
-from sfumato.policy.rules import IntegrityRule
-from sfumato.policy.rules.tree import Aggregate, ColumnValue, References, Unique
-from sfumato.release.exhibit import Exhibit
+from sfumato.policy.rules import IntegrityRule, classify, columns_of, conjuncts
+from sfumato.policy.rules.tree import (
+    Aggregate,
+    All,
+    Any_,
+    Arithmetic,
+    Cell,
+    ColumnValue,
+    Compare,
+    Condition,
+    Date,
+    Determines,
+    Implies,
+    IsNull,
+    Membership,
+    Negative,
+    Not,
+    Number,
+    References,
+    Statement,
+    TextConstant,
+    Unique,
+)
+from sfumato.release.exhibit import Exhibit, of_parts
 
 
 class DatabaseExhibit:
@@ -60,8 +83,25 @@ class DatabaseExhibit:
         table: Table = self.exhibit.original.tables[column.table]
         return table.column(column.name).take(pa.array(self.exhibit.behind[part]))
 
+    def beside(self, column: ColumnValue) -> Iterator[tuple[pa.ChunkedArray, pa.ChunkedArray]]:
+        """Published and original values side by side, some rows at a time."""
+        assert self.exhibit.behind is not None
+        part = next(part for part, table in self.names.items() if table == column.table)
+        now, behind = self.column(column), self.exhibit.behind[part]
+        before = in_one(self.exhibit.original.tables[column.table].column(column.name))
+        for rows in slices(len(now)):
+            yield now[rows], pa.chunked_array([before.take(pa.array(behind[rows]))])
+
     def judge(self, rule: IntegrityRule) -> int:
         """How often a rule is broken; keys and references leave nulls out, as a database does."""
+        if looks_back(rule):
+            return self._judged(rule)
+        counts = self.exhibit.once(_counts)  # what the published rows alone decide is the same for whoever looks
+        if rule.body not in counts:
+            counts[rule.body] = self._judged(rule)
+        return counts[rule.body]
+
+    def _judged(self, rule: IntegrityRule) -> int:
         if isinstance(rule.body, References):
             return dangling([self.column(c) for c in rule.body.child], [self.column(c) for c in rule.body.parent])
         if isinstance(rule.body, Unique):
@@ -73,7 +113,34 @@ class DatabaseExhibit:
         before: dict[str | None, Any] = {}
         if self.aligned:
             before = {name: _Columns(table.names, partial(self._old_text, name, moved)) for name, table in self.tables.items()}
-        return Judge(now, before, _ordered(self.bound, rule)).broken(rule)
+        ordered = _ordered(self.bound, rule)
+        whole, found = Judge(now, before, ordered), 0
+        for part in conjuncts(rule.body):
+            some = self._in_pieces(part)
+            found += whole.broken_by(part) if some is None else sum(Judge(one, {}, ordered).broken_by(part) for one in some)
+        return found
+
+    def _in_pieces(self, part: Condition | Statement) -> Iterator[dict[str | None, Any]] | None:
+        """The rows that a clause is about, some at a time, where it can be judged so; None where it looks at all of them."""
+        columns = columns_of(part)
+        tables = {column.table for column in columns}
+        if len(tables) != 1 or any(column.original for column in columns):
+            return None
+        (table,) = tables
+        names = [column.name for column in columns]
+        if self.tables[str(table)].rows <= rows_at_once() or not set(names) <= set(self.tables[str(table)].names):
+            return None
+        if isinstance(part, Determines):
+            left = [self.column(column) for column in part.left]
+            names = [column.name for column in (*part.left, *part.right)]
+            sides = in_pieces([*left, *(self.column(column) for column in part.right)], by=len(left))
+            return ({table: _texts_of(names, piece)} for (piece,) in sides)
+        typed = all(self.schema.table(str(table)).column(name).kind in _TYPED for name in names)
+        if not typed or not all(isinstance(node, _BY_ROW) for node in part.walk()):
+            return None
+        frame = self.tables[str(table)].frame.select(list(dict.fromkeys(names)))
+        cut = (frame.slice(rows.start, rows.stop - rows.start) for rows in slices(frame.num_rows))
+        return ({table: _texts_of(frame.column_names, piece.columns)} for piece in cut)
 
     def _old_text(self, table: str, moved: Set[ColumnValue], name: str) -> TextColumn:
         """An original column; groups by a linked column are met under their new names: one map renames them all."""
@@ -81,6 +148,26 @@ class DatabaseExhibit:
         if column in moved:
             return self.tables[table].text(name)
         return Table(pa.table({name: self.original(column)})).text(name)
+
+
+_TYPED = ("integer", "decimal", "date", "timestamp")
+"""Kinds of columns all of whose values are read alike, however few are looked at."""
+_BY_ROW = (Compare, Membership, IsNull, All, Any_, Not, Implies, Number, TextConstant, Date, ColumnValue, Arithmetic, Negative)
+
+
+@of_parts
+def _counts(_: Exhibit) -> dict[Any, int]:
+    """How often rules are broken, as far as somebody has asked."""
+    return {}
+
+
+def looks_back(rule: IntegrityRule) -> bool:
+    """Whether a rule speaks of original values."""
+    return classify(rule).against_original or any(isinstance(node, Cell) for node in rule.body.walk())
+
+
+def _texts_of(names: Sequence[str], columns: Sequence[pa.ChunkedArray]) -> dict[str, TextColumn]:
+    return {name: as_text(column, name) for name, column in zip(names, columns, strict=True)}
 
 
 class _Columns(Mapping[str, TextColumn]):
@@ -105,6 +192,11 @@ def _ordered(bound: BoundPolicy, rule: IntegrityRule) -> list[Any]:
     """References first whose key the rule groups by: two tables may refer to each other more than once."""
     groups = {node.by for node in rule.body.walk() if isinstance(node, Aggregate)}
     return sorted(bound.references, key=lambda reference: reference.child not in groups)
+
+
+def in_one(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, copied only when it is in several."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def labels(*sides: Sequence[pa.ChunkedArray]) -> tuple[list[IntArray], list[BoolArray]]:
@@ -132,24 +224,36 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def repeated(columns: Sequence[pa.ChunkedArray]) -> int:
     """Rows that repeat an earlier combination; combinations with a null never count, as in SQL."""
-    ((number,), (missing,)) = labels(columns)
-    present = number[~missing]
-    return len(present) - len(np.unique(present))
+    found = 0
+    for (piece,) in in_pieces(columns):
+        ((number,), (missing,)) = labels(piece)
+        present = number[~missing]
+        found += len(present) - len(np.unique(present))
+    return found
+
+
+def distinct(columns: Sequence[pa.ChunkedArray]) -> int:
+    """Different combinations."""
+    return sum(len(np.unique(labels(piece)[0][0])) for (piece,) in in_pieces(columns))
 
 
 def dangling(child: Sequence[pa.ChunkedArray], parent: Sequence[pa.ChunkedArray]) -> int:
     """Child rows whose combination has no null and does not occur in the parent."""
-    ((own, known), (missing, gone)) = labels(child, parent)
-    found = np.zeros(max(int(own.max(initial=-1)), int(known.max(initial=-1))) + 1, dtype=bool)
-    found[known[~gone]] = True
-    return int((~missing & ~found[own]).sum()) if len(own) else 0
+    found = 0
+    for mine, theirs in in_pieces(child, parent):
+        ((own, known), (missing, gone)) = labels(mine, theirs)
+        there = np.zeros(max(int(own.max(initial=-1)), int(known.max(initial=-1))) + 1, dtype=bool)
+        there[known[~gone]] = True
+        found += int((~missing & ~there[own]).sum()) if len(own) else 0
+    return found
 
 
 def differing(one: Sequence[pa.ChunkedArray], other: Sequence[pa.ChunkedArray]) -> tuple[int, int]:
     """Rows of the first that the second lacks, and the other way round, counted as often as they occur."""
-    if not one:
-        return 0, 0
-    ((left, right), _) = labels(one, other)
-    size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
-    extra = np.bincount(left, minlength=size) - np.bincount(right, minlength=size)
-    return int(extra[extra > 0].sum()), int(-extra[extra < 0].sum())
+    extra, lost = 0, 0
+    for here, there in in_pieces(one, other) if one else ():
+        ((left, right), _) = labels(here, there)
+        size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
+        more = np.bincount(left, minlength=size) - np.bincount(right, minlength=size)
+        extra, lost = extra + int(more[more > 0].sum()), lost - int(more[more < 0].sum())
+    return extra, lost

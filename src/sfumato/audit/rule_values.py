@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.audit.plain_values import moments, whole_numbers
 from sfumato.data.arrays import BoolArray
 from sfumato.data.moments import moment
 from sfumato.data.numbers import number
@@ -53,36 +54,34 @@ def coded(cells: Cells) -> TextColumn:
 def read(cells: Cells) -> Value:
     """A column as numbers when all its values are numbers, as day numbers when all are days, else as texts."""
     text = coded(cells)
+    empty = np.array([not label for label in text.labels], dtype=bool)
     present = [label for label in text.labels if label]
-    missing = np.array([not label for label in text.labels], dtype=bool)[text.codes]
     if not present:
-        return Value(np.zeros(len(text.codes), dtype=np.int64), 1, missing)
-    for parser in (_numbers, _days):
+        return Value(np.zeros(len(text.codes), dtype=np.int64), 1, empty[text.codes])
+    for parser in (whole_numbers, moments, _numbers, _days):
         found = parser(present)
         if found is not None:
             table, denominator = found
-            parts = np.array([table.get(label, 0) for label in text.labels], dtype=object)
-            return Value(small(parts)[text.codes], denominator, missing)
-    return Value(np.array(text.labels, dtype=object)[text.codes], 0, missing)
+            parts = np.zeros(len(text.labels), dtype=object)
+            parts[~empty] = table
+            return Value(small(parts)[text.codes], denominator, empty[text.codes])
+    return Value(np.array(text.labels, dtype=object)[text.codes], 0, empty[text.codes])
 
 
-def _numbers(texts: list[str]) -> tuple[dict[str, int], int] | None:
-    values = {text: number(text) for text in texts}
-    fractions = {text: Fraction(value) for text, value in values.items() if value is not None}
-    if len(fractions) < len(values):
-        return None
-    denominator = math.lcm(1, *(value.denominator for value in fractions.values()))
-    return {text: int(value * denominator) for text, value in fractions.items()}, denominator
+def _numbers(texts: list[str]) -> tuple[list[int], int] | None:
+    values = [number(text) for text in texts]
+    return None if None in values else _over_one([Fraction(value) for value in values if value is not None])
 
 
-def _days(texts: list[str]) -> tuple[dict[str, int], int] | None:
+def _days(texts: list[str]) -> tuple[list[int], int] | None:
     """Days and moments, both in days."""
-    found = {text: moment(text) for text in texts}
-    days = {text: value for text, value in found.items() if value is not None}
-    if len(days) < len(found):
-        return None
-    denominator = math.lcm(1, *(value.denominator for value in days.values()))
-    return {text: int(value * denominator) for text, value in days.items()}, denominator
+    values = [moment(text) for text in texts]
+    return None if None in values else _over_one([value for value in values if value is not None])
+
+
+def _over_one(values: list[Fraction]) -> tuple[list[int], int]:
+    denominator = math.lcm(1, *{value.denominator for value in values})
+    return [int(value * denominator) for value in values], denominator
 
 
 def small(parts: NDArray[Any]) -> NDArray[Any]:

@@ -106,9 +106,10 @@ class Judge:
 
     def broken(self, rule: IntegrityRule) -> int:
         """The number of records (or groups, or combinations) that break the rule; 0 when it holds."""
-        return sum(self._clause(part) for part in conjuncts(rule.body))
+        return sum(self.broken_by(part) for part in conjuncts(rule.body))
 
-    def _clause(self, part: Condition | Statement) -> int:
+    def broken_by(self, part: Condition | Statement) -> int:
+        """The same for one clause of a rule."""
         if isinstance(part, Statement):
             return int(_STATEMENTS[type(part)](self, part))
         frame = self._frame(part)

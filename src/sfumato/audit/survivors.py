@@ -33,13 +33,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.audit.pieces import in_pieces
 from sfumato.policy.rules.tree import ColumnValue
 
 _WORDS = re.compile(r"[^\W_]+")
 _BETWEEN = r"[^\p{L}\p{N}]+"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}|[+-]?[0-9]*\.[0-9]+")
-_LEAST = 5
+_LEAST, _DIGITS = 5, 7
+_SILENT = r"^([+-]?[0-9]{1,6}|[+-]?[0-9]*\.[0-9]+|[0-9]{4}-[0-9][0-9]-[0-9][0-9]([ T][0-9][0-9]:[0-9][0-9].*)?)$"
 _COPIES, _COPIED = 3, 0.5
 QUIET = ("integer", "decimal", "float", "date", "time", "timestamp", "boolean", "enum", "binary", "interval")
 """Kinds of columns that hold no words."""
@@ -93,31 +95,64 @@ class _Index:
     """The values looked for, by their first word: those that tell by themselves, and plain words, which must be whole cells."""
 
     def __init__(self, originals: Originals) -> None:
-        self.phrases: dict[str, list[tuple[tuple[str, ...], ColumnValue, bool]]] = {}
-        for column, values in originals.items():
-            for value in values.to_pylist():
-                if value is not None and telling(value):
-                    found = words(value)
-                    self.phrases.setdefault(found[0], []).append((found, column, is_plain(value)))
-        self.first = pa.array(list(self.phrases), pa.string())
+        self.values = {column: _worth(values) for column, values in originals.items()}
+        self.begins = {column: _first_words(values) for column, values in self.values.items()}
+        known = [pc.unique(words) for words in self.begins.values()]
+        self.first = pc.unique(pa.chunked_array(known, pa.string()))
 
-    def candidates(self, cells: pa.Array) -> pa.Array:
+    def candidates(self, cells: pa.Array, kind: str) -> list[int]:
         """Numbers of the cells in which some value may begin."""
-        split = pc.split_pattern_regex(pc.utf8_lower(cells), _BETWEEN)
-        known = pc.is_in(split.flatten(), value_set=self.first)
-        return pc.unique(pc.filter(pc.list_parent_indices(split), known))
+        if kind == "json":
+            return list(range(len(cells)))
+        long = pc.greater_equal(pc.utf8_length(cells), _DIGITS if kind == "integer" else _LEAST)
+        places = pc.indices_nonzero(long)
+        cells = cells.filter(long)
+        split = pc.split_pattern_regex(pc.utf8_lower(cells), _BETWEEN) if kind != "integer" else None
+        known = pc.is_in(pc.utf8_ltrim(cells, "-") if split is None else split.flatten(), value_set=self.first)
+        found = pc.indices_nonzero(known) if split is None else pc.unique(pc.filter(pc.list_parent_indices(split), known))
+        return [int(place) for place in places.take(found).to_pylist()]
 
-    def found(self, cell: str, kind: str) -> dict[ColumnValue, tuple[bool, bool]]:
-        """The replaced columns a value of which stands in the cell; whether it is all of it, and whether it is a plain word."""
-        found: dict[ColumnValue, tuple[bool, bool]] = {}
-        for text in _texts(cell, kind):
-            own = words(text)
-            for place, word in enumerate(own):
-                for wanted, column, plain in self.phrases.get(word, ()):
-                    whole = len(own) == len(wanted)
-                    if own[place : place + len(wanted)] == wanted and (whole or not plain):
-                        found[column] = (whole, plain) if found.get(column, (False, True))[1] else found[column]
+    def phrases(self, cells: list[str], kind: str) -> Phrases:
+        """The values that begin with a word of these cells."""
+        wanted = {word for cell in cells for text in _texts(cell, kind) for word in words(text)}
+        listed = pa.array(list(wanted), pa.string())
+        found: Phrases = {}
+        for column, values in self.values.items():
+            for value in values.filter(pc.is_in(self.begins[column], value_set=listed)).to_pylist():
+                own = words(value)
+                if own and telling(value):
+                    found.setdefault(own[0], []).append((own, column, is_plain(value)))
         return found
+
+
+Phrases = dict[str, list[tuple[tuple[str, ...], ColumnValue, bool]]]
+
+
+def _worth(values: pa.Array) -> pa.Array:
+    """Without those that do not tell for sure; the others are looked at one by one when a cell begins like them."""
+    values = pc.drop_null(values)
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    short = pc.less(pc.utf8_length(values), _LEAST)
+    return values.filter(pc.invert(pc.or_(short, pc.match_substring_regex(values, _SILENT))))
+
+
+def _first_words(values: pa.Array) -> pa.Array:
+    """In lower case."""
+    begun = pc.replace_substring_regex(pc.utf8_lower(values), f"^{_BETWEEN}", "")
+    return pc.list_element(pc.split_pattern_regex(begun, _BETWEEN, max_splits=1), 0)
+
+
+def _found(phrases: Phrases, cell: str, kind: str) -> dict[ColumnValue, tuple[bool, bool]]:
+    """The replaced columns a value of which stands in the cell; whether it is all of it, and whether it is a plain word."""
+    found: dict[ColumnValue, tuple[bool, bool]] = {}
+    for text in _texts(cell, kind):
+        own = words(text)
+        for place, word in enumerate(own):
+            for wanted, column, plain in phrases.get(word, ()):
+                whole = len(own) == len(wanted)
+                if own[place : place + len(wanted)] == wanted and (whole or not plain):
+                    found[column] = (whole, plain) if found.get(column, (False, True))[1] else found[column]
+    return found
 
 
 def _texts(cell: str, kind: str) -> Iterable[str]:
@@ -159,18 +194,19 @@ def _long_numbers(kind: str) -> bool:
 
 
 def _in_column(index: _Index, column: ColumnValue, cells: pa.ChunkedArray, kind: str) -> list[Survivor]:
-    counted = pc.value_counts(cells.drop_null().combine_chunks() if cells.num_chunks != 1 else cells.chunk(0).drop_null())
-    if not len(counted):
-        return []
-    distinct, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
     totals: dict[ColumnValue, _Total] = {}
-    places = range(len(distinct)) if kind == "json" else index.candidates(distinct).to_pylist()
-    for place in places:
-        for source, (whole, plain) in index.found(distinct[place].as_py(), kind).items():
-            totals.setdefault(source, _Total()).add(int(counts[place]), whole=whole, plain=plain)
-    return [
-        Survivor(source, column, *total.counted(len(distinct))) for source, total in totals.items() if total.tells(len(distinct))
-    ]
+    different = 0
+    for ((piece,),) in in_pieces([cells.drop_null()]):
+        counted = pc.value_counts(piece)
+        distinct, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
+        different += len(distinct)
+        places = index.candidates(distinct, kind) if len(distinct) else []
+        texts = distinct.take(pa.array(places, pa.int64())).to_pylist()
+        phrases = index.phrases(texts, kind) if places else {}
+        for place, text in zip(places, texts, strict=True):
+            for source, (whole, plain) in _found(phrases, text, kind).items():
+                totals.setdefault(source, _Total()).add(int(counts[place]), whole=whole, plain=plain)
+    return [Survivor(source, column, *total.counted(different)) for source, total in totals.items() if total.tells(different)]
 
 
 @dataclass(slots=True)

@@ -106,9 +106,11 @@ def _rows(seen: DatabaseExhibit, there: Database) -> Finding:
         if lacking:
             wrong.append(f"table '{name}' has no column '{lacking[0]}'")
             continue
-        facts = [seen.schema.table(name).column(column) for column in table.names]
-        here, other = _pair(table.frame, there.tables[name].frame, facts)
-        extra, lost = differing(other, here)
+        extra, lost = differing(there.tables[name].frame.select(table.names).columns, table.frame.columns)
+        if extra or lost:
+            facts = [seen.schema.table(name).column(column) for column in table.names]
+            here, other = _pair(table.frame, there.tables[name].frame, facts)
+            extra, lost = differing(other, here)
         if extra or lost:
             wrong.append(f"table '{name}' has {extra} other rows and lacks {lost}")
     achieved = {"tables": len(seen.tables), "different": len(wrong)}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
 @click.option("--new-ledger", is_flag=True, help="Begin this ledger; one that is not there is an error otherwise.")
 @click.option("--sign", type=click.Path(), help="Sign the release with this Ed25519 private key (PEM; readable by you alone).")
-@click.option("--jobs", type=click.IntRange(1), help="How many work at once; recoding takes all cores by itself.")
+@click.option("--jobs", type=click.IntRange(1), help="How many work at once; recoding and loading take several by themselves.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
 @READING
@@ -48,10 +48,11 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
             raise PolicyError(f"{out} was published under this policy without a signature", where=out, hint=hint)
         if not as_json:
             click.echo(f"{out} was published under this policy; going on with the load")
-        _load(read, out, replace, as_json, {"out": out})
+        _load(read, out, replace, as_json, {"out": out}, options["jobs"])
         return
     _require_room(read, out, options["data"], options["ledger"])
     engine = engine_of(options.pop("engine"), options.pop("master"), staging=Path(out).absolute().parent)
+    jobs = options["jobs"]
     told = {"format": format_, "engine": engine, "unfinished": Path(f"{out}.unfinished")}
     with progress_bar(quiet=as_json) as progress:
         publication = publish(read, options.pop("data"), progress=progress, **told, **options)
@@ -59,7 +60,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     told["unfinished"].unlink(missing_ok=True)
     if as_json:
         _say_mark(publication.release.form.mark)
-        _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()})
+        _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()}, jobs)
         return
     _say_mark(publication.release.form.mark)
     records = publication.certificate.records
@@ -71,7 +72,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         click.echo(f"signed with {key.public.identifier[:16]}")
     if not no_report:
         click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
-    _load(read, out, replace, as_json, {})
+    _load(read, out, replace, as_json, {}, jobs)
 
 
 def _key(sign: str | None) -> SigningKey | None:
@@ -107,7 +108,7 @@ def _say_mark(mark: str) -> None:
         click.secho(f"warning: {mark}; leave --seed out, or give one of at least 128 bits", fg="red", err=True)
 
 
-def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any]) -> None:
+def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any], jobs: int | None) -> None:
     """Into the target, when the policy names one."""
     from sfumato.cli._show import print_findings, print_json, progress_bar
 
@@ -115,7 +116,7 @@ def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict
         from sfumato.spine.load import load_release
 
         with progress_bar(quiet=as_json) as progress:
-            found = load_release(policy, out, progress=progress, replace=replace)
+            found = load_release(policy, out, progress=progress, replace=replace, jobs=jobs)
         document = document | {"target": found.to_json()}
         if not as_json:
             resumed = f" ({len(found.resumed)} tables were there already)" if found.resumed else ""

@@ -69,7 +69,7 @@ def discover(
     The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
     their rows is looked at. `read` holds
     settings of reading, as under ``data:``. `target` is written into the policy as the test database to load. Of a database's
-    tables with more rows than `most`, to which no other refers, about as many are looked at; the server confirms what they suggest.
+    tables with more rows than `most` about as many are looked at; the server confirms what they suggest.
     """
     from sfumato.discover.databases import discover_database, read_sampled
 

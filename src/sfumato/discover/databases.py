@@ -22,7 +22,7 @@ from sfumato.discover.remedies import with_remedies
 from sfumato.discover.rules import rules_of_database, view_of
 from sfumato.discover.templates.patterns import pattern_of
 from sfumato.discover.trial import refusal, tried_columns, tried_rules
-from sfumato.discover.view import ColumnView
+from sfumato.discover.view import ColumnView, DataView
 from sfumato.io.sql import connect
 from sfumato.io.sql.sampling import RowCounter
 from sfumato.methods.base import Progress, silent
@@ -49,14 +49,15 @@ def discover_database(
     are confirmed by the source's server.
     """
     where = where or {}
-    found = rules_of_database(database, declared=declared, progress=progress)
+    view = view_of(database)
+    found = rules_of_database(database, declared=declared, progress=progress, view=view)
     if sampled:
         schema = database.schema
         with connect(where["source"], namespace=None if schema.others else schema.namespace or None) as link:
             found = ranked(confirmed(found, schema, sampled, RowCounter(link)))
-    proposed, left = _columns(database, found)
+    proposed, left = _columns(database, found, view)
     data = {"kind": "database", "source": _shown("source", where), **_given(where)}
-    tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed})
+    tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed}, view)
     columns, equations = tree["columns"], [_equation(rule, database) for rule in tree.get("keep", ())]
     rules = tried_rules(database, tree, ranked(_yielding(each, columns, database) for each in _leaner(found)))
     accepted = remedies.accepted | _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
@@ -66,10 +67,10 @@ def discover_database(
     return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules), accepted, left | refused)
 
 
-def _tried(database: Database, tree: Mapping[str, Any]) -> tuple[dict[str, Any], Any, dict[str, str]]:
+def _tried(database: Database, tree: Mapping[str, Any], view: DataView) -> tuple[dict[str, Any], Any, dict[str, str]]:
     """The policy without what the schema refuses, and with remedies for values that survive elsewhere."""
     current, refused = tried_columns(database, tree)
-    forms = {f"{column.table}.{column.name}": pattern_of(column) for column in view_of(database).columns if column.unit == "text"}
+    forms = {f"{column.table}.{column.name}": pattern_of(column) for column in view.columns if column.unit == "text"}
     current, remedies = with_remedies(database, current, forms)
     current, more = tried_columns(database, current)
     return current, remedies, refused | more
@@ -130,13 +131,13 @@ def _given(where: Mapping[str, str]) -> dict[str, str]:
     return found | ({"schema": where["schema"]} if where.get("schema") else {})
 
 
-def _columns(database: Database, rules: list[Proposal]) -> tuple[dict[str, Any], dict[str, str]]:
+def _columns(database: Database, rules: list[Proposal], view: DataView) -> tuple[dict[str, Any], dict[str, str]]:
     """Replaced columns with domains that fit their types, and personal columns for which nothing fits."""
     found: dict[str, Any] = {}
     left: dict[str, str] = {}
     following = {each.rule.partition(" references ")[0] for each in rules if each.template == "foreign keys" and each.active}
     facts = {(table.name, column.name): column for table in database.schema.tables for column in table.columns}
-    for columns in view_of(database).tables().values():
+    for columns in view.tables().values():
         people = any(is_personal(column, facts.get((str(column.table), column.name))) for column in columns)
         for column in columns:
             own = facts.get((str(column.table), column.name))

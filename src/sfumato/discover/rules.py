@@ -48,9 +48,11 @@ def rules_that_hold(table: Table) -> list[Proposal]:
     return [each for each in proposals(DataView.of({None: table})) if each.active]
 
 
-def rules_of_database(database: Database, *, declared: bool = True, progress: Progress = silent) -> list[Proposal]:
+def rules_of_database(
+    database: Database, *, declared: bool = True, progress: Progress = silent, view: DataView | None = None
+) -> list[Proposal]:
     """Ranked proposals for all tables; with `declared` also what the schema says, first and marked."""
-    view = view_of(database)
+    view = view or view_of(database)
     found = list(proposals(view, progress))
     if declared:
         found = _merged(database, view, found)

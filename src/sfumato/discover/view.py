@@ -213,8 +213,8 @@ def pairs(one: ColumnView, two: ColumnView, rows: NDArray[np.int64] | NDArray[np
 
 def _numbers(values: list[str]) -> tuple[NDArray[Any], int] | None:
     """Numbers and their scale (a power of ten); floats with scale 1 when they are too long for exact arithmetic."""
-    found = [_NUMBER.fullmatch(value) for value in values]
-    if not all(found) or any(_CODE.match(value) for value in values):
+    found = [] if not all(map(_NUMBER.fullmatch, values)) else [_NUMBER.fullmatch(value) for value in values]
+    if not found or any(_CODE.match(value) for value in values):
         return _floats(values)
     places = max(len(match[2] or "") for match in found if match)
     longest = max(len(match[1]) for match in found if match)
@@ -227,16 +227,16 @@ def _numbers(values: list[str]) -> tuple[NDArray[Any], int] | None:
 
 
 def _floats(values: list[str]) -> tuple[NDArray[np.float64], int] | None:
-    if any(_CODE.match(value) for value in values):
-        return None
     try:
         found = np.array([float(value) for value in values], dtype=np.float64)
     except ValueError:
         return None
-    return (found, 1) if bool(np.isfinite(found).all()) else None
+    return (found, 1) if bool(np.isfinite(found).all()) and not any(_CODE.match(value) for value in values) else None
 
 
 def _alike(values: list[str]) -> bool:
     """Time stamps of one length and one offset sort as texts."""
+    if not all(map(_MOMENT.fullmatch, values)):
+        return False
     found = [_MOMENT.fullmatch(value) for value in values]
-    return all(found) and len({(len(value), match[1]) for value, match in zip(values, found, strict=True) if match}) == 1
+    return len({(len(value), match[1]) for value, match in zip(values, found, strict=True) if match}) == 1

@@ -6,6 +6,7 @@ A new kind of data is one file in this folder with one class. Its declared field
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -41,6 +42,10 @@ class Source(BaseModel):
     def loads(self) -> bool:
         """Whether a release of this data is loaded into a target."""
         return False
+
+    def within(self) -> AbstractContextManager[None]:
+        """Inside, the work keeps to the memory that the policy allows, where it says so."""
+        return nullcontext()
 
     def size(self) -> int | None:
         """Records, when that can be told without reading them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -11,10 +12,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from sfumato.data.database import Database, Schema
+from sfumato.data.shelf import memory_bound
 from sfumato.errors import DataError, PolicyError
 from sfumato.io import sql
 from sfumato.io.base import Source
 
+_MEMORY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([MGmg])[Bb]")
 _DUMP = re.compile(r"(^postgres[^?]*\?(?:.*&)?restore=)([^&/][^&]*)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -23,7 +26,18 @@ class DatabaseSource(Source):
     """A whole database: which tables, where the test database goes, and what must stay consistent."""
 
     name: ClassVar[str] = "database"
-    private: ClassVar[tuple[str, ...]] = ("source", "base", "target", "mode", "grants", "secret", "subset", "accept", "namespace")
+    private: ClassVar[tuple[str, ...]] = (
+        "source",
+        "base",
+        "target",
+        "mode",
+        "grants",
+        "secret",
+        "subset",
+        "accept",
+        "namespace",
+        "memory",
+    )
 
     target: str = Field(default="", description="SQLAlchemy URL of the test database; ${NAME} is taken from the environment")
     mode: Literal["create", "fill", "clone"] = Field(default="create", description="how the target gets its tables")
@@ -36,6 +50,7 @@ class DatabaseSource(Source):
         default_factory=list, description="columns whose new value is a function of secret and old one"
     )
     secret: str = Field(default="", repr=False, description="at least 16 characters, best ${NAME} from the environment")
+    memory: str = Field(default="2 GB", description="how much memory a command may take; larger tables lie in temporary files")
     accept: list[str] = Field(default_factory=list, description="warnings of 'check' that are known and wanted")
 
     @model_validator(mode="before")
@@ -55,6 +70,22 @@ class DatabaseSource(Source):
     def _groups(cls, value: Any) -> Any:
         """One list of columns is a list of one group."""
         return [value] if isinstance(value, list) and value and all(isinstance(entry, str) for entry in value) else value
+
+    @field_validator("memory")
+    @classmethod
+    def _size(cls, value: str) -> str:
+        if not _MEMORY.fullmatch(value.strip()):
+            raise ValueError("write an amount like '2 GB' or '800 MB'")
+        return value
+
+    @property
+    def memory_bytes(self) -> int:
+        found = _MEMORY.fullmatch(self.memory.strip())
+        assert found is not None
+        return int(float(found[1]) * (1 << 30 if found[2].upper() == "G" else 1 << 20))
+
+    def within(self) -> AbstractContextManager[None]:
+        return memory_bound(self.memory_bytes)
 
     @property
     def loads(self) -> bool:

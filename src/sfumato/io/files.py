@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from sfumato.data.shelf import small_enough
 from sfumato.errors import DataError
 from sfumato.io.coded import can_be_cut, in_codes, pieces, together
 from sfumato.io.contents import ENCODE, is_there, read_bytes, require_size
 from sfumato.io.frames import from_frame
+from sfumato.io.large_files import large_csv
 from sfumato.io.quoting import line_of_record, require_quotes, require_records
 from sfumato.io.readers import reader_of
 from sfumato.io.sheets import EXCEL, STATISTICS, named_header, read_excel, read_statistics
@@ -239,6 +241,10 @@ def read_exact(path: Path) -> pa.Table:
     """A table as `write_csv` or Parquet kept it: a null is not the empty text, and there may be no rows at all."""
     if path.suffix == ".parquet":
         return _parquet(path)
+    if not small_enough(path.stat().st_size):
+        table = large_csv(path)
+        if table is not None:
+            return table
     content = read_bytes(path)
     line, _, rest = content.partition(b"\n")
     try:

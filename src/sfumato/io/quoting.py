@@ -12,6 +12,7 @@ Cost: one look at the bytes, and two at each quote.
 
 from __future__ import annotations
 
+from mmap import mmap
 from operator import itemgetter
 from pathlib import Path
 
@@ -28,7 +29,7 @@ _INSIDE, _BEHIND = "a quote stands inside a value that does not begin with one",
 _HINT = "put quotes around the whole value and double those inside it"
 
 
-def require_quotes(content: bytes, separator: str, path: Path | str) -> None:
+def require_quotes(content: bytes | mmap, separator: str, path: Path | str) -> None:
     """Refuses quotes that do not stand where a value begins or ends, and a last one that is never closed."""
     data = np.frombuffer(content, dtype=np.uint8)
     odd, last, end = 0, 0, content.rfind(b'"') + 1
@@ -54,7 +55,7 @@ def _first_wrong(data: NDArray[np.uint8], beside: IntArray, separator: str) -> l
     return [] if good.all() else [int(beside[int(np.argmin(good))])]
 
 
-def _line(content: bytes, place: int) -> int:
+def _line(content: bytes | mmap, place: int) -> int:
     """The number of the line that holds this byte."""
     return count_lines(content[:place] + b".")
 

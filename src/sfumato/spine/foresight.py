@@ -85,7 +85,8 @@ def foresee(
     book = ledger_of(policy, ledger, new=None)
     planned = plan(policy, records=None if elsewhere else policy.data.size(), remembering=book is not None)
     bound, history = _past(planned, book)
-    report, costs, read = _left_there(planned, book) if elsewhere else _with_data(planned, since, history)
+    with policy.data.within():
+        report, costs, read = _left_there(planned, book) if elsewhere else _with_data(planned, since, history)
     return Foresight(
         planned,
         (*planned.reasons, *planned.method.describe(policy)),

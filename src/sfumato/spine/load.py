@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace as changed_to
@@ -33,6 +34,8 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, read_folder, write_json
 from sfumato.release.plain_files import files_of, read_plain, read_tree
 from sfumato.spine.plan import plan
+
+_JOBS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,16 @@ def is_unfinished(policy: Policy, out: str | Path) -> bool:
     return read_plain(folder / POLICY) == public_policy(policy, plan(policy).declaration).encode()
 
 
-def load_release(policy: Policy | str | Path, out: str | Path, *, progress: Progress = silent, replace: bool = False) -> Loading:
-    """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was."""
+def load_release(
+    policy: Policy | str | Path, out: str | Path, *, progress: Progress = silent, replace: bool = False, jobs: int | None = None
+) -> Loading:
+    """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was.
+
+    `jobs` tables are loaded at once into a server that takes them so; without it as many as there are cores, at most four.
+    """
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
-    return load_target(policy, Path(out), progress=progress, replace=replace)
+    with policy.data.within():
+        return load_target(policy, Path(out), progress=progress, replace=replace, jobs=jobs or min(os.cpu_count() or 1, _JOBS))
 
 
 def _recorded(folder: Path) -> bool:
@@ -88,7 +97,7 @@ def _recorded(folder: Path) -> bool:
         return False
 
 
-def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, replace: bool = False) -> Loading:
+def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, replace: bool = False, jobs: int = 1) -> Loading:
     """Load a release folder into the policy's target and judge it there; refused when something does not hold."""
     source = policy.data
     assert isinstance(source, DatabaseSource)
@@ -103,8 +112,9 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     left_out: tuple[str, ...] = ()
     try:
         name = release_name(folder)
-        where = {"namespace": namespace, "source": source.source_url()}  # a target that is the source is refused
-        done = load(target, schema, tables, fingerprint=name, progress=progress, replace=replace, mode=source.loading(), **where)
+        how: dict[str, Any] = {"replace": replace, "mode": source.loading(), "jobs": jobs, "namespace": namespace}
+        own = source.source_url()  # a target that is the source is refused
+        done = load(target, schema, tables, fingerprint=name, progress=progress, source=own, **how)
         resumed, left_out = done.resumed, done.left_out
     except DataError:
         if replace or not _complete(release, target, schema, namespace):

@@ -194,6 +194,21 @@ def publish(
 
         told = {"ledger": ledger, "new_ledger": new_ledger}
         return publish_on(engine, policy, data, seed=seed, jobs=jobs, progress=progress, **told)
+    with policy.data.within():
+        return _published(policy, data, seed, jobs, progress, book, format, unfinished)
+
+
+def _published(
+    policy: Policy,
+    data: Data,
+    seed: int | None,
+    jobs: int | None,
+    progress: Progress,
+    book: Ledger | None,
+    format: Format,
+    unfinished: Path | None,
+) -> Publication:
+    """All of it here, within the memory that the policy allows."""
     first = plan(policy, remembering=book is not None)  # refuse the impossible before data moves
     earlier, place = (None, None) if book is None else book.place()
     require_company(earlier, first.form)

@@ -10,11 +10,11 @@ from typing import ClassVar
 import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
-from sfumato.audit.databases import DatabaseExhibit
+from sfumato.audit.databases import DatabaseExhibit, looks_back
 from sfumato.forms.database import DatabaseForm, says_schema
 from sfumato.policy.declared_rules import Constraint
-from sfumato.policy.rules import IntegrityRule, classify
-from sfumato.policy.rules.tree import Cell, ColumnValue
+from sfumato.policy.rules import IntegrityRule
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -147,8 +147,4 @@ class PolicyRulesLeft(Check):
 
 
 def _in_sight(seen: DatabaseExhibit) -> list[IntegrityRule]:
-    return [rule for rule in seen.bound.keep if seen.aligned or not _looks_back(rule)]
-
-
-def _looks_back(rule: IntegrityRule) -> bool:
-    return classify(rule).against_original or any(isinstance(node, Cell) for node in rule.body.walk())
+    return [rule for rule in seen.bound.keep if seen.aligned or not looks_back(rule)]

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
-from sfumato.audit.databases import DatabaseExhibit, differing, labels
+from sfumato.audit.databases import DatabaseExhibit, differing, distinct, labels
+from sfumato.audit.pieces import in_pieces, slices
 from sfumato.data.table import Table
 from sfumato.forms.database import DatabaseForm
 from sfumato.policy.bound_policy import BoundPolicy
@@ -45,15 +46,18 @@ class DatabaseDomains(Check):
 
 
 def _outside(seen: DatabaseExhibit, column: ColumnValue, domain: ValueDomain) -> int:
-    found = pc.value_counts(seen.column(column).drop_null())
-    texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
     if isinstance(domain, Like):
         source = seen.bound.columns[domain.column]
         if source in seen.bound.mapped or source not in seen.bound.changed:
             domain = Values(tuple(seen.column(source).unique().drop_null().to_pylist()))
         else:
             return 0
-    return int(counts[~domain.contains(texts)].sum()) if texts else 0
+    cells, outside = seen.column(column), 0
+    for rows in slices(len(cells)):
+        found = pc.value_counts(cells[rows].drop_null())
+        texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
+        outside += int(counts[~domain.contains(texts)].sum()) if texts else 0
+    return outside
 
 
 class KeptCells(Check):
@@ -79,16 +83,13 @@ def _changed_cells(seen: DatabaseExhibit) -> dict[str, int]:
         behind = next(rows for part, rows in (seen.exhibit.behind or {}).items() if seen.names[part] == name)
         found[name] += len(behind) - len(np.unique(behind))
         for column in (ColumnValue(c, name) for c in table.names):
-            now, before = seen.column(column), seen.original(column)
             if column in new and column in seen.bound.declared and fills(seen.bound.declared[column].domain):
                 continue
             if column in seen.bound.emptied or column in {one.column for one in seen.bound.definitions}:
                 continue
-            if column in new:
-                found[name] += int(pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0)
-            else:
-                ((one, two), _) = labels([now], [before])
-                found[name] += int((one != two).sum())
+            for now, before in seen.beside(column):
+                moved = pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0
+                found[name] += int(moved if column in new else moved + (pc.sum(pc.not_equal(now, before)).as_py() or 0))
     return found
 
 
@@ -126,10 +127,8 @@ class LinkedAlike(Check):
         wrong = []
         for link in seen.bound.links:
             old, new = _pairs(seen, link.columns)
-            ((before, _), _) = labels([old], [new])
-            ((pairs,), _) = labels([old, new])
-            split = len(np.unique(pairs)) - len(np.unique(before))
-            merged = len(np.unique(pairs)) - len(new.unique())
+            pairs = distinct([old, new])
+            split, merged = pairs - distinct([old]), pairs - distinct([new])
             if split or (merged and not link.deterministic):
                 wrong.append(f"'{link.root}' and its companions: {split} values were split, {merged} merged")
         achieved = {"links": len(seen.bound.links), "broken": len(wrong)}
@@ -140,10 +139,10 @@ def _pairs(seen: DatabaseExhibit, columns: tuple[ColumnValue, ...]) -> tuple[pa.
     """Old and new values of some columns side by side, where neither is null."""
     before, after = [], []
     for column in columns:
-        old, new = seen.original(column), seen.column(column)
-        both = pc.and_(pc.is_valid(old), pc.is_valid(new))
-        before += pc.filter(old, both).chunks
-        after += pc.filter(new, both).chunks
+        for new, old in seen.beside(column):
+            both = pc.and_(pc.is_valid(old), pc.is_valid(new))
+            before += pc.filter(old, both).chunks
+            after += pc.filter(new, both).chunks
     return pa.chunked_array(before, pa.string()), pa.chunked_array(after, pa.string())
 
 
@@ -186,18 +185,27 @@ def _trials(seen: DatabaseExhibit) -> Iterator[tuple[str, pa.ChunkedArray, pa.Ch
     for link in seen.bound.links:
         old, new = _pairs(seen, link.columns)
         if len(old):
-            _, first = np.unique(labels([old])[0][0], return_index=True)
-            yield str(link.root), old.take(pa.array(first)), new.take(pa.array(first))
+            firsts = [pa.table([*_firsts(*piece)], names=["old", "new"]) for (piece,) in in_pieces([old, new], by=1)]
+            once = pa.concat_tables(firsts)
+            yield str(link.root), once.column("old"), once.column("new")
+
+
+def _firsts(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Every old value once, with the new one beside it."""
+    rows = pa.array(np.unique(labels([old])[0][0], return_index=True)[1])
+    return old.take(rows), new.take(rows)
 
 
 def _agreement(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[int, float, int]:
     """How many values are the same, how many chance would give, and among how many."""
     if not len(old):
         return 0, 0.0, 0
-    ((before, after), _) = labels([old], [new])
-    size = int(max(before.max(), after.max())) + 1
-    expected = float(np.bincount(before, minlength=size).astype(float) @ np.bincount(after, minlength=size)) / len(before)
-    return int((before == after).sum()), expected, len(before)
+    expected = 0.0
+    for one, other in in_pieces([old], [new]):
+        ((before, after), _) = labels(one, other)
+        size = int(max(before.max(initial=0), after.max(initial=0))) + 1
+        expected += float(np.bincount(before, minlength=size).astype(float) @ np.bincount(after, minlength=size)) / len(old)
+    return int(pc.sum(pc.equal(old, new)).as_py() or 0), expected, len(old)
 
 
 def bound_by_rules(bound: BoundPolicy) -> set[ColumnValue]:

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -56,11 +59,12 @@ def load(
     namespace: str | None = None,
     source: str | None = None,
     mode: Create | None = None,
+    jobs: int = 1,
 ) -> Loaded:
     """Makes and fills all tables of `schema`; a second run with the same fingerprint and data goes on where the first was cut off.
 
     With `source` a target that is the source is refused. `replace` lets tables of the same names go. `mode` says how the tables
-    come about.
+    come about. `jobs` tables are loaded at once, where the server takes them so (PostgreSQL).
     """
     _complete(schema, parts)
     if source is not None and same_database(source, target, namespaces=(schema.namespace or None, namespace)):
@@ -70,7 +74,10 @@ def load(
         plan = carried(schema, link.dialect, parts)
         way = mode or Create()
         state = way.begin(link, plan, fingerprint, replace)
-        lost = _fill(link, schema, plan, parts, state, steps, way)
+        filling = _Filling(schema, plan, parts, state, steps, way)
+        several = jobs if link.dialect == "postgresql" and not state.old else 1
+        more = partial(connect, target, write=True, namespace=namespace)
+        lost = filling.at_once(several, more) if several > 1 else filling.run(link)
         way.end(link, plan, lambda sentence: steps.tell(0, sentence))
     steps.tell(0, "the target is complete")
     rows = {table.name: parts[table.name].rows for table in schema.tables}
@@ -91,12 +98,14 @@ class _Steps:
     progress: Progress | None
     total: int
     sent: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def tell(self, rows: int, sentence: str) -> None:
-        self.sent += rows
-        share = 1.0 if "complete" in sentence else 0.95 * self.sent / self.total
-        if self.progress:
-            self.progress(share, sentence)
+        with self.lock:
+            self.sent += rows
+            share = 1.0 if "complete" in sentence else 0.95 * self.sent / self.total
+            if self.progress:
+                self.progress(share, sentence)
 
 
 def _complete(schema: Schema, parts: Mapping[str, Table]) -> None:
@@ -117,23 +126,51 @@ def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: 
     return duckdb_link.in_generations(pa.table(columns), own, new.name) if own else pa.table(columns)
 
 
-def _fill(
-    link: Session, schema: Schema, plan: Schema, parts: Mapping[str, Table], state: journal.Journal, steps: _Steps, way: Create
-) -> list[str]:
-    """Every table that is not complete yet, each in its own transaction; sentences about what the target did not take."""
-    lost: list[str] = []
-    for table in plan.tables:
-        frame = _ready(schema.table(table.name), table, parts[table.name], schema.dialect, link.dialect)
-        steps.tell(0, f"loading {table.name}")
-        if table.name in state.done:
-            _same_rows(table, frame, *state.done[table.name])
-            steps.tell(frame.num_rows, f"{table.name} was complete")
-            continue
+@dataclass(frozen=True, slots=True)
+class _Filling:
+    """Every table that is not complete yet, each in its own transaction."""
+
+    schema: Schema
+    plan: Schema
+    parts: Mapping[str, Table]
+    state: journal.Journal
+    steps: _Steps
+    way: Create
+
+    def run(self, link: Session) -> list[str]:
+        """One after the other; sentences about what the target did not take."""
+        return [sentence for table in self.plan.tables for sentence in self._table(link, table)]
+
+    def at_once(self, jobs: int, connected: Callable[[], contextlib.AbstractContextManager[Session]]) -> list[str]:
+        """Several at a time, the largest first, each in a session of its own; nothing between them is checked before the end."""
+
+        def one(table: TableFacts) -> list[str]:
+            with connected() as link:
+                link.others.update(self.plan.others)
+                link.run("SET statement_timeout = 0")
+                return self._table(link, table)
+
+        ordered = sorted(self.plan.tables, key=lambda table: -self.parts[table.name].rows)
+        with ThreadPoolExecutor(jobs, "sfumato-load") as crew:
+            waiting = [crew.submit(one, table) for table in ordered]
+            try:
+                return [sentence for each in waiting for sentence in each.result()]
+            except BaseException:
+                crew.shutdown(cancel_futures=True)
+                raise
+
+    def _table(self, link: Session, table: TableFacts) -> list[str]:
+        frame = _ready(self.schema.table(table.name), table, self.parts[table.name], self.schema.dialect, link.dialect)
+        self.steps.tell(0, f"loading {table.name}")
+        if table.name in self.state.done:
+            _same_rows(table, frame, *self.state.done[table.name])
+            self.steps.tell(frame.num_rows, f"{table.name} was complete")
+            return []
         with plainly(f"loading table '{table.name}'"), link.transaction():
-            lost += way.make(link, plan, table, state)
-            digest = _copy(link, table, frame, steps)
-            journal.record(link, state.fingerprint, table.name, frame.num_rows, digest)
-    return lost
+            lost = self.way.make(link, self.plan, table, self.state)
+            digest = _copy(link, table, frame, self.steps)
+            journal.record(link, self.state.fingerprint, table.name, frame.num_rows, digest)
+        return lost
 
 
 def _same_rows(table: TableFacts, frame: pa.Table, rows: int, digest: str) -> None:

@@ -10,7 +10,7 @@ generation by generation (`in_generations`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +33,7 @@ WHERE database_name = current_database() AND NOT internal AND schema_name <> cur
 _TABLES = "SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database()"
 _ODD = "WHEN 'nan' THEN 'NaN' WHEN 'inf' THEN 'Infinity' WHEN '-inf' THEN '-Infinity'"
 _ARRIVING = "_sfumato_arriving"
+_AT_ONCE = 1 << 16
 
 
 def open_duckdb(url: str, write: bool, namespace: str | None) -> Any:
@@ -74,12 +75,14 @@ def is_empty(raw: Any) -> bool:
     return False
 
 
-def texts_of(raw: Any, relation: str, table: TableFacts, clause: str) -> pa.Table:
-    """The rows of a table as text."""
+def texts_of(raw: Any, relation: str, table: TableFacts, clause: str) -> Iterator[pa.Table]:
+    """The rows of a table as text, some at a time."""
     columns = ", ".join(f"{_text(column)} AS {quoted(column.name)}" for column in table.columns)
     query = f"SELECT {columns} FROM {relation}{clause}"
     shape = pa.schema([(name, pa.string()) for name in table.names])
-    return raw.sql(query).to_arrow_table().rename_columns(list(table.names)).cast(shape)
+    found = raw.sql(query)
+    for batch in (found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader)(_AT_ONCE):
+        yield pa.Table.from_batches([batch]).rename_columns(list(table.names)).cast(shape)
 
 
 def _text(column: ColumnFacts) -> str:

@@ -1,18 +1,24 @@
 """Large tables by a sample of their rows, and what a sample cannot prove asked of the server: how many rows break a rule.
 
-Tables that others refer to are read whole, so that every sampled row finds the row it refers to. The row with the largest key is in
+Of a table that others refer to, the rows that theirs refer to are in the sample, too, so that every sampled row finds the one it
+refers to; where that cannot be asked by one column (composite keys, circles) it is read whole. The row with the largest key is in
 every sample: what a key needs room for is known from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.data.database import Schema, TableFacts
 from sfumato.io.sql.link import Session, connect
 from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.trouble import plainly
 
+_LISTED = 2_000
+"""Values that stand in one query."""
 _CHANCE = {
     "postgresql": "random() < {0:.9f}",
     "duckdb": "random() < {0:.9f}",
@@ -22,12 +28,14 @@ _CHANCE = {
 
 
 def sampled_tables(url: str, schema: Schema, most: int) -> dict[str, float]:
-    """Tables with more rows than that to which no other refers, and the share of their rows that makes about as many."""
-    parents = {key.parent for table in schema.tables for key in table.foreign_keys if key.parent != table.name}
+    """Tables with more rows than that, and the share of their rows that makes about as many."""
+    alone = {names[0] for names in schema.generations() if len(names) == 1}
     found = {}
     with connect(url, namespace=None if schema.others else schema.namespace or None) as link:
         for table in schema.tables:
-            if table.name in parents or any(key.parent == table.name for key in table.foreign_keys):
+            keys = {key.parent_columns for key in schema.foreign_keys if key.parent == table.name}
+            own = any(key.parent == table.name for key in table.foreign_keys)
+            if own or table.name not in alone or len(keys) > 1 or any(len(key) > 1 for key in keys):
                 continue
             with plainly(f"counting table '{table.name}'"):
                 count = int(link.rows(f"SELECT count(*) FROM {link.relation(table.name)}")[0][0])
@@ -43,6 +51,21 @@ def chosen(link: Session, table: TableFacts, share: float) -> str:
         key = quoted(table.primary_key[0])
         largest = f" OR {key} = (SELECT max({key}) FROM {link.relation(table.name)})"
     return f" WHERE {_CHANCE[link.dialect].format(share)}{largest}"
+
+
+def referred(schema: Schema, table: TableFacts, frames: Mapping[str, pa.Table], there: pa.Table) -> Iterator[str]:
+    """Conditions for the rows of a table that the rows read so far refer to and that are not there yet, some at a time."""
+    keys = [key for key in schema.foreign_keys if key.parent == table.name and key.table in frames]
+    if not keys:
+        return
+    column = keys[0].parent_columns[0]
+    cells = [chunk for key in keys for chunk in frames[key.table].column(key.columns[0]).chunks]
+    wanted = pc.drop_null(pc.unique(pa.chunked_array(cells, pa.string())))
+    known = pa.array(there.column(column).to_pylist(), pa.string())
+    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=known))).to_pylist()
+    spell = str if table.column(column).kind == "integer" else literal
+    for start in range(0, len(missing), _LISTED):
+        yield f" WHERE {quoted(column)} IN ({', '.join(map(spell, missing[start : start + _LISTED]))})"
 
 
 class RowCounter:

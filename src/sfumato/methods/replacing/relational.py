@@ -29,6 +29,7 @@ from pydantic import Field
 
 from sfumato.data.database import Database
 from sfumato.data.schema_json import json_of
+from sfumato.data.shelf import Shelf, laid, rows_at_once, shelved
 from sfumato.errors import Infeasible
 from sfumato.forms.database import DatabaseForm, Linked, PublishedTable
 from sfumato.forms.replaced import MadePart
@@ -37,6 +38,7 @@ from sfumato.methods.replacing.computed import Calculator, has_dates, speller
 from sfumato.methods.replacing.databases.families import Families
 from sfumato.methods.replacing.databases.linked_rules import apart, narrowing
 from sfumato.methods.replacing.databases.maps import ValueMap, value_map
+from sfumato.methods.replacing.databases.memory import require_memory
 from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
 from sfumato.methods.replacing.databases.placing import draw_segments, forecasts
 from sfumato.methods.replacing.databases.rows import Selected
@@ -84,16 +86,19 @@ class Relational(Method):
         bound = BoundPolicy.of(task.policy, task.data.schema)
         data = self.selected(bound, task.data, task.randomness)
         made = self.made(bound, data, task.randomness, task.progress, patience_of(task, self.minutes))
-        orders = {name: task.randomness.child("row order").child(name).permutation(data.count(name)) for name in data.rows}  # I3
-        parts = {part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.rows}
-        trace = Trace({part_name(name): data.rows[name][order] for name, order in orders.items()})
+        chance = task.randomness.child("row order")
+        orders = {name: laid(chance.child(name).permutation(data.count(name))) for name in data.tables}  # I3
+        parts = {part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.tables}
+        trace = Trace({part_name(name): data.behind(name, order) for name, order in orders.items()})
         return Release(_form(bound, data, made), parts, trace=trace, notes=_notes(bound, made))
 
     def selected(self, bound: BoundPolicy, database: Database, random: Randomness) -> Selected:
         """The rows that will be published: all, or a subset that is closed under references."""
         wanted = bound.source.subset
         rows = subset(database, wanted, bound.kinds, random.child("subset")) if wanted else None
-        return Selected(database, rows, bound.emptied)
+        found = Selected(database, rows, bound.emptied)
+        require_memory(bound, found)
+        return found
 
     def foreseen(self, bound: BoundPolicy) -> None:
         """Refuses rules that tie keys to other values, before a row is looked at."""
@@ -114,24 +119,29 @@ class Relational(Method):
         columns: dict[ColumnValue, pa.Array] = {}
         for link in bound.links:
             maps[link] = _mapped(bound, link, data, asked[link.root], random)
-            columns |= {column: maps[link](data.column(column)) for column in link.columns}  # I1
+            columns |= {column: shelved(maps[link](data.column(column))) for column in link.columns}  # I1
         draw_segments(columns, free, random.child("parts"), progress, patience)  # I4
         for column, domain in bound.free.items():
             dealt = bound.mapped.get(bound.columns[domain.column]) if isinstance(domain, Like) else None
             fresh = columns.get(column, data.column(column))  # a table without rows has no segment
             fresh = maps[dealt](fresh) if dealt else fresh
-            columns[column] = fresh if fills(bound.declared[column].domain) else _nulled(fresh, data, column)  # I2
+            columns[column] = shelved(fresh if fills(bound.declared[column].domain) else _nulled(fresh, data, column))  # I2
         if free.crossing:
             Families(free, data, bound.references).settle(columns, random)
         for definition in bound.definitions:
-            columns[definition.column] = _defined(bound, data, columns, definition)
+            columns[definition.column] = shelved(_defined(bound, data, columns, definition))
         return NewTables(columns, free, maps)
 
     def _table(self, bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], table: str, order: Any) -> pa.Table:
-        rows = pa.array(order)
         names = bound.schema.table(table).written
-        shown = [ColumnValue(name, table) for name in names]
-        return pa.table({c.name: columns.get(c, data.column(c)).take(rows) for c in shown} if names else {})
+        shown = {name: ColumnValue(name, table) for name in names}
+        if len(order) <= rows_at_once():
+            return pa.table({name: _values(columns, data, c).take(pa.array(order)) for name, c in shown.items()} if names else {})
+        shelf = Shelf(names)
+        for name, column in shown.items():
+            values, cut = _values(columns, data, column), range(0, len(order), rows_at_once())
+            shelf.put_column(name, (values.take(pa.array(order[start : start + rows_at_once()])) for start in cut))
+        return shelf.table()
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         if data is None:
@@ -144,6 +154,10 @@ class Relational(Method):
         found = [_link_sentence(link) for link in bound.links]
         found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
         return [*found, *dict.fromkeys(_sentence(segment) for segment in free.segments), *forecasts(free, self.minutes)]
+
+
+def _values(columns: dict[ColumnValue, pa.Array], data: Selected, column: ColumnValue) -> pa.Array:
+    return columns[column] if column in columns else data.column(column)
 
 
 def _defined(bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], definition: ColumnEquation) -> pa.Array:
@@ -198,7 +212,7 @@ def _form(bound: BoundPolicy, data: Selected, made: NewTables) -> DatabaseForm:
         Linked(columns=tuple(str(column) for column in link.columns), deterministic=link.deterministic) for link in bound.links
     ]
     return DatabaseForm(
-        tables={part_name(name): PublishedTable(table=name, rows=data.count(name)) for name in data.rows},
+        tables={part_name(name): PublishedTable(table=name, rows=data.count(name)) for name in data.tables},
         declared=json_of(bound.schema),
         links=tuple(links),
         parts=(*{str(entry): entry for entry in map(_entry, made.free.segments)}.values(), *map(computed_part, bound.definitions)),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -23,7 +22,7 @@ from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.replacing.databases.kleene import may_hold
 from sfumato.methods.replacing.databases.numbering import numbering
-from sfumato.methods.replacing.databases.rows import Selected
+from sfumato.methods.replacing.databases.rows import Selected, TextsOf
 from sfumato.methods.replacing.databases.subset import null_patterns
 from sfumato.methods.replacing.sampling.blocks import fallback
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps
@@ -85,11 +84,11 @@ class FreeColumns:
         """The tables as the samplers see them, with the columns that the rules mention."""
         mentioned = {ColumnValue(c.name, c.table) for rule in self.rules for c in columns_of(rule)} if originals else set()
         found: dict[str | None, SampledTable] = {}
-        for table in self.data.rows:
+        for table in self.data.tables:
             own = None if rows is None else rows.get(table)
             count = self.data.count(table) if own is None else len(own)
             replaced = {c.name: self.levels[c] for c in columns if c.table == table}
-            texts: dict[str, Any] = {c.name: self.data.texts(c, own) for c in mentioned if c.table == table}
+            texts = TextsOf(self.data, {c.name: c for c in mentioned if c.table == table}, own)
             weights = {c.name: self._weights(c, own) for c in columns if c.table == table and self._learns(c)} if originals else {}
             found[table] = SampledTable(count, replaced, texts, weights)
         return found
@@ -130,7 +129,7 @@ class FreeColumns:
 
     def _without_empty(self, part: RulePart) -> RulePart:
         """Rules about several tables say nothing while one of them is empty."""
-        empty = {table for table in self.data.rows if not self.data.count(table)}
+        empty = {table for table in self.data.tables if not self.data.count(table)}
         kept = [c for c in part.clauses if not {column.table for column in columns_of(c.body)} & empty]
         return RulePart(part.columns, tuple(kept))
 

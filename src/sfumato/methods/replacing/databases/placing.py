@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.data.shelf import shelved
 from sfumato.methods.base import Progress
 from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
 from sfumato.methods.replacing.databases.rows import Selected
@@ -24,7 +25,7 @@ def place(columns: dict[ColumnValue, pa.Array], segment: Segment, drawn: Any, da
         rows, count = segment.rows[str(column.table)], data.count(str(column.table))
         fresh = drawn[column].arrow()
         if len(rows) == count:
-            columns[column] = fresh
+            columns[column] = shelved(fresh)
             continue
         before = columns.get(column)
         spots = np.full(count, -1, dtype=np.int64)

@@ -1,0 +1,79 @@
+"""Large columns in pieces: equal combinations of values always come into the same piece, so that what is counted adds up.
+
+A column of ten million different values needs a gigabyte to be numbered at once and a fraction of it piece by piece. Which piece
+a value belongs to is decided by a sum over its bytes; nothing rests on different values having different sums.
+
+>>> import pyarrow as pa
+>>> [[column.to_pylist() for column in side] for (side,) in in_pieces([pa.chunked_array([["a", "b", "a"]])], most=9)]
+[[['a', 'b', 'a']]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.data.shelf import forget, rows_at_once
+
+_ROWS, _MOST, _SIGNS = 1 << 16, 1 << 12, 64
+_WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, place + 1, 1 << 64) | 1 for place in range(_SIGNS)], dtype=np.uint64)
+_MIXED = np.uint64(0xD6E8FEB86659FD93)
+Side = Sequence[pa.ChunkedArray]
+
+
+def in_pieces(*sides: Side, by: int | None = None, most: int = 0) -> Iterator[tuple[list[pa.ChunkedArray], ...]]:
+    """Columns of several sides, some rows at a time; combinations of the first `by` columns (all without) stay together."""
+    rows, most = sum(len(side[0]) for side in sides), most or rows_at_once()
+    if rows <= most:
+        yield tuple(list(side) for side in sides)
+        return
+    marks = _marks([side[:by] for side in sides], min(-(-rows // most) + 1, _MOST))
+    for piece in range(max(int(mark.max(initial=0)) for mark in marks) + 1):
+        forget()
+        chosen = [pa.array(mark == piece) for mark in marks]
+        yield tuple([column.filter(mask) for column in side] for side, mask in zip(sides, chosen, strict=True))
+
+
+def slices(rows: int) -> Iterator[slice]:
+    """Row numbers, some at a time."""
+    for start in range(0, rows, rows_at_once()):
+        forget()
+        yield slice(start, min(start + rows_at_once(), rows))
+
+
+def _marks(sides: Sequence[Side], count: int) -> list[NDArray[np.uint16]]:
+    """The piece of every row; further columns take part only while one piece has far more than its share."""
+    sums: list[NDArray[np.uint64]] = [np.zeros(len(side[0]), dtype=np.uint64) for side in sides]
+    marks: list[NDArray[np.uint16]] = []
+    for columns in zip(*sides, strict=True):
+        sums = [(before * _MIXED) + sums_of(column) for before, column in zip(sums, columns, strict=True)]
+        marks = [((one >> np.uint64(33)) % np.uint64(count)).astype(np.uint16) for one in sums]
+        sizes = np.sum([np.bincount(mark, minlength=count) for mark in marks], axis=0)
+        if int(sizes.max()) * count <= 2 * int(sizes.sum()):
+            break
+    return marks
+
+
+def sums_of(column: pa.ChunkedArray) -> NDArray[np.uint64]:
+    """A number for every text, the same for the same text; a null counts as the empty text."""
+    found = [_sums(chunk.slice(start, _ROWS)) for chunk in column.chunks for start in range(0, len(chunk), _ROWS)]
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.uint64)
+
+
+def _sums(texts: pa.Array) -> NDArray[np.uint64]:
+    texts = pc.fill_null(texts if pa.types.is_string(texts.type) else pc.cast(texts, pa.string()), "")
+    _, ends, signs = texts.buffers()
+    places = np.frombuffer(ends, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    first, last = int(places[0]), int(places[-1])
+    if first == last:
+        return np.zeros(len(texts), dtype=np.uint64)
+    data = np.frombuffer(signs, dtype=np.uint8)[first:last].astype(np.uint64) + np.uint64(1)
+    places -= first
+    within = np.arange(last - first) - np.repeat(places[:-1], np.diff(places))
+    total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(data * _WEIGHTS[within % _SIGNS])])
+    found: NDArray[np.uint64] = (total[places[1:]] - total[places[:-1]]) * _MIXED
+    return found

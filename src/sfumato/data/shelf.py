@@ -1,0 +1,197 @@
+"""Rows on a shelf: tables that need more than their share of the memory lie in a file without a name, and are mapped from there.
+
+Whoever looks at such a table sees a plain Arrow table; its pages come from the disk and go again when others are needed. The
+file has no name from the beginning, so that nothing is left behind by a process that is killed.
+
+Invariants
+    I1  A column lies in one piece, so that rows can be taken from it in any order without copying it.
+    I2  What is on the shelf is exactly what was put there: texts, nulls and empty texts.
+
+>>> with memory_bound(0):
+...     rows = Shelf(["name"])
+...     rows.put(pa.table({"name": ["Ada", None, ""]}))
+...     rows.put(pa.table({"name": ["Bo"]}))
+...     rows.table().to_pydict()
+{'name': ['Ada', None, '', 'Bo']}
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.arrays import IntArray
+from sfumato.errors import DataError
+
+USUAL = 2 << 30
+"""Bytes that a process may take when nobody says otherwise."""
+_REGION = 1 << 31
+"""Bytes of text, and as many of places, that a column may have."""
+_AT_ONCE, _SHARE, _FEWEST = 2048, 512, 1
+_SELDOM = 0.5
+"""Seconds between two times of letting pages go."""
+_bound, _last = [USUAL], [0.0]
+_maps: weakref.WeakSet[_Mapped] = weakref.WeakSet()
+
+
+@contextmanager
+def memory_bound(size: int) -> Iterator[None]:
+    """Inside, tables and steps are so small that the process needs about `size` bytes."""
+    before, _bound[0] = _bound[0], size
+    try:
+        yield
+    finally:
+        _bound[0] = before
+
+
+def rows_at_once() -> int:
+    """Rows that are worked on together."""
+    return max(_bound[0] // _AT_ONCE, _FEWEST)
+
+
+def small_enough(size: int) -> bool:
+    """Whether so many bytes may stay in memory."""
+    return size <= _bound[0] // _SHARE
+
+
+def forget() -> None:
+    """Lets pages of mapped files go that nobody works on; they come back when they are looked at."""
+    now = time.monotonic()
+    if now - _last[0] < _SELDOM:
+        return
+    _last[0] = now
+    pa.default_memory_pool().release_unused()
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for one in list(_maps):
+            one.madvise(mmap.MADV_DONTNEED)
+
+
+class _Mapped(mmap.mmap):
+    """A map that can be referred to weakly."""
+
+
+class Shelf:
+    """A table in the making, rows after rows or column after column; large ones go to a file."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self._held: list[pa.Table] = []
+        self._size = 0
+        self._file: Any = None
+        self._columns: list[_Column] = []
+
+    def put(self, rows: pa.Table) -> None:
+        """More rows."""
+        self._size += rows.nbytes
+        if self._file is None and small_enough(self._size):
+            self._held.append(rows)
+            return
+        for held in (*self._moved(), rows):
+            for place, column in enumerate(held.columns):
+                for chunk in column.chunks:
+                    self._columns[place].put(chunk)
+        forget()
+
+    def _moved(self) -> list[pa.Table]:
+        """What was held until now, when the file begins."""
+        if self._file is not None:
+            return []
+        self._file = tempfile.TemporaryFile(prefix="sfumato-rows-")  # noqa: SIM115
+        self._columns = [_Column(self._file.fileno(), place, name) for place, name in enumerate(self.names)]
+        held, self._held = self._held, []
+        return held
+
+    def put_column(self, name: str, pieces: Iterator[pa.Array]) -> None:
+        """All values of one column; the rows of a table come this way or by `put`."""
+        self._moved()
+        column = self._columns[self.names.index(name)]
+        for piece in pieces:
+            column.put(piece)
+        forget()
+
+    def table(self) -> pa.Table:
+        """What was put here."""
+        if self._file is None:
+            shape = pa.schema([(name, pa.string()) for name in self.names])
+            return pa.concat_tables(self._held) if self._held else shape.empty_table()
+        length = 2 * _REGION * len(self.names)
+        os.ftruncate(self._file.fileno(), length)
+        mapped = _Mapped(self._file.fileno(), length, access=mmap.ACCESS_READ)
+        self._file.close()
+        _maps.add(mapped)
+        whole = memoryview(mapped)
+        return pa.table([column.array(whole) for column in self._columns], names=self.names)
+
+
+class _Column:
+    """A column in the file: its texts, one after the other, and where each of them ends."""
+
+    def __init__(self, file: int, place: int, name: str) -> None:
+        self.file, self.start, self.name = file, 2 * _REGION * place, name
+        self.rows = self.size = 0
+        self.valid: list[tuple[np.ndarray, int]] = []
+        os.pwrite(file, bytes(4), self.start + _REGION)
+
+    def put(self, texts: pa.Array) -> None:
+        if not len(texts):
+            return
+        _, places, signs = texts.buffers()
+        ends = np.frombuffer(places, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+        first, last = int(ends[0]), int(ends[-1])
+        if self.size + last - first >= _REGION or 4 * (self.rows + len(texts)) >= _REGION:
+            raise DataError(f"column '{self.name}' holds more than 2 GB of text", hint="leave its table out, or take a subset")
+        if last > first:
+            _write(self.file, memoryview(signs)[first:last], self.start + self.size)
+        _write(self.file, (ends[1:] - first + self.size).astype(np.int32).data, self._place_of(self.rows + 1))
+        there = np.ones(len(texts), dtype=bool) if not texts.null_count else texts.is_valid().to_numpy(zero_copy_only=False)
+        self.valid.append((np.packbits(there, bitorder="little"), len(texts)))
+        self.rows, self.size = self.rows + len(texts), self.size + last - first
+
+    def _place_of(self, row: int) -> int:
+        return self.start + _REGION + 4 * row
+
+    def array(self, whole: memoryview) -> pa.Array:
+        """The column, mapped (I1)."""
+        bits = [np.unpackbits(packed, count=count, bitorder="little") for packed, count in self.valid]
+        there = np.concatenate(bits) if bits else np.ones(0, dtype=np.uint8)
+        known = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
+        places = pa.py_buffer(whole[self._place_of(0) : self._place_of(self.rows + 1)])
+        signs = pa.py_buffer(whole[self.start : self.start + self.size])
+        return pa.Array.from_buffers(pa.string(), self.rows, [known, places, signs])
+
+
+def _write(file: int, data: memoryview, place: int) -> None:
+    """All of the data; a system may take some of it at a time."""
+    data = data.cast("B")
+    while len(data):
+        done = os.pwrite(file, data, place)
+        data, place = data[done:], place + done
+
+
+def laid(numbers: IntArray) -> IntArray:
+    """Numbers on the shelf when they are many."""
+    if small_enough(numbers.nbytes):
+        return numbers
+    with tempfile.TemporaryFile(prefix="sfumato-rows-") as file:
+        _write(file.fileno(), np.ascontiguousarray(numbers).data, 0)
+        mapped = _Mapped(file.fileno(), numbers.nbytes, access=mmap.ACCESS_READ)
+    _maps.add(mapped)
+    return np.frombuffer(mapped, dtype=numbers.dtype)
+
+
+def shelved(texts: pa.Array) -> pa.Array:
+    """A column on the shelf when it is large."""
+    if small_enough(texts.nbytes):
+        return texts
+    shelf = Shelf([""])
+    shelf.put_column("", iter([texts]))
+    return shelf.table().column(0).chunk(0)
