@@ -54,6 +54,16 @@ def table(count: int) -> Rows:
     return rows
 
 
+def in_bins(rows: Rows, column: str, width: int, by: str = "") -> Counter[Any]:
+    """How many records every bin has; days are numbered."""
+
+    def bin_of(row: Row) -> int:
+        text = row[column]
+        return (date.fromisoformat(text).toordinal() if "-" in text else Decimal(text)) // width  # type: ignore[return-value]
+
+    return Counter((row[by] if by else "", bin_of(row)) for row in rows)
+
+
 def every(test: Callable[[Row], bool]) -> Callable[[Rows, Rows], bool]:
     return lambda new, old: all(test(row) for row in new)
 
@@ -360,6 +370,22 @@ CASES: dict[str, Case] = {
         {"grade": {"integers": [1, 5]}},
         ("same_multiset(grade)",),
         lambda new, old: Counter(r["grade"] for r in new) == Counter(r["grade"] for r in old),
+    ),
+    "histogram in bins": Case(
+        {"amount": MONEY},
+        ("histogram(amount, 50)",),
+        lambda new, old: in_bins(new, "amount", 50) == in_bins(old, "amount", 50) and new != old,
+    ),
+    "histogram in bins of months, by branch, under a rule": Case(
+        {"opened": {"dates": ["2019-01-01", "2024-12-31"]}},
+        ("histogram(opened, 30 by branch)", "weekday(opened) <= 5"),
+        lambda new, old: (
+            in_bins(new, "opened", 30, "branch") == in_bins(old, "opened", 30, "branch")
+            and all(date.fromisoformat(row["opened"]).weekday() < 5 for row in new)
+        ),
+    ),
+    "histogram beside another column": Case(
+        {"amount": MONEY, "fee": MONEY}, ("histogram(amount, 50)", "fee <= amount"), every(lambda r: True), refused=True
     ),
     "two statistics": Case(
         {"points": {"integers": [0, 99]}}, ("median(points) = 40", "distinct(points) = 12"), every(lambda r: True), refused=True

@@ -82,3 +82,18 @@ def test_rules_across_tables_follow_the_reference():
 def test_a_text_is_not_compared_with_a_number():
     with pytest.raises(DataError):
         Judge({None: TABLE}).broken(parse("name < 3"))
+
+
+def test_records_in_other_bins_break_a_histogram() -> None:
+    old = {"a": ["0", "9.5", "10", "-1", ""], "g": ["x", "x", "x", "y", "y"]}
+    for new, broken in (
+        (["3", "4.25", "19.99", "-9", ""], 0),
+        (["3", "4.25", "19.99", "0", ""], 2),  # one more in [0, 10), one less below 0; with groups: of y
+        (["3", "20", "19.99", "-9", ""], 2),
+        (["19.99", "4.25", "3", "-9", ""], 0),
+        (["3", "4.25", "-9", "19.99", ""], 0),
+    ):
+        now = {"a": new, "g": old["g"]}
+        assert Judge({None: now}, {None: old}).broken(parse("histogram(a, 10)")) == broken
+    swapped = {"a": ["3", "4.25", "-9", "19.99", ""], "g": old["g"]}
+    assert Judge({None: swapped}, {None: old}).broken(parse("histogram(a, 10 by g)")) == 4

@@ -34,6 +34,7 @@ from sfumato.policy.rules.tree import (
     Condition,
     Date,
     Determines,
+    Histogram,
     Implies,
     IsNull,
     Membership,
@@ -107,7 +108,7 @@ class DatabaseExhibit:
         if isinstance(rule.body, Unique):
             return repeated([self.column(c) for c in rule.body.columns])
         moved = {
-            column for node in rule.body.walk() if isinstance(node, Aggregate) for column in node.by
+            column for node in rule.body.walk() if isinstance(node, Aggregate | Histogram) for column in node.by
         } & self.bound.mapped.keys()
         now: dict[str | None, Any] = {name: _Columns(table.names, table.text) for name, table in self.tables.items()}
         before: dict[str | None, Any] = {}
@@ -116,9 +117,33 @@ class DatabaseExhibit:
         ordered = _ordered(self.bound, rule)
         whole, found = Judge(now, before, ordered), 0
         for part in conjuncts(rule.body):
-            some = self._in_pieces(part)
-            found += whole.broken_by(part) if some is None else sum(Judge(one, {}, ordered).broken_by(part) for one in some)
+            counted = self._by_value(part)
+            some = self._in_pieces(part) if counted is None else None
+            if counted is None:
+                counted = whole.broken_by(part) if some is None else sum(Judge(one, {}, ordered).broken_by(part) for one in some)
+            found += counted
         return found
+
+    def _by_value(self, part: Condition | Statement) -> int | None:
+        """How often a clause about single values of one column is broken, from its different values when they are few."""
+        columns = columns_of(part)
+        if len(columns) != 1 or columns[0].original or not all(isinstance(node, _BY_ROW) for node in part.walk()):
+            return None
+        table = str(columns[0].table)
+        if self.tables[table].rows <= rows_at_once() or columns[0].name not in self.tables[table].names:
+            return None
+        assert isinstance(part, Condition)
+        counts: dict[str | None, int] = {}
+        cells = self.column(columns[0])
+        for rows in slices(len(cells)):
+            found = pc.value_counts(cells[rows])
+            for value, count in zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True):
+                counts[value] = counts.get(value, 0) + count
+            if len(counts) > _FEW:
+                return None
+        seen = {table: _texts_of([columns[0].name], [pa.chunked_array([list(counts)], pa.string())])}
+        false = np.broadcast_to(Judge(seen).verdict(part, table).false, (len(counts),))
+        return int(np.array(list(counts.values()), dtype=np.int64)[false].sum())
 
     def _in_pieces(self, part: Condition | Statement) -> Iterator[dict[str | None, Any]] | None:
         """The rows that a clause is about, some at a time, where it can be judged so; None where it looks at all of them."""
@@ -153,6 +178,10 @@ class DatabaseExhibit:
 _TYPED = ("integer", "decimal", "date", "timestamp")
 """Kinds of columns all of whose values are read alike, however few are looked at."""
 _BY_ROW = (Compare, Membership, IsNull, All, Any_, Not, Implies, Number, TextConstant, Date, ColumnValue, Arithmetic, Negative)
+
+
+_FEW = 10_000
+"""Different values that are judged at once, each with how often it stands there."""
 
 
 @of_parts

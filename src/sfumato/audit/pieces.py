@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.shelf import forget, rows_at_once
+from sfumato.data.shelf import Shelf, forget, rows_at_once
 
 _ROWS, _MOST, _SIGNS = 1 << 16, 1 << 12, 64
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, place + 1, 1 << 64) | 1 for place in range(_SIGNS)], dtype=np.uint64)
@@ -31,11 +31,19 @@ def in_pieces(*sides: Side, by: int | None = None, most: int = 0) -> Iterator[tu
     if rows <= most:
         yield tuple(list(side) for side in sides)
         return
-    marks = _marks([side[:by] for side in sides], min(-(-rows // most) + 1, _MOST))
-    for piece in range(max(int(mark.max(initial=0)) for mark in marks) + 1):
+    count = min(-(-rows // most) + 1, _MOST)
+    width = _deciding([side[:by] for side in sides], count)
+    shelves = [[Shelf([str(place) for place in range(len(side))]) for side in sides] for _ in range(count)]
+    for number, side in enumerate(sides):
+        for cut in slices(len(side[0])):
+            cells = [_texts(column[cut]) for column in side]
+            marks = _marks(cells[:width], count)
+            for piece in np.unique(marks).tolist():
+                mask = pa.array(marks == piece)
+                shelves[piece][number].put(pa.table([one.filter(mask) for one in cells], names=shelves[piece][number].names))
+    while shelves:
+        yield tuple(list(shelf.table().columns) for shelf in shelves.pop())
         forget()
-        chosen = [pa.array(mark == piece) for mark in marks]
-        yield tuple([column.filter(mask) for column in side] for side, mask in zip(sides, chosen, strict=True))
 
 
 def slices(rows: int) -> Iterator[slice]:
@@ -45,16 +53,27 @@ def slices(rows: int) -> Iterator[slice]:
         yield slice(start, min(start + rows_at_once(), rows))
 
 
-def _marks(sides: Sequence[Side], count: int) -> list[NDArray[np.uint16]]:
-    """The piece of every row; further columns take part only while one piece has far more than its share."""
-    sums: list[NDArray[np.uint64]] = [np.zeros(len(side[0]), dtype=np.uint64) for side in sides]
-    marks: list[NDArray[np.uint16]] = []
-    for columns in zip(*sides, strict=True):
-        sums = [(before * _MIXED) + sums_of(column) for before, column in zip(sums, columns, strict=True)]
-        marks = [((one >> np.uint64(33)) % np.uint64(count)).astype(np.uint16) for one in sums]
-        sizes = np.sum([np.bincount(mark, minlength=count) for mark in marks], axis=0)
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+
+
+def _deciding(sides: Sequence[Side], count: int) -> int:
+    """How many columns decide about the piece: further ones only while the first rows would crowd into one of them."""
+    width = len(sides[0])
+    for used in range(1, width):
+        first = [_marks([_texts(column[: rows_at_once()]) for column in side[:used]], count) for side in sides]
+        sizes = np.sum([np.bincount(mark, minlength=count) for mark in first], axis=0)
         if int(sizes.max()) * count <= 2 * int(sizes.sum()):
-            break
+            return used
+    return width
+
+
+def _marks(columns: Side, count: int) -> NDArray[np.uint16]:
+    """The piece of every row."""
+    found = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        found = (found * _MIXED) + sums_of(column)
+    marks: NDArray[np.uint16] = ((found >> np.uint64(33)) % np.uint64(count)).astype(np.uint16)
     return marks
 
 
@@ -65,7 +84,7 @@ def sums_of(column: pa.ChunkedArray) -> NDArray[np.uint64]:
 
 
 def _sums(texts: pa.Array) -> NDArray[np.uint64]:
-    texts = pc.fill_null(texts if pa.types.is_string(texts.type) else pc.cast(texts, pa.string()), "")
+    texts = pc.fill_null(texts, "")
     _, ends, signs = texts.buffers()
     places = np.frombuffer(ends, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     first, last = int(places[0]), int(places[-1])

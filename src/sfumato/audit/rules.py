@@ -64,6 +64,7 @@ from sfumato.policy.rules.tree import (
     Determines,
     Expression,
     Function,
+    Histogram,
     Implies,
     Increasing,
     IsNull,
@@ -352,6 +353,21 @@ class Judge:
         before = Counter(self._keys(tuple(ColumnValue(c.name, c.table, True) for c in node.columns)))
         return sum((now - before).values()) + sum((before - now).values())
 
+    def _histogram(self, node: Histogram) -> int:
+        """Records that stand in a bin, of their group, which then has more than in the original."""
+        counts = []
+        for original in (False, True):
+            value = self.column(ColumnValue(node.column.name, node.column.table, original))
+            if value.denominator == 0:
+                raise DataError("a histogram of texts has no bins", hint="use same_multiset")
+            groups = (
+                self._keys(tuple(ColumnValue(c.name, c.table, original) for c in node.by)) if node.by else [()] * len(value.parts)
+            )
+            scale, width = node.width.denominator, value.denominator * node.width.numerator
+            bins = [None if gone else int(part) * scale // width for part, gone in zip(value.parts, value.missing, strict=True)]
+            counts.append(Counter(zip(groups, bins, strict=True)))
+        return (counts[0] - counts[1]).total() + (counts[1] - counts[0]).total()
+
     def _at_least(self, node: AtLeast) -> int:
         counts = np.bincount(self._labels(node.columns))
         return int(counts[counts < node.count].sum())
@@ -382,6 +398,7 @@ _STATEMENTS: dict[type[Statement], Any] = {
     Unique: Judge._unique,
     Determines: Judge._determines,
     SameMultiset: Judge._same_multiset,
+    Histogram: Judge._histogram,
     AtLeast: Judge._at_least,
     AtMost: Judge._at_most,
     Increasing: Judge._increasing,

@@ -18,6 +18,7 @@ from sfumato.io import sql
 from sfumato.io.base import Source
 
 _MEMORY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([MGmg])[Bb]")
+_CREATE = "use mode: create"
 _DUMP = re.compile(r"(^postgres[^?]*\?(?:.*&)?restore=)([^&/][^&]*)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -126,15 +127,18 @@ class DatabaseSource(Source):
         if self.mode == "create":
             return sql.Create()
         source, target = self.source_url(), self.target_url()
-        if {sql.dialect_of(source), sql.dialect_of(target)} != {"postgresql"}:
-            raise PolicyError(f"mode '{self.mode}' needs PostgreSQL on both sides", where="data.target", hint="use mode: create")
+        kind = sql.dialect_of(source)
+        if kind != sql.dialect_of(target):
+            raise PolicyError(f"mode '{self.mode}' needs the same kind of server on both sides", where="data.target", hint=_CREATE)
         if self.mode == "fill":
-            return sql.Fill()
+            return sql.Fill() if kind == "postgresql" else sql.FillElsewhere()
         if self.tables is not None or self.namespace:
             raise PolicyError(
                 "a clone is of a whole database", where="data.target", hint="leave 'tables' and 'schema' out, or use create"
             )
-        return sql.Clone(source, self.grants)
+        if kind != "postgresql" and self.grants:
+            raise PolicyError("only PostgreSQL's rights can be cloned", where="data.target", hint="leave 'grants' out")
+        return sql.Clone(source, self.grants) if kind == "postgresql" else sql.require_clonable(source)
 
     def secret_key(self) -> bytes:
         """The secret behind deterministic columns."""

@@ -27,7 +27,7 @@ _TESTS = (*_COMPARED, "in", "between")
 _NUMBER = re.compile(r"\d{1,40}(\.\d{1,40})?")
 _RESERVED = {
     *("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where", "original", "match"),
-    *("unique", "same_multiset", "at_least", "localities", "sum", "mean", "min", "max", "count"),
+    *("unique", "same_multiset", "histogram", "at_least", "localities", "sum", "mean", "min", "max", "count"),
 }
 
 

@@ -22,7 +22,7 @@ from sfumato.forms.subtables import SubTables
 from sfumato.policy.keep import integrity_rules
 from sfumato.policy.plugins import is_at_hand
 from sfumato.policy.rules import IntegrityRule, classify, columns_of
-from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Localities, Own, SameMultiset
+from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Histogram, Localities, Own, SameMultiset
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -108,7 +108,7 @@ def _ready(rule: IntegrityRule, exhibit: Exhibit) -> bool:
         return exhibit.behind is not None or ordered
     if not classify(rule).against_original:
         return True
-    whole = isinstance(rule.body, SameMultiset) or _only_in_aggregates(rule)
+    whole = isinstance(rule.body, SameMultiset | Histogram) or _only_in_aggregates(rule)
     return exhibit.original is not None and (whole or exhibit.behind is not None)
 
 

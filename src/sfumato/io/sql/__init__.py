@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.io.sql.introspect import read_schema
     from sfumato.io.sql.link import connect, same_database
     from sfumato.io.sql.modes import Clone, Create, Fill
+    from sfumato.io.sql.modes_elsewhere import CloneElsewhere, FillElsewhere, require_clonable
     from sfumato.io.sql.rows import read_back, read_rows
     from sfumato.io.sql.single import is_url, read_sql
 
@@ -24,12 +25,15 @@ _HOMES = {
     "Clone": "modes", "Create": "modes", "Fill": "modes", "Loaded": "bulk", "connect": "link", "create_tables": "bulk",
     "dialect_of": "address", "is_url": "single", "load": "bulk", "read_back": "rows", "read_rows": "rows",
     "read_schema": "introspect", "read_sql": "single", "same_database": "link", "server_findings": "findings",
+    "CloneElsewhere": "modes_elsewhere", "FillElsewhere": "modes_elsewhere", "require_clonable": "modes_elsewhere",
 }  # fmt: skip
 
 __all__ = [
     "Clone",
+    "CloneElsewhere",
     "Create",
     "Fill",
+    "FillElsewhere",
     "Loaded",
     "connect",
     "create_tables",
@@ -40,6 +44,7 @@ __all__ = [
     "read_rows",
     "read_schema",
     "read_sql",
+    "require_clonable",
     "same_database",
     "server_findings",
 ]

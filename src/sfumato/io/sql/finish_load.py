@@ -18,8 +18,8 @@ from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.trouble import plainly
 
 
-def settle(link: Session, plan: Schema, tell: Callable[[str], None]) -> None:
-    """Keys, indexes, counters; then the journal goes."""
+def settle(link: Session, plan: Schema, tell: Callable[[str], None], also: Callable[[], None] = lambda: None) -> None:
+    """Keys, indexes, counters, and what else belongs to the end; then the journal goes."""
     with plainly("checking the keys of the target"), link.transaction():
         if link.dialect == "postgresql":
             tell("building keys")
@@ -33,9 +33,10 @@ def settle(link: Session, plan: Schema, tell: Callable[[str], None]) -> None:
             build_indexes(link, plan)
             tell("checking foreign keys")
             if link.dialect == "sqlite":
-                _sqlite_holds(link)
+                sqlite_holds(link)
             if link.dialect == "mariadb":
-                _no_orphans(link, plan)
+                no_orphans(link, plan)
+        also()
         journal.close(link)
         tell("all keys hold")
 
@@ -86,7 +87,7 @@ def _past(link: Session, table: TableFacts, column: str, sequence: str) -> None:
           AND (f.number - coalesce(pg_sequence_last_value(q.seqrelid), f.number)) * sign(q.seqincrement) >= 0""")
 
 
-def _no_orphans(link: Session, plan: Schema) -> None:
+def no_orphans(link: Session, plan: Schema) -> None:
     """MariaDB's keys slept during the load; every one is asked for rows that name nothing."""
     for key in plan.foreign_keys:
         pairs = list(zip(key.columns, key.parent_columns, strict=True))
@@ -98,7 +99,8 @@ def _no_orphans(link: Session, plan: Schema) -> None:
             raise DataError(f"{count} rows of table '{key.table}' name a row that is not there")
 
 
-def _sqlite_holds(link: Session) -> None:
+def sqlite_holds(link: Session) -> None:
+    """SQLite's own look at all rows."""
     broken = Counter(str(row[0]) for row in link.rows("PRAGMA foreign_key_check"))
     if broken:
         table, count = broken.most_common(1)[0]

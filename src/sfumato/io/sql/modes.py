@@ -21,6 +21,7 @@ from sfumato.io.sql import journal
 from sfumato.io.sql.create import drop_table, make_table
 from sfumato.io.sql.dumping import Dump
 from sfumato.io.sql.finish_load import counters, settle
+from sfumato.io.sql.introspect import schema_of
 from sfumato.io.sql.link import Session
 from sfumato.io.sql.names import literal, quoted
 from sfumato.io.sql.prepare import alone, begin_load
@@ -51,17 +52,17 @@ class Create:
 
 
 class Fill(Create):
-    """Rows only, into tables that are there."""
+    """Rows only, into tables of PostgreSQL that are there; other servers: `modes_elsewhere`."""
 
     def begin(self, link: Session, plan: Schema, fingerprint: str, replace: bool) -> journal.Journal:
         _postgres_only(link, "fill")
         with plainly("preparing the target"):
             alone(link)
             with link.transaction():
-                found = _unfinished(link, fingerprint, replace)
+                found = unfinished(link, fingerprint)
                 if found is not None:
                     return found
-                _fits(link, plan)
+                require_fit(link, plan)
                 self._empty(link, plan, replace)
                 journal.close(link)
                 journal.begin(link, fingerprint, ())
@@ -91,7 +92,7 @@ class Fill(Create):
 
 @dataclass
 class Clone(Create):
-    """Everything the source declares, as its own tool writes it down."""
+    """Everything a PostgreSQL source declares, as its own tool writes it down; other servers: `modes_elsewhere`."""
 
     source: str
     grants: bool = False
@@ -101,7 +102,7 @@ class Clone(Create):
         with plainly("preparing the target"):
             alone(link)
             with link.transaction():
-                found = _unfinished(link, fingerprint, False)
+                found = unfinished(link, fingerprint)
                 if found is not None:
                     return found
                 if journal.existing(link):
@@ -131,7 +132,8 @@ def _postgres_only(link: Session, mode: str) -> None:
         raise DataError(f"a target of this kind cannot be loaded with mode '{mode}'", hint="use 'create'")
 
 
-def _unfinished(link: Session, fingerprint: str, replace: bool) -> journal.Journal | None:
+def unfinished(link: Session, fingerprint: str) -> journal.Journal | None:
+    """The same load, cut off earlier; another one is in the way."""
     found = journal.look(link)
     if found is not None and found.fingerprint == fingerprint:
         return found
@@ -142,11 +144,9 @@ def _unfinished(link: Session, fingerprint: str, replace: bool) -> journal.Journ
     return None
 
 
-def _fits(link: Session, plan: Schema) -> None:
+def require_fit(link: Session, plan: Schema) -> None:
     """Every table and column that will be loaded is there with its type, and nothing else needs a value."""
-    from sfumato.io.sql.postgres_schema import postgres_schema
-
-    there = {table.name: table for table in postgres_schema(link).tables}
+    there = {table.name: table for table in schema_of(link).tables}
     for table in plan.tables:
         if table.name not in there:
             raise DataError(

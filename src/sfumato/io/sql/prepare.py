@@ -27,7 +27,7 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
         if link.dialect == "postgresql":
             alone(link)
         if link.dialect == "mariadb":
-            _alone_mariadb(link)
+            alone_mariadb(link)
         with link.transaction():
             found = journal.look(link)
             if found and found.fingerprint == fingerprint:
@@ -41,7 +41,7 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
                 check_types(link, plan)
             old = _old_tables(link, plan, replace)
             if link.dialect == "mariadb":
-                _needed_elsewhere(link, old)
+                needed_elsewhere(link, old)
             _rehearse(link, plan, old, replace)
             journal.close(link)
             if link.dialect == "duckdb":
@@ -67,12 +67,13 @@ def alone(link: Session) -> None:
         raise DataError("missing rights: the user may not create tables in the target", hint="grant CREATE on its schema")
 
 
-def _alone_mariadb(link: Session) -> None:
+def alone_mariadb(link: Session) -> None:
+    """The same for MariaDB."""
     if str(link.rows("SELECT GET_LOCK(CONCAT('sfumato load ', LEFT(SHA1(database()), 40)), 20)")[0][0]) != "1":
         raise DataError("another load into this target is running", hint="wait for it to end")
 
 
-def _needed_elsewhere(link: Session, tables: set[str]) -> None:
+def needed_elsewhere(link: Session, tables: set[str]) -> None:
     """Keys are asleep while tables are replaced, so a table that stays and refers to one of them is asked for before."""
     pairs = link.rows(
         "SELECT DISTINCT table_name, referenced_table_name FROM information_schema.key_column_usage "

@@ -13,6 +13,7 @@ from sfumato.policy.rules.tree import (
     ColumnValue,
     Condition,
     Function,
+    Histogram,
     Increasing,
     IsNull,
     Match,
@@ -49,6 +50,16 @@ def no_overlap(reader: RuleReader, at: int) -> NoOverlap:
     reader.expect(",", "between start and end")
     end = reader.column()
     return NoOverlap(start, end, reader.names() if reader.accept("by") else (), at=at)
+
+
+def histogram(reader: RuleReader, at: int) -> Histogram:
+    """Bins of one width, in groups."""
+    column = reader.column()
+    reader.expect(",", "before the width of the bins")
+    place, width = reader.token.at, reader.number("the width of the bins")
+    if width <= 0:
+        raise reader.wrong("a bin has a width above 0", place)
+    return Histogram(column, width, reader.names() if reader.accept("by") else (), at=at)
 
 
 def null_test(reader: RuleReader, column: ColumnValue) -> Condition:

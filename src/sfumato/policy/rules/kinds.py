@@ -29,6 +29,7 @@ from sfumato.policy.rules.tree import (
     Condition,
     Date,
     Expression,
+    Histogram,
     IntegrityRule,
     Localities,
     Negative,
@@ -63,7 +64,7 @@ def classify(rule: IntegrityRule) -> Kind:
 
 
 def _looks_back(node: Node) -> bool:
-    return isinstance(node, (SameMultiset, Localities)) or (isinstance(node, ColumnValue) and node.original)
+    return isinstance(node, (SameMultiset, Histogram, Localities)) or (isinstance(node, ColumnValue) and node.original)
 
 
 def columns_of(node: Node | IntegrityRule) -> tuple[ColumnValue, ...]:

@@ -106,6 +106,7 @@ class RuleReader(TokenReader):
             "same_multiset": lambda at: SameMultiset(self.names(), at=at),
             "at_least": lambda at: AtLeast(*self.counted_names(), at=at),
             "at_most": lambda at: AtMost(*self.counted_names(), at=at),
+            "histogram": lambda at: calls.histogram(self, at),
             "increasing": lambda at: calls.increasing(self, at),
             "no_overlap": lambda at: calls.no_overlap(self, at),
             "localities": lambda at: Localities(self.names(), at=at),
@@ -300,7 +301,7 @@ class RuleReader(TokenReader):
         if token.text in CALLS:
             with self.deeper(token.at):
                 return CALLS[token.text](self, token)
-        known = ", ".join((*AGGREGATES, *CALLS, "match", "unique", "same_multiset", "at_least", "at_most"))
+        known = ", ".join((*AGGREGATES, *CALLS, "match", "unique", "same_multiset", "histogram", "at_least", "at_most"))
         raise self.wrong(f"'{token.text}' is no function", token.at, hint=f"known: {known}")
 
     def match(self, at: int) -> Match:

@@ -264,6 +264,15 @@ class SameMultiset(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class Histogram(Statement):
+    """`histogram(amount, 50 by branch)`: in every group every bin of this width has as many records as in the original."""
+
+    column: ColumnValue
+    width: Fraction
+    by: tuple[ColumnValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AtLeast(Statement):
     """`at_least(k, a, b)`: every combination that occurs, occurs at least k times."""
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible
 from sfumato.methods.replacing.sampling import keyed
+from sfumato.methods.replacing.sampling.binned import binned
 from sfumato.methods.replacing.sampling.engines import Engine, NewColumn, Spaces, _without_repetition
 from sfumato.methods.replacing.sampling.levels import Steps
 from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem
 from sfumato.policy.rules import columns_of
 from sfumato.policy.rules.parse import constant_value
-from sfumato.policy.rules.tree import Aggregate, AtMost, ColumnValue, Compare, Condition, Increasing, NoOverlap, Number
+from sfumato.policy.rules.tree import Aggregate, AtMost, ColumnValue, Compare, Condition, Histogram, Increasing, NoOverlap, Number
 from sfumato.randomness import Randomness
 
 
@@ -169,6 +170,8 @@ def arranged(problem: SamplingProblem, part: RulePart, clause: Clause, condition
         alike = all(problem.is_new(column) for condition in conditions for column in columns_of(condition))
         inner = rest(RulePart(part.columns, tuple(c for c in part.clauses if c is not clause))) if fixed and alike else None
         return Reordered(problem, inner, body) if inner is not None else None
+    if isinstance(body, Histogram):
+        return binned(problem, part, clause, conditions, labels(problem, body.by, problem.source(body.column).count))
     if isinstance(body, NoOverlap):
         return _apart(problem, part, clause, body, conditions)
     if isinstance(body, AtMost) and set(body.columns) == set(part.columns):
