@@ -141,7 +141,7 @@ class DatabaseExhibit:
                 counts[value] = counts.get(value, 0) + count
             if len(counts) > _FEW:
                 return None
-        seen = {table: _texts_of([columns[0].name], [pa.chunked_array([list(counts)], pa.string())])}
+        seen: dict[str | None, Any] = {table: _texts_of([columns[0].name], [pa.chunked_array([list(counts)], pa.string())])}
         false = np.broadcast_to(Judge(seen).verdict(part, table).false, (len(counts),))
         return int(np.array(list(counts.values()), dtype=np.int64)[false].sum())
 
