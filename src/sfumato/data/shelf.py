@@ -153,7 +153,7 @@ class _Column:
             _write(self.file, memoryview(signs)[first:last], self.start + self.size)
         _write(self.file, (ends[1:] - first + self.size).astype(np.int32).data, self._place_of(self.rows + 1))
         there = np.ones(len(texts), dtype=bool) if not texts.null_count else texts.is_valid().to_numpy(zero_copy_only=False)
-        self.valid.append((np.packbits(there, bitorder="little"), len(texts)))
+        self.valid.append((np.packbits(there, bitorder="little"), len(texts)))  # I2
         self.rows, self.size = self.rows + len(texts), self.size + last - first
 
     def _place_of(self, row: int) -> int:
