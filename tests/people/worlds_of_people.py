@@ -56,6 +56,20 @@ class Worlds:
         return not self.count(forbidden=having)
 
 
+def somewhere(rows: Sequence[Row], own: Sequence[Row], labels: dict[str, dict[str, set[str]]], i: int) -> Fraction:
+    """How likely row i is one of a person's records for whoever knows nobody else's: all ways to put them into rows that fit."""
+    fitting = [tuple(place for place, row in enumerate(rows) if fits(row, record, labels)) for record in own]
+    placed = tuple(places for places in fitting if places)
+    everything = _ways(placed, 0)
+    return Fraction(everything - _ways(placed, 1 << i), everything) if everything else Fraction(0)
+
+
+@cache
+def _ways(placed: tuple[tuple[int, ...], ...], taken: int) -> int:
+    """How many ways there are to choose a place of its own for each record."""
+    return sum(_ways(placed[1:], taken | 1 << place) for place in placed[0] if not taken >> place & 1) if placed else 1
+
+
 def chain(tree: Any, above: tuple[str, ...] = ()) -> dict[str, set[str]]:
     """leaf → everything it may be published as."""
     if isinstance(tree, dict):
@@ -75,7 +89,10 @@ def labels_of(policy: dict[str, Any], records: Sequence[Row]) -> dict[str, dict[
 def people_violations(
     rows: Sequence[Row], behind: Sequence[int], records: Sequence[Row], policy: dict[str, Any], unit: str = "id"
 ) -> list[str]:
-    """What a release of rows that nothing ties says too surely about somebody, by enumeration."""
+    """What a release of rows that nothing ties says too surely about somebody, by enumeration.
+
+    To whoever knows the quasi-identifiers of everybody's rows, of all rows of one person, or of one row.
+    """
     labels = labels_of(policy, records)
     worlds = Worlds(rows, records, labels)
     wrong: list[str] = []
@@ -86,6 +103,11 @@ def people_violations(
             own = [j for j, record in enumerate(records) if record[unit] == person]
             if k > 1 and any(worlds.chance(i, own) > Fraction(1, k) for i in range(len(rows))):
                 wrong.append(f"{model}: a row is somebody's with more than 1/{k}")
+            mine = [records[j] for j in own]
+            looks = {tuple(row[name] for name in labels): i for i, row in enumerate(rows)}
+            known = [mine, *([record] for record in mine)] if k > 1 else []
+            if any(somewhere(rows, some, labels, i) > Fraction(1, k) for some in known for i in looks.values()):
+                wrong.append(f"{model}: a row is with more than 1/{k} somebody's of whom rows are known, and nothing of others")
             for name in ("s0",) if l else ():
                 if any(worlds.certain(own, name, value) for value in {row[name] for row in rows}):
                     wrong.append(f"{model}: a value is certain")

@@ -1,0 +1,122 @@
+"""Brute force over people: small tables with one to six rows per person, every method that counts people, every claim.
+
+    python -m benchmarks.people_enumerations [--tables 1000] [--first 1000000]
+
+Every release is held against plain enumeration (`tests/people`): all ways to hand the published rows out to records, for whoever
+knows one row of a person, all of them, or everybody's; for linked files all ways to hand pseudonyms out to people; for anatomies
+all ways to hand rows and values out. Then the same tables with a method that counts rows (the audit must refuse), and with a method
+and an audit that both count rows (the floor must refuse). Results: ``results/people-enumerations.csv``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.people import test_anatomy_by_enumeration as of_anatomy
+from tests.people import test_linked_by_enumeration as of_linked
+from tests.people import test_people_by_enumeration as of_rows
+from tests.people.worlds_of_people import Row, linked_violations, people_violations, random_people
+
+import sfumato as sf
+from sfumato.audit.people import PeopleCount
+
+RESULTS = Path(__file__).parent / "results" / "people-enumerations.csv"
+Judged = tuple[sf.Publication | None, list[str], list[Row]]
+
+
+def unlinked(method: tuple[str, dict[str, Any]], seed: int) -> Judged:
+    policy, records = random_people(seed)
+    publication = of_rows.made(policy, records, method)
+    return publication, [] if publication is None else of_rows.found_by_enumeration(publication, records, policy), records
+
+
+def household(seed: int) -> Judged:
+    """Two people of a household are one unit: whoever recognizes one of them learns the other."""
+    policy, records = random_people(seed)
+    policy["columns"]["home"] = "identifier"
+    for record in records:
+        record["home"] = str(int(record["id"]) // 2)
+    told = {**policy, "person": {"columns": "id", "together": "home"}}
+    publication = of_rows.made(told, records, ("mondrian", {}))
+    if publication is None:
+        return None, [], records
+    rows, behind = publication.release.parts["data"].table.to_pylist(), publication.release.trace.rows["data"].tolist()
+    return publication, people_violations(rows, behind, records, policy, unit="home"), records
+
+
+def linked(groups: str, seed: int) -> Judged:
+    policy, records = of_linked.linked_case(seed)
+    publication = of_linked.publish(policy, records, groups)
+    if publication is None:
+        return None, [], records
+    return publication, linked_violations(publication.release.parts["data"].table.to_pylist(), records, policy), records
+
+
+def anatomy(seed: int) -> Judged:
+    publication, policy, records = of_anatomy.publish(seed)
+    return publication, [] if publication is None else of_anatomy.violations(publication, policy, records), records
+
+
+def ways() -> Iterator[tuple[str, Callable[[int], Judged], int]]:
+    """Name, one table judged, and how many times fewer tables it gets."""
+    for method in of_rows.METHODS:
+        name = "-".join(map(str, (method[0], *(value for key, value in method[1].items() if key != "seconds"))))
+        yield f"unlinked, {name}", lambda seed, method=method: unlinked(method, seed), 5 if method[0] == "optimal" else 1  # type: ignore[misc]
+    yield "unlinked, households, mondrian", household, 1
+    for groups in ("mondrian", "clustering", "refined"):
+        yield f"linked, {groups}", lambda seed, groups=groups: linked(groups, seed), 2 if groups == "refined" else 1  # type: ignore[misc]
+    yield "anatomy", anatomy, 1
+
+
+def counted(name: str, judge: Callable[[int], Judged], seeds: range) -> dict[str, Any]:
+    before, found, most = time.process_time(), Counter[str](), 0
+    for seed in seeds:
+        publication, wrong, records = judge(seed)
+        found["tables"] += 1
+        found["published"] += publication is not None
+        found["violations"] += len(wrong)
+        most = max(most, *Counter(record["id"] for record in records).values())
+        if wrong:
+            print(f"{name}, seed {seed}: {wrong}", flush=True)
+    return {"way": name, **found, "rows per person at most": most, "cpu": round(time.process_time() - before, 1)}
+
+
+def planted(cases: int) -> Iterator[dict[str, Any]]:
+    """What is refused, and what is published and only the enumeration finds, when somebody counts rows."""
+    for audited in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sfumato.methods.recoding.base.of_people", lambda *_: ((), ()))
+            if not audited:
+                patch.setattr(PeopleCount, "__init__", of_rows._rows_are_people)
+            refused, missed = of_rows.broken_without(patch, cases)
+        who = "method" if audited else "method and audit"
+        yield {"way": f"planted: {who} count rows", "tables": cases, "refused": refused, "violations": missed}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=1_000_000, help="the first seed; tests use the first thousands")
+    given = parser.parse_args()
+    found = []
+    for name, judge, fewer in ways():
+        found.append(counted(name, judge, range(given.first, given.first + given.tables // fewer)))
+        print(found[-1], flush=True)
+    for entry in planted(min(given.tables, 500)):
+        found.append(entry)
+        print(entry, flush=True)
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(key for entry in found for key in entry)))
+        writer.writeheader()
+        writer.writerows(found)
+
+
+if __name__ == "__main__":
+    main()
