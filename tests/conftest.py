@@ -9,9 +9,11 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
+from collections import OrderedDict
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -44,14 +46,49 @@ def public() -> Path:
     return SHARED
 
 
+DEAR = (
+    "spark",
+    "tests/studio/test_stories.py",
+    "studio",
+    "tests/databases/test_three_shops.py",
+    "blueprint",
+    "forms",
+    "tests/house/test_adult.py",
+    "tests/house/test_soundness.py",
+    "tests/databases/test_foreign_databases.py",
+    "tests/databases/test_target_modes.py",
+    "tests/graphs/test_real_graphs.py",
+    "tests/recoding/test_given.py",
+    "tests/optimal/test_least_loss.py",
+    "tests/optimal/test_never_worse.py",
+    "tests/sequential/test_enumeration.py",
+    "tests/databases/test_killed_everywhere.py",
+    "tests/databases/test_interrupted.py",
+    "tests/attacks/test_adult_attacks.py",
+    "tests/people/test_people_by_enumeration.py",
+    "tests/graphs/test_recovery.py",
+)
+"""What takes longest begins first, whatever the order of the rest: while the last one ends, the other processes are idle."""
+PORTIONS = 4
+"""Into how many pieces a file is cut whose tests share nothing: to hand out every test alone takes longer than most of them run."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where tests run in several processes: what is dear is made in one of them."""
+    """Where tests run in several processes: what is dear is made in one of them, and begins first."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
+        arranged = False
+
         def _split_scope(self, nodeid: str) -> str:
             return together(nodeid)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if not self.arranged:
+                self.workqueue = OrderedDict(sorted(self.workqueue.items(), key=lambda unit: turn(unit[0])))
+                self.arranged = True
+            super()._assign_work_unit(node)
 
     return Together(config, log)
 
@@ -61,14 +98,25 @@ def _text(file: str) -> str:
     return (ROOT / file).read_text(encoding="utf-8") if file.startswith("tests/") else ""
 
 
+@cache
 def together(nodeid: str) -> str:
-    """What a test shares with others and is dear: the session of Spark, the sheets of the blueprint, whatever its module makes."""
+    """What a test shares with others and is dear: the session of Spark, the studio's workers, whatever its module makes."""
     file = nodeid.partition("::")[0]
     if file.startswith("tests/engines/"):
         return "spark"
+    if "from tests.studio.opened import" in _text(file) and "def browser" not in _text(file):
+        return "studio"
+    if "from tests.trust.every_form import" in _text(file) and file.startswith("tests/trust/"):
+        return "forms"
     if "from blueprint import" in _text(file):
         return "blueprint"
-    return file if 'scope="module"' in _text(file) else nodeid
+    return file if 'scope="module"' in _text(file) else f"{file}#{crc32(nodeid.encode()) % PORTIONS}"
+
+
+def turn(group: str) -> int:
+    """The place of a group in the queue; all that are not dear come last and stay in their order."""
+    name = group.partition("#")[0]
+    return DEAR.index(name) if name in DEAR else len(DEAR)
 
 
 def pytest_report_header() -> str:

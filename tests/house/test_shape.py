@@ -7,7 +7,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from blueprint import Sheet, sheets
+from blueprint import ROOT, Sheet, sheets
+from tests.conftest import DEAR, together
 
 LONGEST_FUNCTION = 45
 LONGEST_FILE = 450
@@ -78,6 +79,12 @@ def test_a_mark_names_an_invariant_of_its_page() -> None:
         if unknown := marks - set(INVARIANT.findall(sheet.page)):
             stray[sheet.place] = sorted(unknown)
     assert stray == {}
+
+
+def test_what_begins_first_is_there() -> None:
+    """A dear file that was renamed would begin at any time, and everybody would wait for it in the end."""
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob("*/test_*.py")]
+    assert set(DEAR) <= {together(f"{file}::test").partition("#")[0] for file in files}
 
 
 def test_the_measures_can_fail() -> None:
