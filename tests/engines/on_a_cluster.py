@@ -1,4 +1,4 @@
-"""Run by a test in a process of its own: a cluster of real processes in which tasks fail, run twice, and an executor is killed."""
+"""Run by a test with `spark-submit`: a cluster of real processes in which tasks fail, run twice, and an executor is killed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from pathlib import Path
 import sfumato as sf
 from sfumato.engines.spark import SparkEngine, start
 from tests.engines.people import people, policy
-from tests.engines.settings import SMALL
 from tests.engines.troubled import after, failing, killing
 from tests.secret import SEED
 
 
 def main(place: Path) -> None:
-    speculating = {"spark.speculation": "true", "spark.speculation.multiplier": "1.1", "spark.speculation.quantile": "0.3"}
-    session = start("local-cluster[2,1,1024]", **SMALL, **{"spark.executor.memory": "1g"}, **speculating)
+    session = start()
+    print("master", session.sparkContext.master)
     flag = place / "kill.now"
     frame = killing(failing(session.createDataFrame(people(400)).repartition(2)), flag)
     engine = after("classes", SparkEngine(session, place), flag.touch)
