@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 import sfumato as sf
 from sfumato.engines.spark import SparkEngine, start
+from sfumato.spine import cluster
 
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = ROOT.parent / "shared/data/census_income_kdd/census_income_299285.csv.gz"
@@ -206,6 +207,23 @@ def main() -> None:
         shutil.rmtree(room, ignore_errors=True)
 
 
+def told_regions(cut):
+    """The same cutting of regions, which says how many there are."""
+
+    def cutting(*given):
+        found = cut(*given)
+        loads = np.zeros(len(set(found.bins.values())))
+        for region, place in found.bins.items():
+            loads[place] += found.sizes[region]
+        print(
+            f"{len(found.sizes)} regions in {len(loads)} bins, the largest {loads.max() / loads.mean():.2f} times the mean",
+            flush=True,
+        )
+        return found
+
+    return cutting
+
+
 def run(given, meter: Meter, source: Path, room: Path) -> None:
     asked = policy(given.k, given.p, given.method)
     if given.local:
@@ -217,6 +235,7 @@ def run(given, meter: Meter, source: Path, room: Path) -> None:
         settings = {"spark.driver.memory": given.memory, "spark.sql.shuffle.partitions": str(max(8, given.rows // 500_000))}
         session = start(given.master, **settings, **{"spark.local.dir": str(room)})
         session.range(10).count()
+    cluster.cut_regions = told_regions(cluster.cut_regions)
     forced = {"most_classes": 1, "region_classes": given.regions} if given.regions else {}
     engine = Metered(session, room, meter=meter, **forced)
     with meter.stage("publish and audit, all of it") as told:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.errors import DataError, PolicyError, SfumatoError
+from sfumato.errors import DataError, PlaceError, PolicyError, SfumatoError
 from tests.engines.people import COLUMNS, people
 
 ASKED = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 5}}], "method": {"mondrian": {}}}
@@ -44,5 +44,7 @@ def test_what_is_not_there_is_said_without_secrets(spark: Any, tmp_path: Path) -
         with pytest.raises(SfumatoError, match="could not open the source") as caught:
             sf.publish(asked, engine=spark)
         assert "hush" not in f"{caught.value} {caught.value.hint}"
+    with pytest.raises(PlaceError, match="no JDBC driver for oracle"):
+        sf.publish(_from("jdbc:oracle:thin:me/hush@nowhere:1521/x", table="PATIENTS"), engine=spark)
     with pytest.raises(DataError, match="no such file"):
         sf.publish(_from(str(tmp_path / "gone.parquet")), engine=spark)

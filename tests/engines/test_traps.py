@@ -136,6 +136,7 @@ def test_the_trace_is_a_grouping(spark: Any) -> None:
     assert found.certificate.records.published == 3000
     assert len(found.exhibit.trace.rows["data"]) <= 2 * classes
     assert found.original.rows == classes
+    assert pa.default_memory_pool().backend_name == "system"  # a session of our own gives memory back
 
 
 def test_a_driver_that_dies_leaves_no_release(spark: Any, tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ Cost: three reads of the source, two exchanges. The driver holds the classes and
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -49,6 +50,8 @@ SMALL_FILES = 1 << 16
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit started this process."""
 _TRIES = 3
+_MAPPED_FROM, _TRIMMED_FROM = -3, -1
+"""Options of glibc's mallopt: sizes from which memory is mapped by itself, and from which free memory is given back."""
 _SHOWN, _PLACE = "\x1fshown", "\x1fplace"
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -71,6 +74,7 @@ def start(master: str | None = None, **settings: str) -> Any:
     if active is not None and master is None:
         return active
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    give_back()
     builder = SparkSession.builder.appName("sfumato")
     if master is not None or _SUBMITTED not in os.environ:
         builder = builder.master(master or "local[*]")
@@ -81,6 +85,17 @@ def start(master: str | None = None, **settings: str) -> Any:
     except Exception as error:
         where = master or "local[*]"
         raise PlaceError(f"no Spark session can be had ({type(error).__name__})", where=where, hint="look at --master") from None
+
+
+def give_back() -> None:
+    """From now on this process gives the memory of large arrays back when it is done with them: it holds little beside classes.
+
+    Where the C library is not glibc it may keep more.
+    """
+    pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):
+        for option in (_MAPPED_FROM, _TRIMMED_FROM):
+            ctypes.CDLL(None).mallopt(option, 1 << 20)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import DataError, PolicyError
+from sfumato.errors import DataError, PlaceError, PolicyError
 from sfumato.registry import nearest
 
 MALFORMED = "\x1fmalformed"
@@ -22,6 +22,15 @@ _TEXTS = ("string", "varchar", "char", "int", "bigint", "smallint", "tinyint", "
 _PLACES = ("file:", "hdfs:", "s3a:", "s3:", "gs:", "abfs:", "abfss:", "wasbs:", "dbfs:", "viewfs:")
 _SETTINGS = ("decimal_comma", "thousands", "date_format", "encoding", "sheet")
 TABLE = "table:"
+_DRIVERS = {
+    "postgresql": "org.postgresql.Driver",
+    "mysql": "com.mysql.cj.jdbc.Driver",
+    "mariadb": "org.mariadb.jdbc.Driver",
+    "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+    "oracle": "oracle.jdbc.OracleDriver",
+    "duckdb": "org.duckdb.DuckDBDriver",
+    "sqlite": "org.sqlite.JDBC",
+}
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,7 @@ def _read(session: Any, place: str, source: Any) -> tuple[Any, bool]:
     if place.startswith("jdbc:"):
         if not source.table:
             raise PolicyError("a JDBC source needs 'table:' under data", hint="name the table or view")
-        return session.read.format("jdbc").option("url", place).option("dbtable", source.table).load(), False
+        return _jdbc(session, place, source.table), False
     if "://" in place and not place.startswith(_PLACES):
         raise PolicyError("this URL is not read on a cluster", hint="give a folder, a file, table:NAME, or a jdbc: URL")
     if not place.startswith(_PLACES):
@@ -94,6 +103,21 @@ def _read(session: Any, place: str, source: Any) -> tuple[Any, bool]:
     if _kind(place) == "parquet":
         return session.read.parquet(place), False
     return _csv(session, place, source), True
+
+
+def _jdbc(session: Any, url: str, table: str) -> Any:
+    """A table of a database. A driver that came with the session's jars is found by its name only."""
+    reader = session.read.format("jdbc").option("url", url).option("dbtable", table)
+    kind = url.split(":")[1]
+    if kind in _DRIVERS:
+        reader = reader.option("driver", _DRIVERS[kind])
+    try:
+        return reader.load()
+    except Exception as error:
+        if "ClassNotFoundException" in str(error) or "No suitable driver" in str(error):
+            hint = "start the session with it: spark.jars, spark.jars.packages, or spark-submit --jars"
+            raise PlaceError(f"the Spark session has no JDBC driver for {kind}", hint=hint) from None
+        raise
 
 
 def _kind(place: str) -> str:

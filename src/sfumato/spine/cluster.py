@@ -117,16 +117,16 @@ def publish_on(
     release = chosen.method.run(Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress))
     release = _marked(replace(release, notes=(*release.notes, NOTE)), seed)
     behind, part = np.asarray(release.trace.rows["data"]), release.parts["data"]
-    recoding = Recoding.of(classes, part, behind, _recoded(policy))
-    frame = spark.recode(rows, recoding, policy.published, secret)
+    frame = spark.recode(rows, Recoding.of(classes, part, behind, _recoded(policy)), policy.published, secret)
     draft = drafted(spark, frame, int(np.asarray(part.counts).sum()), release, policy, chosen)
     progress(1.0, "certifying")
     exhibit = draft.read()
     seen, trace = laid_beside_trace(exhibit.parts["data"], part, behind)
     strangers = _strangers(spark, rows, draft, policy, seen)
     rows.require_unchanged()  # I3
-    known = replace(release.trace, rows={"data": trace})
-    exhibit = replace(exhibit, parts={"data": seen}, original=classes.table, trace=known, strangers=strangers)
+    release = replace(release, parts={"data": seen}, trace=replace(release.trace, rows={"data": trace}))
+    del part, behind  # what was made is what was found from here on
+    exhibit = replace(exhibit, parts=release.parts, original=classes.table, trace=release.trace, strangers=strangers)
     return judged_draft(policy, chosen, release, draft, exhibit, seed=seed)
 
 
