@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from foreign_schemas import FOLDER, filled
 from postgres_server import Server, session
 from small_shop import sfumato
@@ -22,13 +24,35 @@ def migrated(name: str, url: str) -> str:
     return url
 
 
-def policy_for(source: str, target: str, mode: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SFUMATO_SOURCE", source)
-    monkeypatch.setenv("SFUMATO_TARGET", target)
-    text = sfumato("discover", source, "--target", target).stdout
-    policy = folder / "found.yaml"
-    policy.write_text(text.replace("target: ${SFUMATO_TARGET}", "target: {url: '${SFUMATO_TARGET}', mode: " + mode + "}"))
-    return policy
+class Sources:
+    """Foreign databases and the policies found for them, made once: whoever publishes only reads them."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.urls, self.found = server, {}, {}
+
+    def filled(self, name: str) -> str:
+        if name not in self.urls:
+            self.urls[name] = filled(name, self.server.database())
+            self.server.made.pop()  # the test that asked first does not take it away
+        return self.urls[name]
+
+    def policy(self, name: str, target: str, mode: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setenv("SFUMATO_SOURCE", self.filled(name))
+        monkeypatch.setenv("SFUMATO_TARGET", target)
+        if name not in self.found:
+            self.found[name] = sfumato("discover", self.filled(name), "--target", target).stdout
+            assert target not in self.found[name]
+        policy, wanted = folder / "found.yaml", "target: {url: '${SFUMATO_TARGET}', mode: " + mode + "}"
+        policy.write_text(self.found[name].replace("target: ${SFUMATO_TARGET}", wanted))
+        return policy
+
+
+@pytest.fixture(scope="module")
+def sources(postgres: Server) -> Iterator[Sources]:
+    made = Sources(postgres)
+    yield made
+    postgres.made += [str(sa.make_url(url).database) for url in made.urls.values()]
+    postgres.drop_all()
 
 
 def asked(url: str, query: str) -> list[tuple]:
@@ -41,9 +65,9 @@ def published(policy: Path, folder: Path, *more: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postgres: Server, monkeypatch) -> None:
-    source, target = filled("shop", postgres.database()), postgres.database()
-    policy = policy_for(source, target, "clone", tmp_path, monkeypatch)
+def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postgres: Server, sources: Sources, monkeypatch) -> None:
+    source, target = sources.filled("shop"), postgres.database()
+    policy = sources.policy("shop", target, "clone", tmp_path, monkeypatch)
     code, told = published(policy, tmp_path)
     assert code == 0, told
     assert asked(target, "SELECT count(*) FROM revenue") == asked(source, "SELECT count(*) FROM revenue")
@@ -59,9 +83,11 @@ def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postg
     postgres.drop_all()
 
 
-def test_a_clone_keeps_schemas_partitions_comments_and_row_security(tmp_path, postgres: Server, monkeypatch) -> None:
-    source, target = filled("personnel", postgres.database()), postgres.database()
-    code, told = published(policy_for(source, target, "clone", tmp_path, monkeypatch), tmp_path)
+def test_a_clone_keeps_schemas_partitions_comments_and_row_security(
+    tmp_path, postgres: Server, sources: Sources, monkeypatch
+) -> None:
+    source, target = sources.filled("personnel"), postgres.database()
+    code, told = published(sources.policy("personnel", target, "clone", tmp_path, monkeypatch), tmp_path)
     assert code == 0, told
     for query in (
         "SELECT relname, relkind, relrowsecurity FROM pg_class WHERE relnamespace::regnamespace::text ~ 'hr|payroll' ORDER BY 1",
@@ -73,12 +99,12 @@ def test_a_clone_keeps_schemas_partitions_comments_and_row_security(tmp_path, po
     postgres.drop_all()
 
 
-def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, monkeypatch) -> None:
-    source, target = filled("shop", postgres.database()), migrated("shop", postgres.database())
+def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, sources: Sources, monkeypatch) -> None:
+    target = migrated("shop", postgres.database())
     with session(target) as connection:
         connection.execute("ALTER TABLE customers ADD COLUMN newer text DEFAULT 'x'")
     before = asked(target, "SELECT conname FROM pg_constraint ORDER BY 1")
-    code, told = published(policy_for(source, target, "fill", tmp_path, monkeypatch), tmp_path)
+    code, told = published(sources.policy("shop", target, "fill", tmp_path, monkeypatch), tmp_path)
     assert code == 0, told
     assert asked(target, "SELECT conname FROM pg_constraint ORDER BY 1") == before, "keys that were set aside are back"
     assert asked(target, "SELECT tgenabled FROM pg_trigger WHERE tgname = 'touched'") == [("O",)]
@@ -87,11 +113,11 @@ def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, monkey
     postgres.drop_all()
 
 
-def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Server, monkeypatch) -> None:
-    source, target = filled("shop", postgres.database()), migrated("shop", postgres.database())
+def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Server, sources: Sources, monkeypatch) -> None:
+    target = migrated("shop", postgres.database())
     with session(target) as connection:
         connection.execute("ALTER TABLE customers DROP COLUMN phone")
-    code, told = published(policy_for(source, target, "fill", tmp_path, monkeypatch), tmp_path)
+    code, told = published(sources.policy("shop", target, "fill", tmp_path, monkeypatch), tmp_path)
     assert code == 3
     assert "customers.phone" in told
     assert asked(target, "SELECT count(*) FROM orders") == [(0,)]
@@ -100,10 +126,9 @@ def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Ser
 
 @pytest.mark.parametrize("mode", ["create", "fill", "clone"])
 @pytest.mark.parametrize("after", [0, 3])
-def test_a_load_cut_off_goes_on(mode, after, tmp_path, postgres: Server, monkeypatch) -> None:
-    source = filled("shop", postgres.database())
+def test_a_load_cut_off_goes_on(mode, after, tmp_path, postgres: Server, sources: Sources, monkeypatch) -> None:
     target = postgres.database() if mode != "fill" else migrated("shop", postgres.database())
-    policy = policy_for(source, target, mode, tmp_path, monkeypatch)
+    policy = sources.policy("shop", target, mode, tmp_path, monkeypatch)
     copied, real = [], bulk._copy
 
     def cut(link, table, frame, steps):
