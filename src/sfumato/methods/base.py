@@ -116,6 +116,10 @@ class Method(BaseModel):
         """Whether claims are not made true but found to be true, or not, of what it made: one that fails is then no defect."""
         return False
 
+    def doubts(self, policy: Policy, data: Any) -> list[str]:
+        """What the rules may come to be broken by, in sentences that `describe` says, too; then a refusal is no defect."""
+        return []
+
     def picture(self, policy: Policy) -> str:
         """What can be had, as an SVG, for methods whose choice is a curve; empty for others."""
         return ""

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from sfumato.release.signature import SigningKey
 
 _SHOWN = 5
+_OF_RULES = {"rules", "rules of the policy", "constraints"}
+"""Checks that find a rule broken."""
 Data = Any
 """A path, a polars, pandas or pyarrow frame, or what the policy's kind of data reads."""
 
@@ -298,6 +300,10 @@ def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) 
     if stuck:
         hint = "drop one of these rules, or correct the data; nothing was published"
         return Infeasible(f"rules contradict each other on this data: {stuck}", where=policy.document.where("keep"), hint=hint)
+    doubts = chosen.method.doubts(policy, dataset) if names <= _OF_RULES else []
+    if doubts:
+        hint = "put a key into the equation, widen the domains it is made of, or publish again; nothing was published"
+        return Infeasible(f"{wrong}; {'; '.join(doubts)}", where=policy.document.where("keep"), hint=hint)
     hint = "nothing was published; this is a defect of the method, please report it"
     return AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
 

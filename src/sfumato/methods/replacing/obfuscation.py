@@ -29,7 +29,7 @@ from sfumato.data.table import Table, TextColumn
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.forms.replaced import MadePart, Replaced
 from sfumato.methods.base import Method, Task
-from sfumato.methods.replacing.one_table import OneTable, concerns
+from sfumato.methods.replacing.one_table import OneTable, TableProblem, concerns
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback, forecast_of
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
 from sfumato.methods.replacing.sampling.patience import patience_of
@@ -140,8 +140,11 @@ class Obfuscation(Method):
             return found
         if self.engine == "direct" and concerns(policy, data):
             made = OneTable(policy, data, self.heuristic, self.block)
-            return [*found, *made.sentences(), *made.forecasts(self.minutes)]
+            return [*found, *made.sentences(), *self.doubts(policy, data), *made.forecasts(self.minutes)]
         return [*found, *self._described(problem_of(policy, data))]
+
+    def doubts(self, policy: Policy, data: Any) -> list[str]:
+        return TableProblem(policy, data).doubts() if concerns(policy, data) else []
 
     def _described(self, problem: SamplingProblem) -> list[str]:
         found = [f"rule graph: {len(problem.parts)} independent part(s)"]

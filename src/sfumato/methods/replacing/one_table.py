@@ -25,7 +25,7 @@ from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Computed, Empty, fills
 from sfumato.policy.rules import IntegrityRule
-from sfumato.policy.rules.definitions import ColumnEquation, defined_by
+from sfumato.policy.rules.definitions import ColumnEquation, defined_by, doubtful
 from sfumato.policy.rules.tree import ColumnValue, Node, Unique
 
 _TABLE = "data"
@@ -54,6 +54,11 @@ class TableProblem:
             if isinstance(domain, Computed) and column not in known:
                 where = self.policy.document.where("columns", column.name)
                 raise PolicyError(f"no rule says how '{column.name}' is computed", where=where, hint="add an equation under keep")
+
+    def doubts(self) -> list[str]:
+        """Computed columns that may not come out unique."""
+        plain = [IntegrityRule(rule.text, _qualified(rule.body)) for rule in integrity_rules(self.policy)]
+        return [sentence.replace(f"'{_TABLE}.", "'") for sentence in doubtful(plain, self.definitions)]
 
     def facts(self, column: ColumnValue) -> ColumnFacts:
         return ColumnFacts(column.name, "text", "TEXT")

@@ -50,7 +50,7 @@ from sfumato.policy.keep import require_own_code
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like, fills
 from sfumato.policy.rules import columns_of
-from sfumato.policy.rules.definitions import ColumnEquation
+from sfumato.policy.rules.definitions import ColumnEquation, doubtful
 from sfumato.policy.rules.tree import ColumnValue
 from sfumato.randomness import Randomness
 from sfumato.release.form import Form
@@ -153,7 +153,12 @@ class Relational(Method):
         Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]
         found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
-        return [*found, *dict.fromkeys(_sentence(segment) for segment in free.segments), *forecasts(free, self.minutes)]
+        found += [*dict.fromkeys(_sentence(segment) for segment in free.segments), *self.doubts(policy, data)]
+        return [*found, *forecasts(free, self.minutes)]
+
+    def doubts(self, policy: Policy, data: Any) -> list[str]:
+        bound = BoundPolicy.of(policy, data.schema)
+        return doubtful(bound.rules, bound.definitions)
 
 
 def _values(columns: dict[ColumnValue, pa.Array], data: Selected, column: ColumnValue) -> pa.Array:

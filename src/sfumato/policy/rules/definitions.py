@@ -14,12 +14,14 @@ from sfumato.errors import PolicyError
 from sfumato.policy.rules.kinds import columns_of, conjuncts
 from sfumato.policy.rules.tree import (
     Aggregate,
+    Arithmetic,
     ColumnValue,
     Compare,
     Condition,
     Expression,
     Function,
     IntegrityRule,
+    Negative,
     Node,
     Running,
     Statement,
@@ -104,6 +106,35 @@ def _rewritten(rule: IntegrityRule, definitions: Sequence[ColumnEquation]) -> It
     while any(column in made for column in columns_of(body)):
         body = substituted(body, {one.column: one.expression for one in definitions})
     return [IntegrityRule(rule.text, part) for part in conjuncts(body) if isinstance(part, Condition)]
+
+
+def doubtful(rules: Sequence[IntegrityRule], definitions: Sequence[ColumnEquation]) -> list[str]:
+    """Sentences about defined columns that must be unique although different values may come to the same."""
+    made = {one.column: one for one in definitions}
+    found = {
+        str(rule): column
+        for rule in rules
+        if isinstance(rule.body, Unique)
+        for column in rule.body.columns
+        if column in made and not _one_to_one(made[column].expression)
+    }
+    return [
+        f"\"{rule}\": '{column}' is computed, and different values may come to the same; a release in which two do is refused"
+        for rule, column in found.items()
+    ]
+
+
+def _one_to_one(node: Expression) -> bool:
+    """Whether different values of its only column surely give different results."""
+    if isinstance(node, ColumnValue):
+        return True
+    if isinstance(node, Negative):
+        return _one_to_one(node.value)
+    joined = isinstance(node, Function) and node.name == "concat"
+    if not joined and not (isinstance(node, Arithmetic) and node.operator in "+-"):
+        return False
+    moving = [part for part in node.children() if columns_of(part)]
+    return len(moving) == 1 and isinstance(moving[0], Expression) and _one_to_one(moving[0])
 
 
 def substituted(node: Node, values: Mapping[ColumnValue, Expression]) -> Node:
