@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import sfumato as sf
-from tests.secret import SEED
+from sfumato.spine.report import write_report
+from tests.secret import SEED, secret
 
 
 def people(rows: int = 600) -> dict[str, list[str]]:
@@ -54,6 +57,36 @@ def test_averages_keep_means_and_lose_little_correlation() -> None:
     assert found["means"]["age"]["mean_error"] < 1e-4
     assert found["correlation_error"] < 0.05
     assert 0 <= found["variance_lost"] < 0.2
+
+
+def test_survey_weights_weigh_means_and_totals() -> None:
+    """Four people stand for 10, 20, 30 and 40; weights are rounded to 20 in the release, and ages are one range."""
+    data = {"age": ["20", "30", "40", "50"], "w": ["10", "20", "30", "40"], "rich": ["yes", "no", "no", "no"]}
+    columns = {"age": "quasi-identifier", "w": {"role": "quasi-identifier", "hierarchy": {"round": 20}}, "rich": "sensitive"}
+    claim = {"given": ["age"], "by": {"k-anonymity": {"k": 1}}}
+    tree = {"version": 1, "columns": columns, "protect": [claim], "population": {"weight": "w"}, "method": "mondrian"}
+    made = sf.publish(sf.Policy.parse(tree), data=data)
+    assert sorted(made.release.parts["data"].table.column("w").to_pylist()) == ["20", "20", "40", "40"]
+    found = sf.measure(made, parameters={"analysis": True})["means"]["age"]
+    assert found["original"] == pytest.approx((20 * 10 + 30 * 20 + 40 * 30 + 50 * 40) / 100)
+    assert found["release"] == pytest.approx((20 * 20 + 30 * 20 + 40 * 40 + 50 * 40) / 120)
+    assert found["total_error"] == pytest.approx(4600 / 4000 - 1, rel=1e-4)
+    hidden = sf.publish(sf.Policy.parse({**tree, "columns": {**columns, "w": "identifier"}}), data=data)
+    unweighted = sf.measure(hidden, parameters={"analysis": True})["means"]["age"]
+    assert unweighted["release"] == pytest.approx(35) and unweighted["mean_error"] == pytest.approx(5 / 40)
+
+
+def test_the_private_report_tells_analysts_what_they_get(tmp_path: Path) -> None:
+    data = people(200)
+    sf.publish(policy({"mondrian": {}}), data=data, seed=secret(5)).write(tmp_path / "release")
+    page = write_report(tmp_path / "release", data, tmp_path / "page.html", analysis=True, predict="rich").read_text(
+        encoding="utf-8"
+    )
+    found = sf.measure(tmp_path / "release", original=data, parameters={"analysis": True})
+    told = page[page.index("What analysts get") :]
+    assert f"{found['means']['age']['release']:,.5g}" in told and f"{found['distribution_distance']['age']:.1%}" in told
+    assert f"{found['pair_distance']:.3g}" in told and "gradient boosting" in told and "auc" in told
+    assert "What analysts get" not in (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("method", ["mondrian", "microaggregation"])

@@ -40,8 +40,8 @@ class Generalization(ABC):
         return {leaf: code for code, leaf in enumerate(self.leaves)}
 
     def values(self, lo: int, hi: int) -> list[str]:
-        """The values of the data below an interval; the leaves themselves, unless several values share one."""
-        return [value for value, code in self.code_of.items() if lo <= code < hi]
+        """The values of the data below an interval: its leaves, unless several values share one."""
+        return list(self.leaves[lo:hi])
 
     @abstractmethod
     def close(self, lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:

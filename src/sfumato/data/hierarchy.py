@@ -114,6 +114,11 @@ class Hierarchy(Generalization):
         leaf = {label: code for code, label in enumerate(self.leaves)}
         return leaf | {value: leaf[label] for value, label in self.coded.items()}
 
+    def values(self, lo: int, hi: int) -> list[str]:
+        if not self.coded:
+            return super().values(lo, hi)
+        return [value for value, code in self.code_of.items() if lo <= code < hi]
+
     @cached_property
     def node_of(self) -> dict[str, int]:
         return {label: node for node, label in enumerate(self.names)}

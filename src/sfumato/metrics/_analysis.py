@@ -43,6 +43,23 @@ def numbers_of(exhibit: Exhibit, name: str) -> tuple[FloatArray, FloatArray] | N
     return shown[exhibit.data.text(name).codes], own[original.codes]
 
 
+def survey_weights(exhibit: Exhibit) -> tuple[FloatArray, FloatArray]:
+    """How many people each row of the release, and each record of the original, stands for.
+
+    The original's are the column that ``population: {weight: …}`` names. The release has those that it shows, rounded or not; where
+    it shows none, each of its rows stands for as many people as any other.
+    """
+    named = exhibit.policy.population.weight if exhibit.policy.population is not None else None
+    if named is None or named not in exhibit.original.names:
+        return np.ones(exhibit.data.rows), np.ones(exhibit.original.rows)
+    text = exhibit.original.text(named)
+    own = read_numbers(text.labels, None)[text.codes]
+    if named not in exhibit.data.names:
+        return np.full(exhibit.data.rows, float(np.nansum(own)) / max(exhibit.data.rows, 1)), own
+    shown = exhibit.data.text(named)
+    return read_numbers(shown.labels, exhibit.recoded.get(named))[shown.codes], own
+
+
 def read_numbers(labels: tuple[str, ...], domain: Generalization | None) -> FloatArray:
     values = []
     for label in labels:

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.metrics._analysis import READABLE, names_of, numbers_of, values_under, wanted
+from sfumato.data.arrays import FloatArray
+from sfumato.metrics._analysis import READABLE, names_of, numbers_of, survey_weights, values_under, wanted
 from sfumato.metrics.base import Metric
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -26,21 +27,30 @@ class _OfAnalysts(Metric):
 
 
 class Means(_OfAnalysts):
-    """Mean and total of every column of numbers, in the original and in the release, with the relative error of both."""
+    """Mean and total of every column of numbers, in the original and in the release, with the relative error of both; weighted by
+    the survey weights that the policy names, in the release by those that it shows."""
 
     name: ClassVar[str] = "means"
     range: ClassVar[str] = "errors from 0 on"
 
     def measure(self, exhibit: Exhibit) -> dict[str, Any]:
         found = {}
+        weights = survey_weights(exhibit)
         for name in names_of(exhibit):
             if (pair := numbers_of(exhibit, name)) is not None and not np.isnan(pair[0]).all():
-                shown, own = float(np.nanmean(pair[0])), float(np.nanmean(pair[1]))
-                totals = float(np.nansum(pair[0])), float(np.nansum(pair[1]))
-                scale, whole = abs(own) or 1.0, abs(totals[1]) or 1.0
-                errors = {"mean_error": abs(shown - own) / scale, "total_error": abs(totals[0] - totals[1]) / whole}
-                found[name] = {"original": own, "release": shown, **errors}
+                shown, own = (_mean_and_total(values, weight) for values, weight in zip(pair, weights, strict=True))
+                errors = {
+                    f"{word}_error": abs(shown[i] - own[i]) / (abs(own[i]) or 1.0) for i, word in enumerate(("mean", "total"))
+                }
+                found[name] = {"original": own[0], "release": shown[0], **errors}
         return found
+
+
+def _mean_and_total(values: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Of what is a number, each with its weight."""
+    there = ~(np.isnan(values) | np.isnan(weight))
+    total = float(values[there] @ weight[there])
+    return total / (float(weight[there].sum()) or 1.0), total
 
 
 class CorrelationError(_OfAnalysts):
@@ -50,7 +60,7 @@ class CorrelationError(_OfAnalysts):
     range: ClassVar[str] = "0 … 2"
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return super().ready(exhibit) and len(_numeric(exhibit)) > 1
+        return super().ready(exhibit) and several_numbers(exhibit)
 
     def measure(self, exhibit: Exhibit) -> float:
         pairs = _numeric(exhibit)
@@ -88,6 +98,11 @@ class PairDistance(_OfAnalysts):
         pairs = combinations([name for name, each in under.items() if each is not None], 2)
         found = [_pair_apart(exhibit, one, other, under[one], under[other]) for one, other in pairs]
         return float(np.mean(found)) if found else 0.0
+
+
+def several_numbers(exhibit: Exhibit) -> bool:
+    """Whether there are columns of numbers to correlate."""
+    return len(_numeric(exhibit)) > 1
 
 
 def _numeric(exhibit: Exhibit) -> list[tuple[Any, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,12 @@ def write_public(folder: Path) -> Path:
     return folder / REPORT
 
 
-def write_private(folder: Path, original: Any, out: Path | None) -> Path:
-    """The data holder's report on a folder, never inside it."""
+def write_private(folder: Path, original: Any, out: Path | None, parameters: Mapping[str, Any] | None = None) -> Path:
+    """The data holder's report on a folder, never inside it; `parameters` are those of metrics."""
     target = out or private_path(folder)
     if folder.resolve() in target.resolve().parents:
         raise DataError("the private report must not lie in the release folder", where=str(target), hint="choose another --out")
-    return save_private(open_release(folder, original=original, engine=HERE), target)
+    return save_private(open_release(folder, original=original, engine=HERE, **(parameters or {})), target)
 
 
 def private_path(folder: Path) -> Path:

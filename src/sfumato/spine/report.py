@@ -19,13 +19,13 @@ _ABOUT = frozenset({"certificate", "form", "method"})
 """Findings of which one that does not hold says that the certificate is not about these files."""
 
 
-def write_report(folder: Path, original: Any = None, out: Path | None = None) -> Path:
+def write_report(folder: Path, original: Any = None, out: Path | None = None, **parameters: Any) -> Path:
     """The public report into the folder, or with the original the data holder's private one beside it."""
     release = read_folder(folder, engine=HERE)
     damage = tuple(entry for entry in release.damage or () if not entry.startswith(REPORT))
     if not damage:
         _require_agreement(audit_of(release), folder)
-    return write_public(folder) if original is None else write_private(folder, original, out)
+    return write_public(folder) if original is None else write_private(folder, original, out, parameters)
 
 
 def _require_agreement(found: Audit, folder: Path) -> None:
