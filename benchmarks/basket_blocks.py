@@ -1,6 +1,6 @@
 """Blocks against ring, CAHD and plain groups: error rate, items shown, empty baskets, counts of items and pairs, labels.
 
-    python benchmarks/basket_blocks.py [name …]        # what results/basket-blocks.csv has is not made again
+    python benchmarks/basket_blocks.py [name …]        # what results/basket-blocks.csv has is not made again; draws the picture
 
 Real sets from the folder of shared data; `t10` is generated (100,000 baskets of 10 items on average out of 870, from 2,000
 patterns of 4), and so is `pumsb_like`, as large as the whole of pumsb (49,046 records of 74 items), which cannot be had: each
@@ -21,6 +21,7 @@ from __future__ import annotations
 import csv
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -32,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parent / "papers"))
 sys.path.insert(0, str(Path(__file__).parent))
 from baselines.cahd import cahd_groups
 from baskets_hints import occupations
-from curves import RESULTS, write_csv
+from curves import RESULTS, panels_of, write_csv, write_grid
 
 from sfumato.data.sets import Sets
 from sfumato.io.baskets import read_fimi
@@ -66,6 +67,13 @@ LEVELS, PAIRS = (4, 8, 16), 500
 LABELS, ITEMS = 20, 50
 HEADER = ("data", "records", "k", "method", "bit_error_rate", "items_shown", "empty", "item_error", "pair_error")
 HEADER = (*HEADER, "withheld", "label_error", "cpu_s")
+DRAWN = {
+    "bit_error_rate": "error rate",
+    "pair_error": "error of pairs",
+    "empty": "empty baskets",
+    "withheld": "labels withheld",
+    "label_error": "label error",
+}
 WAYS = ("blocks, vote", "blocks, dealt", "groups, vote", "CAHD, vote", "ring, vote")
 
 
@@ -214,6 +222,16 @@ def main(names: list[str]) -> None:
             rows[key] = [*key, *figures(sets, labels, way), f"{seconds:.1f}"]
             print(*rows[key], flush=True)
             write_csv("basket-blocks", HEADER, list(rows.values()))
+    draw(rows)
+
+
+def draw(rows: Mapping[tuple[str, ...], list[str]]) -> None:
+    """Five measures over k, a panel for each set and a line for each way."""
+    shown = [
+        rows[key] for name in NAMES for key in sorted(rows, key=lambda key: (int(key[2]), WAYS.index(key[3]))) if key[0] == name
+    ]
+    measures = {DRAWN[column]: panels_of(shown, 2, 3, HEADER.index(column)) for column in DRAWN}
+    write_grid("basket-blocks", measures, "k")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,35 @@ def write_svg(name: str, panels: Panels, axis: str) -> None:
     (RESULTS / f"{name}.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(drawn)}</svg>\n')
 
 
-def _panel(title: str, lines: Mapping[str, Sequence[tuple[float, float]]], axis: str, left: int, width: int, height: int) -> str:
+def write_grid(name: str, rows: Mapping[str, Panels], axis: str) -> None:
+    """One row of panels per measure, its name in front of it; what the lines are stands once, above."""
+    width, height, most = 260, 200, max(len(panels) for panels in rows.values())
+    names = list(next(iter(next(iter(rows.values())).values())))
+    parts = ['<rect width="100%" height="100%" fill="white"/>']
+    parts += [f'<text x="{64 + 130 * i}" y="16" font-size="13" fill="{INKS[i]}">{line}</text>' for i, line in enumerate(names)]
+    for at, (measure, panels) in enumerate(rows.items()):
+        drawn = [
+            _panel(title, {line: lines[line] for line in names if line in lines}, axis, index * width, width, height, legend=False)
+            for index, (title, lines) in enumerate(panels.items())
+        ]
+        turned = f'transform="rotate(-90 14 {height / 2})" text-anchor="middle" font-size="13"'
+        words = f'<text x="14" y="{height / 2}" {turned}>{measure}</text>'
+        inside = f'{words}<g transform="translate(24 0)">{"".join(drawn)}</g>'
+        parts.append(f'<g transform="translate(0 {24 + at * (height + 12)})">{inside}</g>')
+    size = f'viewBox="0 0 {width * most + 24} {24 + (height + 12) * len(rows)}" font-family="sans-serif" font-size="10"'
+    (RESULTS / f"{name}.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>\n')
+
+
+def _panel(
+    title: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    axis: str,
+    left: int,
+    width: int,
+    height: int,
+    *,
+    legend: bool = True,
+) -> str:
     xs = sorted({x for points in lines.values() for x, _ in points})
     top = max(y for points in lines.values() for _, y in points) or 1.0
     place = {x: left + 40 + (width - 60) * i / max(len(xs) - 1, 1) for i, x in enumerate(xs)}
@@ -57,5 +85,6 @@ def _panel(title: str, lines: Mapping[str, Sequence[tuple[float, float]]], axis:
     for i, (name, points) in enumerate(lines.items()):
         path = " ".join(f"{place[x]:.1f},{level(y):.1f}" for x, y in points)
         parts.append(f'<polyline fill="none" stroke="{INKS[i]}" stroke-width="1.5" points="{path}"/>')
-        parts.append(f'<text x="{left + 48}" y="{34 + 12 * i}" fill="{INKS[i]}">{name}</text>')
+        if legend:
+            parts.append(f'<text x="{left + 48}" y="{34 + 12 * i}" fill="{INKS[i]}">{name}</text>')
     return "".join(parts)

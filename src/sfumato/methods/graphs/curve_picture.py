@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sfumato.methods.graphs.curve import OperatingPoint
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 720, 380, 60, 30, 60
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 380, 60, 230, 30, 60
 _LINES: tuple[tuple[str, str, str, Callable[[OperatingPoint], float]], ...] = (
     ("planted accounts found, at most", "#b5654a", "", lambda point: point.planted_bound),
     ("hubs found by degree", "#8a3b2a", "5 3", lambda point: point.hubs_found),
@@ -32,14 +32,14 @@ def picture(curve: Sequence[OperatingPoint], best: OperatingPoint | None) -> str
     for index, (name, ink, dashes, value) in enumerate(_LINES):
         points = " ".join(f"{_x(curve, point.mu):.1f},{_y(value(point)):.1f}" for point in curve)
         parts.append(f'<polyline fill="none" stroke="{ink}" stroke-width="2" stroke-dasharray="{dashes}" points="{points}"/>')
-        parts.append(f'<text x="{_LEFT + 12}" y="{_TOP + 120 + 16 * index}" fill="{ink}">{name}</text>')
+        parts.append(f'<text x="{_WIDTH - _RIGHT + 18}" y="{_TOP + 14 + 20 * index}" fill="{ink}">{name}</text>')
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="12"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>\n'
 
 
 def _x(curve: Sequence[OperatingPoint], mu: float) -> float:
     low, high = math.log(min(point.mu for point in curve)), math.log(max(point.mu for point in curve))
-    return _LEFT + (_WIDTH - _LEFT - 30) * (math.log(mu) - low) / max(high - low, 1e-9)
+    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (math.log(mu) - low) / max(high - low, 1e-9)
 
 
 def _y(value: float) -> float:
@@ -50,7 +50,7 @@ def _axes(curve: Sequence[OperatingPoint]) -> str:
     parts = []
     for share in (0, 0.25, 0.5, 0.75, 1):
         y = _y(share)
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 30}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>')
+        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>')
         parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{share:g}</text>')
     for index, point in enumerate(curve):
         at, low = f'x="{_x(curve, point.mu):.1f}" text-anchor="middle"', _HEIGHT - _BOTTOM + 30 + 11 * (index % 2)
