@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.methods.recoding.kernels.box_drawing import draw_box, draw_host, look_inside, units_inside
-from sfumato.methods.recoding.kernels.opening import open_boxes
+from sfumato.methods.recoding.kernels.opening import offer_boxes, open_boxes
 from sfumato.methods.recoding.kernels.seating import (
     Shape,
     closed,
@@ -19,7 +19,7 @@ from sfumato.methods.recoding.kernels.seating import (
     widen,
 )
 from sfumato.methods.recoding.kernels.terms import Terms, met, too_much
-from sfumato.methods.recoding.opening import desk_for, seating_of
+from sfumato.methods.recoding.opening import _boxes, desk_for, seating_of
 from sfumato.methods.recoding.units import Entries
 
 from .plain_opening import PlainOpening, PlainStanding, PlainTerms
@@ -111,6 +111,35 @@ def test_steps_equal_those_of_the_twin(style, seed):
         opening.plain_step(heat)
         assert int(dice[0]) == plain[0]
         assert groups_of(stand) == twin.everybody()
+
+
+@pytest.mark.twin(of=[offer_boxes])
+@pytest.mark.parametrize("style", ["size", "kinds", "share"])
+def test_offered_boxes_are_opened_as_by_the_twin(style):
+    """The boxes of a grouping that was left, offered to what became of it: never dearer, and cheaper in some cases."""
+    saved = 0
+    for seed in range(6):
+        stand, terms, twin = both(np.random.default_rng(seed), style)
+        desk, boxes = desk_for(stand), _boxes(stand)
+        units = [twin.of_group[g][0] for g in stand.live[: stand.number[0]].tolist()]
+        told = [
+            ([*zip(lo, last, strict=True)], unit)
+            for lo, last, unit in zip(boxes[0].tolist(), boxes[1].tolist(), units, strict=True)
+        ]
+        dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
+        opening = PlainOpening(twin, plain)
+        for _ in range(25):
+            open_boxes(stand, costs(), TREE, terms, desk, 30.0, 30.0, 1, dice)
+            opening.plain_step(30.0)
+        before = twin.total()
+        changed = offer_boxes(stand, costs(), TREE, terms, desk, *boxes, dice)
+        opening.plain_offer(told)
+        assert int(dice[0]) == plain[0]
+        assert groups_of(stand) == twin.everybody()
+        assert changed == pytest.approx(twin.total() - before, abs=1e-9)
+        assert changed <= 1e-9
+        saved += changed < -1e-9
+    assert saved >= 1
 
 
 @pytest.mark.parametrize("style", ["size", "kinds", "share", "entropy", "far"])

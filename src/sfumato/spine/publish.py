@@ -26,6 +26,7 @@ from sfumato.audit.outlook import require_company
 from sfumato.audit.source import source_audit
 from sfumato.audit.sources.table import rules_in_original
 from sfumato.data.cards import card_html, table_html
+from sfumato.data.memory import give_back
 from sfumato.errors import AuditRefused, Infeasible, PolicyError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Progress, Task, silent
@@ -257,6 +258,7 @@ def _certified(
     format: Format,
 ) -> Publication:
     """Write the draft, look at it with the audit's own eyes, and refuse whatever does not hold."""
+    give_back(max(map(len, release.parts.values()), default=0))
     draft = DraftFolder.of(release, policy, chosen.declaration, format)
     exhibit = replace(draft.read(), original=dataset, trace=release.trace, population=policy.everybody())
     return judged_draft(policy, chosen, release, draft, exhibit, earlier, book, place, seed)

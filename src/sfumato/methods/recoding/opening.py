@@ -1,5 +1,8 @@
 """Boxes that are opened among some groups (`kernels.opening`): the arrays that the compiled loop works on, made and read back.
 
+Groups that annealing has made are often no cheaper than those it began with, and still hold boxes that are worth having: these are
+offered to the groups that were there, which take what saves something.
+
 Invariants
     I1  Nothing is said about groups whose claims the loop cannot read (`terms_of` gives none).
     I2  The same groups, work and number give the same answer.
@@ -7,7 +10,7 @@ Invariants
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +32,8 @@ Eight = tuple[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArr
 
 HOT, COLD = 0.03, 0.002
 """Temperatures, as shares of the mean cost of a group."""
+OFFERS = 4
+"""How often all boxes of another grouping are offered, at most."""
 
 
 def terms_of(problem: RecodingProblem, claims: Claims) -> Terms | None:
@@ -76,20 +81,52 @@ def with_boxes_opened(ground: Ground, entries: Entries, work: int, number: int, 
 
     if ground.terms is None:
         return entries
-    unit, local = np.unique(entries.unit, return_inverse=True)
-    stand = seating_of(
-        np.ascontiguousarray(ground.codes[unit]), ground.units.tags[unit], ground.units.region[unit], ground.costs, ground.shape,
-        ground.terms, Entries(local.astype(np.int64), entries.group, entries.count),
-    )  # fmt: skip
+    unit, stand = _seated(ground, entries)
     desk = desk_for(stand)
     live = stand.live[: stand.number[0]]
     mean = float((stand.size[live] * stand.cost[live]).sum()) / max(len(live), 1) * heat
     if mean <= 0.0:
         return entries
     dice = np.array([88172645463325252 ^ (number * 0x9E3779B97F4A7C15 & (1 << 63) - 1)], dtype=np.uint64)
+    before = _total(stand)
     open_boxes(stand, ground.costs, ground.shape, ground.terms, desk, HOT * mean, COLD * mean, work, dice)
+    if _total(stand) > before - 1e-9:  # then what was there takes what is better in what was found
+        boxes = _boxes(stand)
+        unit, stand = _seated(ground, entries)
+        _offered(ground, stand, desk_for(stand), boxes, dice)
     kept = np.flatnonzero(stand.records > 0)
     return Entries.tidy(unit[stand.unit[kept]], stand.home[kept], stand.records[kept])
+
+
+def _seated(ground: Ground, entries: Entries) -> tuple[IntArray, Seating]:
+    """The units of some groups, and their seating."""
+    assert ground.terms is not None
+    unit, local = np.unique(entries.unit, return_inverse=True)
+    return unit, seating_of(
+        np.ascontiguousarray(ground.codes[unit]), ground.units.tags[unit], ground.units.region[unit], ground.costs, ground.shape,
+        ground.terms, Entries(local.astype(np.int64), entries.group, entries.count),
+    )  # fmt: skip
+
+
+def _total(stand: Seating) -> float:
+    live = stand.live[: stand.number[0]]
+    return float((stand.size[live] * stand.cost[live]).sum())
+
+
+def _boxes(stand: Seating) -> tuple[IntArray, IntArray, IntArray]:
+    """The boxes of all groups as they are, and the region of each."""
+    live = stand.live[: stand.number[0]]
+    return stand.lo[live], stand.last[live], stand.region[stand.unit[stand.of_group[live]]]
+
+
+def _offered(ground: Ground, stand: Seating, desk: Workbench, boxes: tuple[IntArray, IntArray, IntArray], dice: Any) -> None:
+    """Boxes of another grouping of the same units, opened where that saves something, until none does."""
+    from sfumato.methods.recoding.kernels.opening import offer_boxes
+
+    assert ground.terms is not None
+    for _ in range(OFFERS):
+        if offer_boxes(stand, ground.costs, ground.shape, ground.terms, desk, *boxes, dice) > -1e-9:
+            return
 
 
 def seating_of(

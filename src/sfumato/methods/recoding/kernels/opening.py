@@ -27,6 +27,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.arrays import IntArray
 from sfumato.methods.recoding.kernels.box_drawing import GUESTS, Workbench, draw_box, draw_host, look_inside, units_inside
 from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
 from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
@@ -296,18 +297,39 @@ def open_box(
 ) -> float:
     """One step; what it changed of the total cost."""
     draw_box(stand, shape, desk, u, g, dice)
+    desk.number[2] += 40
+    if price_of(costs, desk) >= stand.cost[g] - TINY:
+        return 0.0
+    return open_drawn(stand, costs, shape, terms, desk, stand.region[u], heat, dice)
+
+
+@in_place
+def price_of(costs: CellCosts, desk: Workbench) -> float:
+    """What a record pays in the box on the desk."""
     price = 0.0
     for c in range(len(desk.lo)):
         price += cell_cost(costs, c, desk.lo[c], desk.last[c])
-    desk.number[2] += 40
-    if price >= stand.cost[g] - TINY:
-        return 0.0
-    units_inside(stand, shape, desk, stand.region[u])
+    return price
+
+
+@in_place
+def open_drawn(
+    stand: Seating,
+    costs: CellCosts,
+    shape: Shape,
+    terms: Terms,
+    desk: Workbench,
+    region: int,
+    heat: float,
+    dice: NDArray[np.uint64],
+) -> float:
+    """Open the box on the desk for everybody of a region who pays more; what that changed of the total cost."""
+    units_inside(stand, shape, desk, region)
     pieces, donors, records = look_inside(stand, desk)
     desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces
     added, kept = 0.0, False
     roomy = stand.number[1] > 0 and stand.number[2] > pieces + STRAYS
-    if roomy and records >= terms.fewest and allot(stand, desk, terms, donors, price, dice):
+    if roomy and records >= terms.fewest and allot(stand, desk, terms, donors, price_of(costs, desk), dice):
         kept = moved_in(stand, costs, shape, terms, desk, pieces, new_group(stand), dice)
         added = judged(stand, desk, donors, kept, heat, dice)
     forget_step(stand, desk, donors)
@@ -388,3 +410,29 @@ def open_boxes(
         elif p >= 0:
             changed += open_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
     return changed
+
+
+@in_place
+def offer_boxes(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, lo: IntArray, last: IntArray, region: IntArray,
+    dice: NDArray[np.uint64],
+) -> float:  # fmt: skip
+    """Open boxes of other groupings where that saves something, in an order of the dice; what that changed of the total cost."""
+    changed, boxes = 0.0, len(lo)
+    begin, step = random_below(dice, boxes), 1 + random_below(dice, boxes)
+    while greatest_common(step, boxes) > 1:
+        step += 1
+    for i in range(boxes):
+        b = (begin + i * step) % boxes
+        for c in range(len(desk.lo)):
+            desk.lo[c], desk.last[c] = lo[b, c], last[b, c]
+        changed += open_drawn(stand, costs, shape, terms, desk, region[b], 0.0, dice)
+    return changed
+
+
+@in_place
+def greatest_common(a: int, b: int) -> int:
+    """The greatest common divisor."""
+    while b > 0:
+        a, b = b, a % b
+    return a
