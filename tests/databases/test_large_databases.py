@@ -17,9 +17,10 @@ import pyarrow as pa
 import pytest
 from database_cases import assert_same_rows, whole
 from postgres_server import session
-from small_shop import sfumato
+from small_shop import make_shop, sfumato, write_policy
 from tests.secret import SEED
 
+import sfumato as sf
 from sfumato.audit.databases import dangling, differing, distinct, repeated
 from sfumato.audit.plain_values import moments, whole_numbers
 from sfumato.audit.rule_values import _days, _numbers
@@ -28,6 +29,7 @@ from sfumato.data.shelf import Shelf, laid, memory_bound, rows_at_once, shelved
 from sfumato.errors import DataError
 from sfumato.io.sql import load, read_rows, read_schema
 from sfumato.policy.policy import Policy
+from sfumato.spine.load import load_release
 
 TINY = 20 * 2048  # twenty rows at once
 
@@ -176,3 +178,18 @@ def test_several_tables_are_loaded_at_once(fresh: Callable[[], str]) -> None:
     broken["t4"] = type(broken["t4"])(pa.table({"id": ["95"], "up": ["1"]}))
     with pytest.raises(DataError, match="check constraint"):
         load(other, data.schema, broken, fingerprint="g", jobs=3)
+
+
+def test_progress_never_goes_back(tmp_path: Path) -> None:
+    policy = write_policy(tmp_path, make_shop(tmp_path / "shop.db"), f"sqlite:///{tmp_path}/target.db")
+    told: list[tuple[float, str]] = []
+    sf.publish(policy, progress=lambda done, what: told.append((done, what))).write(tmp_path / "out")
+    shares = [done for done, _ in told]
+    assert shares == sorted(shares)
+    assert {"reading", "certifying", "constraints"} <= {what for _, what in told}
+    told.clear()
+    load_release(policy, tmp_path / "out", progress=lambda done, what: told.append((done, what)))
+    shares = [done for done, _ in told]
+    assert shares == sorted(shares)
+    assert max(shares) <= 1
+    assert {"judging the target", "looking for old values"} <= {what for _, what in told}

@@ -8,7 +8,7 @@ included.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
@@ -33,17 +33,24 @@ _CHECKS: tuple[type[Check], ...] = (TablesPresent, Constraints, PolicyRules, Dat
 
 
 def judge_target(
-    exhibit: Exhibit, there: Database, server: Sequence[str], originals: Originals | None = None
+    exhibit: Exhibit,
+    there: Database,
+    server: Sequence[str],
+    originals: Originals | None = None,
+    told: Callable[[float, str], None] = lambda *_: None,
 ) -> tuple[Finding, ...]:
     """`there` was read back from the target; `server` are its own complaints; `originals` are old values, if at hand."""
     seen = exhibit.once(DatabaseExhibit)
     parts = {part: Part(_written(seen, table, there)) for part, table in seen.names.items() if table in there.tables}
     target = replace(exhibit.as_published(), parts=parts, damage=None)
+    told(0.0, "comparing rows")
     findings = [_rows(seen, there), _server(server)]
-    for check in (cls() for cls in _CHECKS):
+    for place, check in enumerate(cls() for cls in _CHECKS):
+        told((place + 1) / (len(_CHECKS) + 2), check.name)
         if check.applies(target):
             findings.append(_judged(check, target))
     if originals is not None:
+        told((len(_CHECKS) + 1) / (len(_CHECKS) + 2), "looking for old values")
         findings.append(_survivors(seen, there, originals))
     return tuple(findings)
 

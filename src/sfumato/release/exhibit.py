@@ -76,6 +76,8 @@ class Exhibit:
     """How something plain is done with every file of a part: here one after the other, or where they lie."""
     strangers: int | None = None
     """Of a part whose rows lie elsewhere: how many of them, compared there with the source, no record stands behind."""
+    told: Callable[[float, str], None] | None = field(default=None, repr=False, compare=False)
+    """Who hears how far the audit is, as a share and a word."""
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, make: Callable[[Exhibit], T]) -> T:
@@ -206,7 +208,7 @@ def _classes(exhibit: Exhibit) -> Classes:
 
 
 def _outside(exhibit: Exhibit) -> Exhibit:
-    seen = replace(exhibit, original=None, trace=Trace(), history=None, strangers=None, population=None)
+    seen = replace(exhibit, original=None, trace=Trace(), history=None, strangers=None, population=None, told=None)
     seen._kept.update({make: made for make, made in exhibit._kept.items() if make in _OF_PARTS})
     return seen
 

@@ -35,7 +35,7 @@ from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, read_folder
 from sfumato.release.plain_files import files_of, read_plain, read_tree
 from sfumato.spine.plan import plan
 
-_JOBS = 4
+_JOBS, _LOADING = 4, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +114,16 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
         name = release_name(folder)
         how: dict[str, Any] = {"replace": replace, "mode": source.loading(), "jobs": jobs, "namespace": namespace}
         own = source.source_url()  # a target that is the source is refused
-        done = load(target, schema, tables, fingerprint=name, progress=progress, source=own, **how)
+        done = load(
+            target, schema, tables, fingerprint=name, progress=lambda done, what: progress(_LOADING * done, what), source=own, **how
+        )
         resumed, left_out = done.resumed, done.left_out
     except DataError:
         if replace or not _complete(release, target, schema, namespace):
             raise
-    progress(1.0, "judging the target")
+    progress(_LOADING, "judging the target")
     old = originals_of(BoundPolicy.of(policy, schema), _replaced_columns(source, policy, schema))
-    found = Loading(judged(release, target, schema, namespace, old), rows, resumed, left_out)
+    found = Loading(judged(release, target, schema, namespace, old, progress), rows, resumed, left_out)
     _record(found, folder)
     if not found.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
@@ -151,7 +153,12 @@ def _replaced_columns(source: DatabaseSource, policy: Policy, schema: Schema) ->
 
 
 def judged(
-    release: Exhibit, target: str, schema: Schema, namespace: str | None, originals: Originals | None = None
+    release: Exhibit,
+    target: str,
+    schema: Schema,
+    namespace: str | None,
+    originals: Originals | None = None,
+    progress: Progress = silent,
 ) -> tuple[Finding, ...]:
     """The audit of a target against the release it was loaded from; the first finding is about the rows."""
     there = read_schema(target, namespace)
@@ -159,7 +166,9 @@ def judged(
     mine = changed_to(there, tables=tuple(table for table in there.tables if table.name in known))
     asked = server_findings(target, schema, namespace=namespace)
     complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
-    return judge_target(release, read_back(target, mine), complaints, originals)
+    rest = (1 - _LOADING) / 2
+    back = read_back(target, mine, progress=lambda done, what: progress(_LOADING + rest * done, what))
+    return judge_target(release, back, complaints, originals, lambda done, what: progress(1 - rest + rest * done, what))
 
 
 def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:

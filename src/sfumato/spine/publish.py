@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ from sfumato.spine.write import DraftFolder, write_out
 if TYPE_CHECKING:
     from sfumato.release.signature import SigningKey
 
-_SHOWN = 5
+_SHOWN, _MAKING = 5, 0.5
 _OF_RULES = {"rules", "rules of the policy", "constraints"}
 """Checks that find a rule broken."""
 Data = Any
@@ -221,12 +222,20 @@ def _published(
     chosen = plan(policy, records=getattr(dataset, "rows", None), remembering=book is not None)
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
     workers = jobs or chosen.method.usual_jobs()
-    release = chosen.method.run(Task(policy, dataset, Randomness(seed), workers, progress, earlier, unfinished))
+    making = partial(_scaled, progress, 0.0, _MAKING)
+    release = chosen.method.run(Task(policy, dataset, Randomness(seed), workers, making, earlier, unfinished))
     _remember_types(release, policy, data)
     if guessable(seed):
         release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
-    progress(1.0, "certifying")
-    return _certified(policy, chosen, release, dataset, earlier, book, place, seed, format)
+    progress(_MAKING, "certifying")
+    return _certified(
+        policy, chosen, release, dataset, earlier, book, place, seed, format, partial(_scaled, progress, _MAKING, 1.0)
+    )
+
+
+def _scaled(progress: Progress, low: float, high: float, done: float, what: str) -> None:
+    """A part of the work within the whole."""
+    progress(low + (high - low) * done, what)
 
 
 def _remember_types(release: Release, policy: Policy, data: Data) -> None:
@@ -256,11 +265,12 @@ def _certified(
     place: Place | None,
     seed: int | None,
     format: Format,
+    told: Progress = silent,
 ) -> Publication:
     """Write the draft, look at it with the audit's own eyes, and refuse whatever does not hold."""
     give_back(max(map(len, release.parts.values()), default=0))
     draft = DraftFolder.of(release, policy, chosen.declaration, format)
-    exhibit = replace(draft.read(), original=dataset, trace=release.trace, population=policy.everybody())
+    exhibit = replace(draft.read(), original=dataset, trace=release.trace, population=policy.everybody(), told=told)
     return judged_draft(policy, chosen, release, draft, exhibit, earlier, book, place, seed)
 
 

@@ -24,12 +24,15 @@ from sfumato.policy.rules.tree import ColumnValue, Determines, References, Uniqu
 _CODE = 300 << 20
 """Bytes of the program itself and its libraries."""
 _ORDER, _MADE, _LINK, _SEEN, _GROUP, _SOUGHT = 24, 48, 96, 24, 400, 48
+_IN_TURN = ("the order of rows", "drawn columns", "old values to look for")
+"""What is needed one after the other, not at the same time."""
 
 
 def require_memory(bound: BoundPolicy, data: Selected) -> None:
     """Refuses what would need more than the policy allows."""
     wanted = needed(bound, data)
-    total, allowed = sum(wanted.values()), bound.source.memory_bytes
+    total = sum(wanted.values()) - sum(sorted(wanted[what] for what in _IN_TURN)[:-1])
+    allowed = bound.source.memory_bytes
     if total > allowed:
         most = max(wanted, key=lambda what: wanted[what])
         what = f"about {-(-total >> 20):,} MB are needed, most of it for {most}; {allowed >> 20:,} MB are allowed"
