@@ -76,6 +76,28 @@ def test_survey_weights_weigh_means_and_totals() -> None:
     assert unweighted["release"] == pytest.approx(35) and unweighted["mean_error"] == pytest.approx(5 / 40)
 
 
+def test_queries_count_people_of_the_population() -> None:
+    """Rounded weights of two men and two women; weights that are not shown count as the mean of those that are."""
+    data = {"sex": ["m", "m", "f", "f"], "w": ["10", "20", "31", "42"], "rich": ["yes", "no", "no", "no"]}
+    columns = {"sex": "quasi-identifier", "w": {"role": "quasi-identifier", "hierarchy": {"round": 20}}, "rich": "sensitive"}
+    tree = {"version": 1, "columns": columns, "protect": [{"given": ["sex"], "by": {"k-anonymity": {"k": 2}}}]}
+    with pytest.raises(sf.PolicyError, match="no survey weights"):
+        sf.estimate(sf.publish(sf.Policy.parse(tree), data=data)).count({"sex": "m"}, weighted=True)
+    tree |= {"population": {"weight": "w"}}
+    asked = sf.estimate(sf.publish(sf.Policy.parse(tree), data=data))
+    assert asked.count({"sex": "m"}) == pytest.approx(2)
+    assert asked.count({"sex": "m"}, weighted=True) == pytest.approx(20 + 20)
+    assert asked.count({"sex": "f"}, weighted=True) == pytest.approx(40 + 40)
+    assert asked.count({"rich": "yes"}, weighted=True) == pytest.approx(20)
+    columns["w"] = {"role": "quasi-identifier", "hierarchy": "flat"}
+    tree["protect"] = [{"given": ["w"], "by": {"k-anonymity": {"k": 2}}}]
+    some = sf.estimate(sf.publish(sf.Policy.parse(tree), data=data | {"w": ["20", "20", "40", "99"]}))
+    assert some.count({"sex": "f"}, weighted=True) == pytest.approx(20 + 20)
+    tree["protect"] = [{"given": ["w"], "by": {"k-anonymity": {"k": 4}}}]
+    with pytest.raises(sf.PolicyError, match="can be read"):
+        sf.estimate(sf.publish(sf.Policy.parse(tree), data=data)).count({"sex": "m"}, weighted=True)
+
+
 def test_the_private_report_tells_analysts_what_they_get(tmp_path: Path) -> None:
     data = people(200)
     sf.publish(policy({"mondrian": {}}), data=data, seed=secret(5)).write(tmp_path / "release")

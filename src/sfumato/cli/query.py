@@ -10,8 +10,9 @@ from sfumato.cli import SETTINGS
 @click.command("query", context_settings=SETTINGS)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.argument("question")
+@click.option("--weighted", is_flag=True, help="Count people of the population, by the published survey weights.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(folder: str, question: str, as_json: bool) -> None:
+def command(folder: str, question: str, weighted: bool, as_json: bool) -> None:
     """Answer QUESTION, like "count where age in (37, 55) and race = white", from the published files in DIR.
 
     Baskets are asked "count where items has tea and items lacks soap and creed = x" and answered with bounds.
@@ -21,15 +22,16 @@ def command(folder: str, question: str, as_json: bool) -> None:
 
     counted = basket_answer(folder, question)
     if counted is not None:
-        found, people = counted
+        found, records = counted
         if as_json:
-            print_json({"count": found.estimate, "low": found.low, "high": found.high, "of": people})
+            print_json({"count": found.estimate, "low": found.low, "high": found.high, "of": records})
         else:
-            click.echo(f"{found.estimate:,} of {people:,} records (between {found.low:,} and {found.high:,})")
+            click.echo(f"{found.estimate:,} of {records:,} records (between {found.low:,} and {found.high:,})")
         return
     answering = estimate(folder)
-    count = answering.count(question)
+    count = answering.count(question, weighted=weighted)
+    people = answering.count({}, weighted=True) if weighted else answering.people
     if as_json:
-        print_json({"count": count, "of": answering.people})
+        print_json({"count": count, "of": people})
     else:
-        click.echo(f"{count:.6g} of {answering.people:,} people (estimate)")
+        click.echo(f"{count:.6g} of {people:,.10g} people (estimate)")

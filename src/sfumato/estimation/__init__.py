@@ -26,6 +26,7 @@ import numpy as np
 
 from sfumato.data.arrays import FloatArray
 from sfumato.data.generalization import Generalization
+from sfumato.data.numbers import number, span
 from sfumato.decomposition.estimate import JointEstimate
 from sfumato.decomposition.published_subtables import PublishedSubTables, read_tables
 from sfumato.errors import PolicyError, ReleaseError
@@ -59,9 +60,13 @@ class CountEstimator:
     def columns(self) -> tuple[str, ...]:
         return tuple(self.tables.labels)
 
-    def count(self, query: str | Mapping[str, Any]) -> float:
-        """Expected number of people who satisfy ``"count where …"``, or ``{"age": ["37", "55"], "race": "white"}``."""
-        where: dict[str, FloatArray] = {}
+    def count(self, query: str | Mapping[str, Any], *, weighted: bool = False) -> float:
+        """Expected number of people who satisfy ``"count where …"``, or ``{"age": ["37", "55"], "race": "white"}``.
+
+        With `weighted` people of the population, by the published survey weights that the policy names: every row counts as
+        often as its weight says, one whose weight is not shown as the mean of the others.
+        """
+        where: dict[str, FloatArray] = self._weights() if weighted else {}
         for condition in _conditions(query):
             if condition.column not in self.tables.labels:
                 what = f"no published table has a column '{condition.column}'"
@@ -69,6 +74,20 @@ class CountEstimator:
             share = self._shares(condition)
             where[condition.column] = where.get(condition.column, np.ones(len(share))) * share
         return float(self.estimate.count(where))
+
+    def _weights(self) -> dict[str, FloatArray]:
+        named = self.policy.population.weight if self.policy.population is not None else None
+        if named is None or named not in self.tables.labels:
+            hint = "write 'population: {weight: column}', and publish the column, rounded: {round: 50}"
+            raise PolicyError("the release shows no survey weights", hint=hint)
+        weights = np.array([_middle(label) for label in self.tables.labels[named]], dtype=np.float64)
+        if np.isnan(weights).all():
+            raise PolicyError(f"no weight of '{named}' can be read as a number", hint="round weights with {round: 50}")
+        return {named: np.where(np.isnan(weights), self._mean(named, weights), weights)}
+
+    def _mean(self, named: str, weights: FloatArray) -> float:
+        told = (~np.isnan(weights)).astype(np.float64)
+        return float(self.estimate.count({named: np.nan_to_num(weights)}) / self.estimate.count({named: told}))
 
     def _shares(self, condition: CountCondition) -> FloatArray:
         """For each label of the column, the share of what it stands for that the condition accepts."""
@@ -81,6 +100,14 @@ class CountEstimator:
         if column is None or not is_standing(column.hierarchy):
             return None
         return generalization_of(self.policy, name, [])
+
+
+def _middle(label: str) -> float:
+    """A number, or the middle of a range."""
+    value, ends = number(label), span(label)
+    if value is not None:
+        return float(value)
+    return float("nan") if ends is None else (float(ends[0]) + float(ends[1])) / 2
 
 
 def _conditions(query: str | Mapping[str, Any]) -> list[CountCondition]:
