@@ -40,6 +40,12 @@ def people() -> pl.DataFrame:
     return frame.with_columns(pl.Series("person", [f"p{i}" for i in range(len(frame))]))
 
 
+def more_people(frame: pl.DataFrame) -> pl.DataFrame:
+    """Everybody, and as many again with keys of their own and the values of somebody drawn: whoever comes when all are there."""
+    drawn = frame.sample(fraction=1.0, with_replacement=True, shuffle=True, seed=17)
+    return pl.concat([frame, drawn.with_columns(pl.Series("person", [f"p{len(frame) + i}" for i in range(len(frame))]))])
+
+
 def education(values: list[str]) -> dict[str, Any]:
     """The values in three groups: no diploma, a diploma, a degree."""
     groups: dict[str, list[str]] = {"none": [], "diploma": [], "degree": []}
@@ -93,8 +99,7 @@ class Book:
 
 def quarters(options: argparse.Namespace) -> None:
     """Twelve releases of the same columns; 5 % arrive and a share leaves every quarter."""
-    everybody, columns = people(), tuple(options.columns.split(","))
-    first = options.rows if options.rows < len(everybody) else int(len(everybody) / 1.05 ** (options.releases - 1))
+    everybody, columns, first = more_people(people()), tuple(options.columns.split(",")), options.rows
     rng, here, used, book = np.random.default_rng(5), np.arange(first), first, Book(options.verify)
     series = {"cohorts": options.cohorts, "leaving": options.leaving}
     for quarter in range(options.releases):

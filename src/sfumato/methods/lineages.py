@@ -8,7 +8,7 @@ all cells of a lineage cover may join it, and somebody who leaves is covered by 
               other columns show the smallest interval around everybody who ever was in it
     free      a lineage whose people were always present together is one history class, and the method may divide it further
     thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for some who left,
-              as few as it takes and no more than stay, or it is withheld until others come
+              as few as it takes and at most two for each who stays, or it is withheld until others come
 
 Invariants
     I1  In every table the people of a lineage who stand in it satisfy every promise.
@@ -39,6 +39,8 @@ from sfumato.policy.generalizations import generalization_of
 from sfumato.release.past import SEPARATOR
 
 _CHUNK = 20_000_000
+_STAND_INS = 2
+"""Rows that may stand in for each person who stays: withholding somebody loses everything, a stand-in loses a cell."""
 
 
 @dataclass(frozen=True)
@@ -280,8 +282,8 @@ class _LineageBoard:
             left &= ~self.satisfied(carried)
         some = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0
         many = np.bincount(self.union[carried], minlength=self.count)
-        few = many <= np.bincount(self.of_record[self.of_record >= 0], minlength=self.count)
-        self.rescued = thin & self.satisfied(carried) & some & few  # where more would stand in than stay, those wait instead
+        few = many <= _STAND_INS * np.bincount(self.of_record[self.of_record >= 0], minlength=self.count)
+        self.rescued = thin & self.satisfied(carried) & some & few  # where too many would stand in, who stays waits instead
         return carried[self.rescued[self.union[carried]]]
 
     def _next(self, gone: IntArray, carried: IntArray) -> IntArray:
