@@ -4,7 +4,8 @@
 
 Listed: blocks of g records with l + 3 labels (shares in proportion to 1/(30 + i), so that the largest is below 1/l), every multiset
 of labels with its chance, shown and hidden as the program does, with and without the coin; g is the largest up to 2l with at most
-400,000 multisets, and at least l. *belief* is the largest posterior of a label of somebody, times l: never above 1.
+400,000 multisets, and at least l. *belief* is the largest posterior of a label of somebody, times l: never above 1. Under that law
+few blocks need the coin, so blocks of l are also listed under a hard one: one label has 0.99/l, the others share the rest.
 Counted: labels that are hidden under the law of `baskets_hints.py` (470 labels) in blocks of 2l, 400,000 labels, beside what the
 first prototype of the rule *whole* (R1) hid; and the belief of a block hidden whole as the audit counts it, exactly, times l.
 """
@@ -28,7 +29,8 @@ from sfumato.methods.baskets.hiding import Hiding, Rule
 
 RULES: tuple[Rule, ...] = ("whole", "sparing")
 PROTOTYPE = {2: 0.0012, 4: 0.013, 6: 0.049, 8: 0.109, 10: 0.188}
-HEADER = ("l", "rule", "size", "multisets", "belief_times_l", "candidates", "withheld", "prototype", "belief_times_l_470_labels")
+HEADER = ("l", "rule", "size", "multisets", "belief_times_l", "candidates", "withheld", "prototype")
+HEADER = (*HEADER, "belief_times_l_470_labels", "belief_times_l_hard_law", "coin")
 
 
 def belief(shares: np.ndarray, size: int, hiding: Hiding) -> tuple[int, float]:
@@ -69,8 +71,11 @@ def rows() -> Iterator[list[object]]:
             withheld = float(_hidden_in(labels, hiding, coins).mean())
             known = LabelLaw(law, 2 * level, hiding.most, float(level), sparing=hiding.rule == "sparing")
             whole = hidden_whole(known, hiding.chance).belief
+            hard = np.append(0.99 / level, np.full(level + 2, (1 - 0.99 / level) / (level + 2)))
+            coin = Hiding.of(hard, level, float(level), rule)
+            worst = belief(hard, level, coin)[1]
             told = [f"{most * level:.4f}", 2 * level, f"{withheld:.4f}", PROTOTYPE.get(level, ""), f"{whole * level:.4f}"]
-            yield [level, rule, size, listed, *told]
+            yield [level, rule, size, listed, *told, f"{worst * level:.4f}", f"{coin.chance:.4f}"]
 
 
 def main() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import product
-from math import prod
+from itertools import combinations_with_replacement, product
+from math import factorial, prod
 
 import numpy as np
 import pytest
@@ -54,6 +54,25 @@ def belief(seen: dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]], ins
 def test_nobody_believes_a_label_above_one_in_l(share: list[float], size: int, level: float, rule: Rule) -> None:
     hiding = Hiding.of(np.array(share), size, level, rule)
     assert belief(stories(share, size, hiding)) <= 1 / level + 1e-9
+
+
+@pytest.mark.parametrize("rule", ["whole", "sparing"])
+@pytest.mark.parametrize(("level", "most"), [(5, 0.9), (5, 0.99), (6, 0.99), (7, 0.99)])
+def test_nobody_believes_a_label_at_higher_levels(level: int, most: float, rule: Rule) -> None:
+    """Every multiset of labels with its chance: in any order a block of these labels is shown and hidden alike."""
+    share = np.append(most / level, np.full(level + 2, (1 - most / level) / (level + 2)))
+    listed = np.array(list(combinations_with_replacement(range(level + 3), level)))
+    hiding = Hiding.of(share, level, float(level), rule)
+    seen: dict[tuple[int, ...], np.ndarray] = defaultdict(lambda: np.zeros(level + 3))
+    hidden = {word: _hidden_in(listed, hiding, np.full(len(listed), word)) for word in (1.0, -1.0)}
+    for row, labels in enumerate(listed.tolist()):
+        counts = np.bincount(labels, minlength=level + 3)
+        weight = prod(share[label] for label in labels) * factorial(level) / prod(map(factorial, counts.tolist()))
+        for word, chance in ((1.0, 1 - hiding.chance), (-1.0, hiding.chance)):
+            shown = tuple(sorted(-1 if gone else label for label, gone in zip(labels, hidden[word][row], strict=True)))
+            seen[shown] += weight * chance * counts
+    assert sum(mass.sum() for mass in seen.values()) == pytest.approx(level)
+    assert max(mass.max() / mass.sum() for mass in seen.values() if mass.sum() > 0) <= 1 / level + 1e-9
 
 
 @pytest.mark.parametrize("insiders", [1, 2])
