@@ -31,29 +31,42 @@ _CONNECTING = (
     ("certificate", "the server's certificate is not accepted", "check sslmode and the certificates"),
 )
 
-_STATES = {
-    "42501": ("missing rights", "grant the user what it needs"),
-    "25006": ("the transaction is read-only", "the target needs a user that may write"),
-    "3F000": ("the schema does not exist", "create it, or name another"),
-    "42P01": ("a table does not exist", "check the names of the tables"),
-    "42P07": ("a table or index of that name exists", "choose an empty target"),
-    "42710": ("something of that name exists", "choose an empty target"),
-    "23502": ("a null where none is allowed", ""),
-    "23503": ("a foreign key names a row that is not there", ""),
-    "23505": ("a value that must be unique appears twice", ""),
-    "23514": ("a check constraint does not hold", ""),
-    "22001": ("a text is longer than its column", ""),
-    "22P02": ("a value does not fit the type of its column", ""),
-    "22P05": ("a character the server's encoding does not have", "use a database with the encoding UTF8"),
-    "22021": ("a character the server cannot store", "PostgreSQL text cannot hold the character NUL"),
-    "53100": ("the disk of the server is full", "make room and run again"),
-    "57014": ("the server cancelled the statement", "check its statement_timeout"),
-    "55P03": ("a table is locked by somebody else", "run again later"),
-    "40P01": ("a deadlock with somebody else", "run again"),
-    "42830": ("a foreign key points at columns that are not unique", "repair the schema, or leave the table out"),
-    "42883": ("a function does not exist there", "create it in the target first"),
-    "42704": ("a type does not exist there", "install the extension that brings it"),
+_CODES = {
+    code: (what, hint)
+    for codes, what, hint in (
+        ("42501 1044 1142 1227", "missing rights", "grant the user what it needs"),
+        ("25006 1792", "the transaction is read-only", "the target needs a user that may write"),
+        ("3F000", "the schema does not exist", "create it, or name another"),
+        ("42P01 1146", "a table does not exist", "check the names of the tables"),
+        ("42P07", "a table or index of that name exists", "choose an empty target"),
+        ("42710", "something of that name exists", "choose an empty target"),
+        ("23502 1048", "a null where none is allowed", ""),
+        ("23503 1452", "a foreign key names a row that is not there", ""),
+        ("23505", "a value that must be unique appears twice", ""),
+        ("23514 4025", "a check constraint does not hold", ""),
+        ("22001 1406", "a text is longer than its column", ""),
+        ("22P02", "a value does not fit the type of its column", ""),
+        ("22P05", "a character the server's encoding does not have", "use a database with the encoding UTF8"),
+        ("22021", "a character the server cannot store", "PostgreSQL text cannot hold the character NUL"),
+        ("53100 1021", "the disk of the server is full", "make room and run again"),
+        ("57014", "the server cancelled the statement", "check its statement_timeout"),
+        ("55P03", "a table is locked by somebody else", "run again later"),
+        ("40P01", "a deadlock with somebody else", "run again"),
+        ("42830", "a foreign key points at columns that are not unique", "repair the schema, or leave the table out"),
+        ("42883", "a function does not exist there", "create it in the target first"),
+        ("42704", "a type does not exist there", "install the extension that brings it"),
+        ("1062", "a value that must be unique appears twice", "texts that differ only in case may be equal for the server"),
+        ("1264", "a number is too large for its column", ""),
+        ("1366 1292", "a value does not fit its column", ""),
+        ("1071", "a key is too long for the server", "shorten the column, or leave the table out"),
+        ("1170", "a long text cannot be a key there", "give the column a length, or leave the table out"),
+        ("1118", "a row of the table is too long for the server", "leave the table out"),
+        ("1050", "a table of that name exists", "choose an empty target"),
+        ("2006 2013", "the connection was lost", "run again"),
+    )
+    for code in codes.split()
 }
+"""What servers number: five signs in PostgreSQL, four digits in MariaDB."""
 
 _COLUMN = re.compile(r"COPY .*?, line \d+, column ([^:]+?)(?::|$)")
 
@@ -81,7 +94,7 @@ def _postgres(error: Any, doing: str) -> DataError:
     state = error.sqlstate or ""
     if not state:
         return DataError(f"{doing}: the connection to the server was lost", hint="run again")
-    what, hint = _STATES.get(state, _class_of(state))
+    what, hint = _CODES.get(state, _class_of(state))
     return DataError(f"{doing}: {what}", where=_where(error), hint=hint)
 
 
@@ -161,34 +174,10 @@ def _known(text: str, signs: Iterable[tuple[str, str, str]], doing: str) -> Data
     return None if found is None else DataError(f"{doing}: {found[0]}", hint=found[1])
 
 
-_MARIADB = {
-    1044: ("missing rights", "grant the user what it needs"),
-    1142: ("missing rights", "grant the user what it needs"),
-    1227: ("missing rights", "grant the user what it needs"),
-    1792: ("the transaction is read-only", "the target needs a user that may write"),
-    1048: ("a null where none is allowed", ""),
-    1062: ("a value that must be unique appears twice", "texts that differ only in case may be equal for the server"),
-    1452: ("a foreign key names a row that is not there", ""),
-    4025: ("a check constraint does not hold", ""),
-    1406: ("a text is longer than its column", ""),
-    1264: ("a number is too large for its column", ""),
-    1366: ("a value does not fit its column", ""),
-    1292: ("a value does not fit its column", ""),
-    1071: ("a key is too long for the server", "shorten the column, or leave the table out"),
-    1170: ("a long text cannot be a key there", "give the column a length, or leave the table out"),
-    1118: ("a row of the table is too long for the server", "leave the table out"),
-    1050: ("a table of that name exists", "choose an empty target"),
-    1146: ("a table does not exist", "check the names of the tables"),
-    1021: ("the disk of the server is full", "make room and run again"),
-    2006: ("the connection was lost", "run again"),
-    2013: ("the connection was lost", "run again"),
-}
-
-
 def _mariadb(error: Exception, doing: str) -> DataError:
     """The message may quote values; only its number is told."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-    what, hint = _MARIADB.get(number, (f"the server refuses (error {number})", ""))
+    what, hint = _CODES.get(str(number), (f"the server refuses (error {number})", ""))
     return DataError(f"{doing}: {what}", hint=hint)
 
 
