@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.policy.generalizations import generalization_of
+from sfumato.studio.work.planning import _nodes
 from tests.secret import secret
 
 STATES = {"NY": "East", "NJ": "East", "CA": "West", "WA": "West"}
@@ -128,6 +130,14 @@ def test_a_hidden_column_is_not_coded() -> None:
     tree["columns"]["ill"] = {"role": "sensitive", "hierarchy": {"recode": {"x": "y"}}}
     with pytest.raises(sf.PolicyError, match="cannot be coded"):
         sf.Policy.parse(tree)
+
+
+def test_the_studio_counts_coded_records_where_they_are_published() -> None:
+    tree = policy("mondrian")
+    domain = generalization_of(sf.Policy.parse(tree), "age", ["10", "18", "42", "43", "91"])
+    assert isinstance(domain, Hierarchy)
+    shown = _nodes(domain, {"10": 3, "18": 1, "42": 5, "43": 2, "91": 4})["nodes"]
+    assert {node["label"]: node["records"] for node in shown if node["leaf"]} == {"40": 5, "45": 2, "≤20": 4, "≥80": 4}
 
 
 def test_a_root_may_be_called_top() -> None:

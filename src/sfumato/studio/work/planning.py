@@ -131,7 +131,11 @@ def _broken(error: SfumatoError, read: Policy) -> dict[str, Any]:
 
 def _nodes(tree: Hierarchy, records: dict[str, int]) -> dict[str, Any]:
     """The nodes in the order of a table of contents; of large trees the upper ones."""
-    sums = np.concatenate([[0], np.cumsum([records.get(leaf, 0) for leaf in tree.leaves])])
+    held = np.zeros(len(tree.leaves), dtype=np.int64)
+    for value, count in records.items():
+        if value in tree.code_of:  # of a coded value the leaf that it becomes
+            held[tree.code_of[value]] += count
+    sums = np.concatenate([[0], np.cumsum(held)])
     depths = [len(tree.path(node)) - 1 for node in range(len(tree.names))]
     upper = sorted(range(len(tree.names)), key=lambda node: (depths[node], node))[:_MOST_NODES]
     upper.sort(key=lambda node: (int(tree.lo[node]), depths[node]))
