@@ -3,8 +3,8 @@
     python benchmarks/spark_same.py [--master local[2]] [--only anatomy guardian]
 
 Writes ``results/spark-same.csv``: one line per table and method, with whether the findings of all claims are the same in all
-figures, whether both certificates hold and have the same checks, how many are suppressed, and the loss of both releases (the error
-of queries where nothing is recoded). Methods that are not run keep the lines that they have.
+figures, whether both certificates hold and have the same checks, how many are suppressed, and the loss of both releases (where
+nothing is recoded the divergence of sub-tables, or the error of queries). Methods that are not run keep the lines that they have.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def compared(name: str, policy: sf.Policy, table: Any, session: Any, method: str
     same = [f.to_json() for f in here.certificate.findings[:claims]] == [f.to_json() for f in there.certificate.findings[:claims]]
     checks = {f.model for f in here.certificate.findings} == {f.model for f in there.certificate.findings}
     holds = here.certificate.holds and there.certificate.holds
-    loss = [made.utility.get("loss", made.utility.get("query_error", 0.0)) for made in (here, there)]
+    figure = next(name for name in ("loss", "kl_divergence", "query_error") if name in here.utility)
+    loss = [made.utility[figure] for made in (here, there)]
     gone = here.certificate.records.suppressed, there.certificate.records.suppressed
     line = [name, method, same, checks, holds, *gone, *loss, f"{loss[1] / loss[0] - 1:+.4f}" if loss[0] else "+0.0000"]
     print(line, flush=True)
