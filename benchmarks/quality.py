@@ -160,7 +160,7 @@ def draw() -> None:
 
 
 INKS = ("#3f4b57", "#b5654a", "#7a9e7e", "#8a7ca8", "#c9a227", "#4a90b5", "#999999", "#333333")
-WIDE, HIGH, ACROSS = 300, 220, 4
+WIDE, HIGH, BELOW, ACROSS = 300, 270, 50, 4
 
 
 def picture(panels: dict[str, dict[str, list[tuple[float, float]]]]) -> str:
@@ -174,9 +174,11 @@ def picture(panels: dict[str, dict[str, list[tuple[float, float]]]]) -> str:
 def _panel(title: str, curves: dict[str, list[tuple[float, float]]], left: int, top: int) -> str:
     high = max(y for points in curves.values() for _, y in points)
     across = lambda x: left + 45 + (WIDE - 60) * math.log(max(x, 0.05) / 0.05) / math.log(150 / 0.05)  # noqa: E731
-    down = lambda y: top + 20 + (HIGH - 50) * (1 - y / high)  # noqa: E731
+    down = lambda y: top + 20 + (HIGH - BELOW - 50) * (1 - y / high)  # noqa: E731
     parts = [f'<text x="{left + 45}" y="{top + 14}" font-weight="bold">{title}</text>']
-    parts += [f'<text x="{across(x):.0f}" y="{top + HIGH - 14}" text-anchor="middle">{x:g} s</text>' for x in (0.1, 1, 10, 100)]
+    parts += [
+        f'<text x="{across(x):.0f}" y="{top + HIGH - BELOW - 14}" text-anchor="middle">{x:g} s</text>' for x in (0.1, 1, 10, 100)
+    ]
     parts += [f'<text x="{left + 41}" y="{down(y) + 3:.0f}" text-anchor="end">{y:.3f}</text>' for y in (0, high / 2, high)]
     for number, (name, points) in enumerate(curves.items()):
         ink = INKS[number % len(INKS)]
@@ -184,8 +186,8 @@ def _panel(title: str, curves: dict[str, list[tuple[float, float]]], left: int, 
         parts.append(f'<polyline fill="none" stroke="{ink}" stroke-width="1.5" points="{path}"/>')
         parts += [f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2" fill="{ink}"/>' for x, y in points]
         said = f"{name} {points[-1][1]:.4f}"
-        place = top + HIGH - 30 - 12 * (len(curves) - number)
-        parts.append(f'<text x="{left + WIDE - 15}" y="{place}" text-anchor="end" fill="{ink}">{said}</text>')
+        aside, under = left + 45 + number % 2 * 125, top + HIGH - BELOW + 4 + number // 2 * 12
+        parts.append(f'<text x="{aside}" y="{under}" fill="{ink}">{said}</text>')
     return "".join(parts)
 
 
