@@ -44,6 +44,7 @@ def sheets(folder: Path = SOURCE) -> tuple[Sheet, ...]:
     return tuple(found)
 
 
+@cache
 def imports(tree: ast.Module) -> set[str]:
     """What a module imports, `a.b` for ``import a.b`` and both `a` and `a.b` for ``from a import b``."""
     names: set[str] = set()

@@ -6,6 +6,7 @@ buckets, to the hidden values of the own bucket. All such links are equally like
 
 from collections import Counter
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations, product
 
 
@@ -36,23 +37,30 @@ def people(tables):
                 if place == 0:
                     following[tuple(sorted(reading))] += weight * ways
                     continue
-                for order in permutations(range(len(reading))):
-                    linked = link(known, [reading[i] for i in order])
-                    if linked is not None:
-                        following[linked] += weight * ways
+                for linked in links(known, reading):
+                    following[tuple(sorted(linked))] += weight * ways
         worlds = following
     return worlds
 
 
-def link(known, rows):
-    linked = []
-    for one, other in zip(known, rows, strict=True):
-        merged = dict(one)
-        for name, value in other:
-            if merged.setdefault(name, value) != value:
-                return None
-        linked.append(tuple(sorted(merged.items())))
-    return tuple(linked)
+def links(known, rows):
+    """Every way to give each known person one of the rows, where both say the same of what both say."""
+    if not known:
+        yield ()
+        return
+    for i, row in enumerate(rows):
+        linked = one_person(known[0], row)
+        if linked is not None:
+            yield from ((linked, *others) for others in links(known[1:], rows[:i] + rows[i + 1 :]))
+
+
+@lru_cache(maxsize=100_000)
+def one_person(known, row):
+    merged = dict(known)
+    for name, value in row:
+        if merged.setdefault(name, value) != value:
+            return None
+    return tuple(sorted(merged.items()))
 
 
 def posteriors(tables, given, hidden, believed=lambda person: True):
