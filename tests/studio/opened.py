@@ -43,6 +43,16 @@ def fill(folder: Path, rows: int = 60) -> None:
     (folder / "people.yaml").write_text(POLICY)
 
 
+def fill_at_length(folder: Path) -> None:
+    """People all of whom differ, and a policy whose release takes many seconds, so that it can be met halfway."""
+    rng = random.Random(7)
+    lines = ["name,age,town,illness"]
+    lines += [f"P{at},{rng.randrange(50_000)},{rng.randrange(50_000)},flu" for at in range(4_000)]
+    policy = POLICY.replace("{role: quasi-identifier, hierarchy: {intervals: [10, 20]}}", "quasi-identifier")
+    (folder / "people.csv").write_text("\n".join(lines) + "\n")
+    (folder / "people.yaml").write_text(policy.replace("{mondrian: {}}", "{refined: {seconds: 120}}"))
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[Studio, int]]:
     """The studio of a folder on a free port."""

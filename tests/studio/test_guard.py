@@ -20,7 +20,7 @@ from sfumato.errors import DataError
 from sfumato.studio.guard import COOKIE
 from sfumato.studio.project import Project, is_plain
 from sfumato.studio.work.releasing import unpacked
-from tests.studio.opened import TOKEN, client, fill, serving, settled
+from tests.studio.opened import TOKEN, client, fill, fill_at_length, serving, settled
 
 
 @pytest.fixture(scope="module")
@@ -258,9 +258,7 @@ def test_a_login_stays_in_memory(tmp_path: Path) -> None:
 
 def test_the_server_stops_cleanly(tmp_path: Path) -> None:
     """Interrupted in the middle of a release: it ends, its workers end, and nothing is left in the folder."""
-    fill(tmp_path, 4_000)
-    policy = (tmp_path / "people.yaml").read_text().replace("{mondrian: {}}", "{refined: {seconds: 120}}")
-    (tmp_path / "people.yaml").write_text(policy)
+    fill_at_length(tmp_path)
     command = [sys.executable, "-m", "sfumato", "studio", str(tmp_path), "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -469,6 +469,24 @@ def test_a_cancelled_job_leaves_nothing(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == before
 
 
+def test_what_was_cancelled_too_late_is_not_called_nothing(tmp_path: Path) -> None:
+    """A release that stood before the signal came is told from the disk, whatever the page was about to say."""
+    fill(tmp_path)
+    with serving(tmp_path) as (opened, port):
+        asking = client(port)
+        asking.post("/p/people.yaml/publish", data={"act": "publish", "out": "out"})
+        settled(asking, "/p/people.yaml/publish.json")
+        job = opened.desk.latest("people.yaml", "publishing")
+        assert job.state == "done"
+        job.state, job.result = "cancelled", None
+        opened.desk._hear(job, {"stage": "halfway", "share": 0.5})
+        assert job.state == "cancelled" and job.stage != "halfway"  # what it says on its way no longer counts
+        page = asking.get("/p/people.yaml/publish").text
+        assert "Cancelled too late" in page and "Nothing was published" not in page
+        opened.desk._hear(job, {"result": {"late": True}, "cpu": 0.1})
+        assert job.state == "done" and job.result == {"late": True}
+
+
 def endless(progress: object) -> None:
     """Work that writes something and never ends."""
     import tempfile

@@ -17,7 +17,7 @@ import pytest
 import sfumato as sf
 from sfumato.policy.read import parse_yaml
 from sfumato.studio.drafting import edited
-from tests.studio.opened import POLICY, TOKEN, fill, serving
+from tests.studio.opened import POLICY, TOKEN, fill, fill_at_length, serving
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -272,9 +272,7 @@ def choose(page: object, label: str) -> None:
 
 
 def test_a_release_is_cancelled(browser: object, tmp_path: Path) -> None:
-    fill(tmp_path, 4_000)
-    text = (tmp_path / "people.yaml").read_text().replace("{mondrian: {}}", "{refined: {seconds: 120}}")
-    (tmp_path / "people.yaml").write_text(text)
+    fill_at_length(tmp_path)
     with serving(tmp_path) as (opened, port):
         visitor = Visitor(browser, port)
         visitor.page.goto(f"http://127.0.0.1:{port}/p/people.yaml/publish")

@@ -177,7 +177,7 @@ class Desk:
 
     @staticmethod
     def _hear(job: Job, said: dict[str, Any]) -> None:
-        if job.state == "cancelled":
+        if job.state == "cancelled" and "result" not in said:  # whoever was done before the signal came is done
             return
         if "stage" in said:
             job.share, job.stage = max(job.share, float(said["share"])), said["stage"]

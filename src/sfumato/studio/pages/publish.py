@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.release.signature import new_key_pair
+from sfumato.studio.desk import Job
 from sfumato.studio.visit import Page, Visit, question
 from sfumato.studio.work.releasing import ahead, before_and_after, release, timeline
 
@@ -40,6 +41,7 @@ class PublishPage(Page):
             "keys": [file.name for file in visit.project.signing_keys()],
             "releases": visit.project.releases(),
             "job": None if job is None else question(job),
+            "too_late": _too_late(visit, job),
             "preview": None if preview is None else question(preview),
             "timeline": None if shown is None else question(shown),
             "ahead": None if next_ is None else question(next_),
@@ -75,7 +77,8 @@ class PublishPage(Page):
             "new_ledger": bool(book and not book.exists()),
             "replace": bool(form.get("replace")),
         }
-        visit.desk.start(release, PUBLISHING, visit.subject, **given, key=str(visit.project.existing(key)) if key else "")
+        job = visit.desk.start(release, PUBLISHING, visit.subject, **given, key=str(visit.project.existing(key)) if key else "")
+        job.note = out.name
         return ""
 
     @staticmethod
@@ -90,6 +93,11 @@ class PublishPage(Page):
         for place, content in zip(places, new_key_pair(), strict=True):
             visit.project.write(place.name, content)
         return ""
+
+
+def _too_late(visit: Visit, job: Job | None) -> str:
+    """The release that stood before its cancelling came; what was published is told from the disk, not from what was meant."""
+    return job.note if job is not None and job.state == "cancelled" and visit.project.path(job.note).exists() else ""
 
 
 def _free(visit: Visit) -> str:
