@@ -18,8 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.audit.base import Check, Reading, reading_of
-from sfumato.audit.floor import broken_for_people, disagreements
+from sfumato.audit.floor import Everybody, broken_for_people, disagreements
 from sfumato.audit.people import PEOPLE, names_behind
+from sfumato.audit.population import everybody_of
 from sfumato.audit.series import is_series, judge_series
 from sfumato.audit.stated import agreement
 from sfumato.errors import ReleaseError, SfumatoError
@@ -43,18 +44,24 @@ def certify(exhibit: Exhibit, *, recount: bool = True) -> tuple[Finding, ...]:
         return (*claims, *checked)
     counted = [mine if one is None else one for mine, one in zip(claims, alone, strict=True)]
     whose = None if exhibit.counted else exhibit.once(names_behind)
-    return (*claims, *checked, recounted(exhibit.folder, [*counted, *checked], whose, exhibit.over_files))
+    everybody = everybody_of(exhibit)
+    return (*claims, *checked, recounted(exhibit.folder, [*counted, *checked], whose, exhibit.over_files, everybody))
 
 
 def recounted(
-    folder: Path, found: Sequence[Finding], whose: Sequence[str] | None = None, over_files: OverFiles = one_by_one
+    folder: Path,
+    found: Sequence[Finding],
+    whose: Sequence[str] | None = None,
+    over_files: OverFiles = one_by_one,
+    everybody: Everybody | None = None,
 ) -> Finding:
     """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures.
 
-    `whose` names a person for every published row, where a person may stand in several and the data holder knows.
+    `whose` names a person for every published row, where a person may stand in several and the data holder knows; `everybody` is
+    the table of the population, where there is one.
     """
     try:
-        wrong = disagreements(folder, [finding.to_json() for finding in found], over_files)
+        wrong = disagreements(folder, [finding.to_json() for finding in found], over_files, everybody)
         said = any(finding.model == PEOPLE and finding.holds and finding.judged for finding in found)
         if whose is not None and said and (broken := broken_for_people(folder, whose)):
             wrong.append(f"{PEOPLE}: said to hold, and {broken} class(es) break it")

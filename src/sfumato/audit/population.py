@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.audit.boxes import contained
+from sfumato.audit.floor import Everybody
 from sfumato.audit.people import alike_bags
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
@@ -47,6 +48,16 @@ class _Seen:
     linkage: Linkage
     grade: str
     reason: str = ""
+
+
+def everybody_of(exhibit: Exhibit) -> Everybody | None:
+    """The population for whoever counts it once more: its file, or the text of its columns where cells are read in another way."""
+    table = exhibit.population
+    if table is None or exhibit.population_file is not None:
+        return exhibit.population_file
+    names = {name for claim in exhibit.policy.claims if claim.model.of_population for name in claim.given}
+    texts = {name: table.text(name) for name in names if name in table.names}
+    return {name: [text.labels[code] for code in text.codes.tolist()] for name, text in texts.items()}
 
 
 def judge_in_population(exhibit: Exhibit, claim: Claim) -> Finding:

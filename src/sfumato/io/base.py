@@ -38,6 +38,10 @@ class Source(BaseModel):
     def read(self, data: Any = None) -> Any:
         """The dataset; `data` (a frame, an object or another path) takes the place of the declared source."""
 
+    def as_written(self, data: Any) -> Path | None:
+        """The text file that `data` names, when every value is what stands in it; nothing where values are read in another way."""
+        return None
+
     @property
     def loads(self) -> bool:
         """Whether a release of this data is loaded into a target."""

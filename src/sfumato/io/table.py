@@ -69,6 +69,13 @@ class TableSource(Source):
         coded = not (self.missing or self.thousands or self.date_format or self.decimal_comma or self.escape != "none")
         return read_file(path, line_breaks=self.line_breaks == "allowed", written=written, sheet=self.sheet, coded=coded)
 
+    def as_written(self, data: Any) -> Path | None:
+        """The text file, when every value is what stands in it between separators."""
+        named = isinstance(data, str | Path) and not is_url(str(data)) and Path(data).suffix == ".csv"
+        changed = self.missing or self.thousands or self.date_format or self.decimal_comma or self.escape != "none"
+        usual = self.encoding.lower() in ("", "utf-8") and self.quote == '"' and self.separator in {"", *",;\t|"}
+        return Path(data) if named and usual and not changed else None
+
     def _declared(self) -> str | Path:
         if not self.source:
             raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")

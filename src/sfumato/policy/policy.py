@@ -257,6 +257,12 @@ class Policy:
             return None
         return self.once("everybody", partial(self.population.read, self.data, self.base))
 
+    def everybody_file(self) -> Path | None:
+        """Where that table lies, when it is a text file whose cells mean what is written in them."""
+        if self.population is None or self.population.file is None:
+            return None
+        return self.data.as_written(self.base / self.population.file)
+
     def _check_accepted(self) -> None:
         if self.accept and self.data.name != "table":
             hint = "a database accepts warnings under 'data:'" if self.data.name == "database" else "remove it"

@@ -70,6 +70,8 @@ class Exhibit:
     """Every release so far, this one last, when a ledger (or the private trace) is at hand."""
     population: Table | None = field(default=None, repr=False)
     """Everybody whom the table is a sample of, when the data holder has a table of them."""
+    population_file: Path | None = field(default=None, repr=False)
+    """Where that table lies, when it is a text file whose cells mean what is written in them."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """How metrics are to be measured, where they leave a choice."""
     over_files: OverFiles = field(default=one_by_one, repr=False, compare=False)
@@ -208,7 +210,9 @@ def _classes(exhibit: Exhibit) -> Classes:
 
 
 def _outside(exhibit: Exhibit) -> Exhibit:
-    seen = replace(exhibit, original=None, trace=Trace(), history=None, strangers=None, population=None, told=None)
+    seen = replace(
+        exhibit, original=None, trace=Trace(), history=None, strangers=None, population=None, population_file=None, told=None
+    )
     seen._kept.update({make: made for make, made in exhibit._kept.items() if make in _OF_PARTS})
     return seen
 

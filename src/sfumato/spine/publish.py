@@ -270,7 +270,8 @@ def _certified(
     """Write the draft, look at it with the audit's own eyes, and refuse whatever does not hold."""
     give_back(max(map(len, release.parts.values()), default=0))
     draft = DraftFolder.of(release, policy, chosen.declaration, format)
-    exhibit = replace(draft.read(), original=dataset, trace=release.trace, population=policy.everybody(), told=told)
+    exhibit = replace(draft.read(), original=dataset, trace=release.trace, told=told)
+    exhibit = replace(exhibit, population=policy.everybody(), population_file=policy.everybody_file())
     return judged_draft(policy, chosen, release, draft, exhibit, earlier, book, place, seed)
 
 

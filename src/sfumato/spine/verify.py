@@ -105,10 +105,15 @@ def verify(
     exhibit = beside(exhibit, original, history, engine)
     if ledger is not None:
         _require_kept(exhibit, Ledger(ledger), Path(folder))
-    exhibit = exhibit if population is None else replace(exhibit, population=exhibit.policy.data.read(population))
+    exhibit = exhibit if population is None else _among(exhibit, population)
     sentence, signed = examine_signature(Path(folder), key)
     loaded = () if target is None else _in_target(exhibit, target)
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
+
+
+def _among(exhibit: Exhibit, population: Any) -> Exhibit:
+    source = exhibit.policy.data
+    return replace(exhibit, population=source.read(population), population_file=source.as_written(population))
 
 
 def _require_kept(exhibit: Exhibit, book: Ledger, folder: Path) -> None:

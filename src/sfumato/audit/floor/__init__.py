@@ -12,7 +12,8 @@ published files by itself, counts with dictionaries and whole numbers, and must 
     groups       a form of release as groups of people who look alike: one table, anatomy, replaced table, graph
     subtables    several tables: which one guards a rule, and what it shows by itself
     counting     `recount`: one entry per claim
-    population   claims about a population: people behind the rows of a group, from a fraction or published weights
+    population   claims about a population: people behind the rows of a group, from a fraction, published weights or a table of all
+    fitting      which published labels could stand for a value, from what the policy says of its column
     people       where a person may stand in several rows: the claims on people, when the data holder says whose rows they are
     comparing    `disagreements`: the certificate beside the count
 
@@ -30,7 +31,7 @@ What is counted
 What is not, and why
     k-linkability, k-diversity   they speak of all releases, and of people who fit into rows of several groups; the groups of this
                                  release are given as a level that is reached *at least* when nothing else was published
-    k-map, δ-presence            where the population is a table, which is not in the folder
+    k-map, δ-presence            where the population is a table and nobody gives it: it is not in the folder
     baskets, replaced columns    candidates and beliefs are of people and rules that are not in the folder
     structural-attack            a bound on a channel, no count
     databases, unknown models    nothing here says what they mean
@@ -62,6 +63,7 @@ claim 1, k-anonymity: said to hold, but the files do not reach k 2
 
 from sfumato.audit.floor.comparing import disagreements
 from sfumato.audit.floor.counting import Recount, recount
+from sfumato.audit.floor.files import Everybody
 from sfumato.audit.floor.people import broken_for_people
 
-__all__ = ["Recount", "broken_for_people", "disagreements", "recount"]
+__all__ = ["Everybody", "Recount", "broken_for_people", "disagreements", "recount"]

@@ -19,7 +19,7 @@ from typing import Any
 
 from sfumato.audit.floor.counting import Recount, recount_opened
 from sfumato.audit.floor.definitions import DEFINITIONS
-from sfumato.audit.floor.files import OverFiles, open_folder
+from sfumato.audit.floor.files import Everybody, OverFiles, open_folder
 from sfumato.audit.floor.written import UNKNOWN, read_policy
 from sfumato.errors import ReleaseError
 
@@ -27,17 +27,24 @@ _RELATIVE = 6e-6
 _ABSOLUTE = 1e-9
 
 
-def disagreements(folder: Path, findings: Sequence[Mapping[str, Any]], over_files: OverFiles | None = None) -> list[str]:
+def disagreements(
+    folder: Path,
+    findings: Sequence[Mapping[str, Any]],
+    over_files: OverFiles | None = None,
+    everybody: Everybody | None = None,
+) -> list[str]:
     """What the certificate says and the files do not, in sentences without values of people; empty when they agree.
 
     Parameters
         folder     a release folder, finished or not: ``policy.yaml``, ``manifest.json`` and the parts are read, nothing else.
         findings   as in ``certificate.json``: mappings with model, given, hide, required, achieved, holds.
         over_files how files of a part that is a folder are counted: here one after the other, or where they lie.
+        everybody  the table of the population, where the data holder has one: then claims about it are counted, too.
     """
     try:
         release, policy = open_folder(folder, over_files), read_policy(folder / "policy.yaml")
-        release = replace(release, wanted=frozenset(name for asked in policy.asked for name in (*asked.given, *asked.hide)))
+        wanted = frozenset(name for asked in policy.asked for name in (*asked.given, *asked.hide))
+        release = replace(release, wanted=wanted, everybody=everybody)
         counts = recount_opened(release, policy)
         rows = list(release.miscounted())
     except ReleaseError as error:

@@ -18,6 +18,7 @@ Definitions, per group and hidden column; the release has the level of its worst
     average risk       the mean of one over the size of everybody's group                   El Emam, Dankar 2008
     profitability      loss over candidates where gain over candidates exceeds the cost     Wan et al. 2015
     k-map              people of the population behind a group's rows                       Sweeney 2002
+    δ-presence         rows over people of the population who fit them                      Nergiz et al. 2007
     (α, k)-anonymity   r₁ / T, and the number of candidates                                 Wong et al. 2006
     subset anonymity   rows that look alike in any m known columns                          Templ, Kowarik, Meindl 2015
     k-degree-anonymity people with the same number of ties                                  Liu, Terzi 2008
@@ -69,6 +70,8 @@ class Groups:
     """Candidates of every group, where that is known."""
     rows: Sequence[int] = ()
     """Published rows of every group, where candidates are people of a population."""
+    chances: Sequence[Fraction] = ()
+    """Where everybody of the population is known: the chances of kinds of people to be in the table, at least and at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def level_of(model: str, written: Mapping[str, Any]) -> Level:
 
 def _value(written: Any) -> Any:
     if isinstance(written, Mapping):
-        return [row[::-1] for row in _rows(written, [])]
+        return [row[::-1] for row in nested_rows(written, [])]
     if not isinstance(written, str):
         return [list(row) if not isinstance(row, str) else row for row in written]
     value = number(written)
@@ -111,16 +114,16 @@ def _value(written: Any) -> Any:
     return int(value) if value == int(value) else value
 
 
-def _rows(tree: Any, above: list[str]) -> Iterable[list[str]]:
+def nested_rows(tree: Any, above: list[str]) -> Iterable[list[str]]:
     """Root, …, leaf of every leaf of nested mappings and lists."""
     if isinstance(tree, str):
         yield [*above, tree]
     elif isinstance(tree, Mapping):
         for name, below in tree.items():
-            yield from _rows(below, [*above, name]) if below else [[*above, name]]
+            yield from nested_rows(below, [*above, name]) if below else [[*above, name]]
     else:
         for entry in tree:
-            yield from _rows(entry, above)
+            yield from nested_rows(entry, above)
 
 
 def counted(model: str, groups: Groups, level: Level) -> Level:
@@ -285,6 +288,12 @@ def _benefit(groups: Groups, level: Level) -> Level:
     return level | {"benefit": level["loss"] / max(groups.fewest, 1) if attacked else 0.0}
 
 
+def _presence(groups: Groups, level: Level) -> Level:
+    if not groups.chances:
+        raise NotCounted("who is in the population is not known here")
+    return {"at_least": float(min(groups.chances)), "at_most": float(max(groups.chances))}
+
+
 def _share(groups: Groups) -> float:
     return max(max(spread.values()) / sum(spread.values()) for spread in _all(groups))
 
@@ -305,7 +314,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         {"benefit": ..., "loss": ..., "gain": ..., "cost": ..., "game": None}, _benefit, frozenset({"benefit"}), hides=False
     ),
     "k-map": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
-    "delta-presence": Definition({"at_least": 0, "at_most": ...}, None, frozenset({"at_most"}), hides=False),
+    "delta-presence": Definition({"at_least": 0, "at_most": ...}, _presence, frozenset({"at_most"}), hides=False),
     "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True),
     "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True),
     "subset-anonymity": Definition({"k": ..., "m": ...}, lambda groups, level: {"k": groups.fewest, "m": level["m"]}, hides=False),

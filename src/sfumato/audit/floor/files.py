@@ -39,6 +39,8 @@ from typing import Any
 from sfumato.errors import ReleaseError
 
 Row = tuple[str, ...]
+Everybody = Path | Mapping[str, Sequence[str | None]]
+"""A table of the population: a text file that is read here, or its columns where it lies in something else."""
 OverFiles = Callable[[Callable[[Path], Any], Sequence[Path]], list[Any]]
 _LONGEST, _BLOCK = 1 << 30, 1 << 18
 _BATCH = 1 << 16
@@ -113,6 +115,8 @@ class Folder:
     over_files: OverFiles | None = None
     wanted: frozenset[str] = frozenset()
     """Columns that claims speak of."""
+    everybody: Everybody | None = None
+    """The population, where the data holder has a table of it."""
     _read: dict[str, Bag] = field(default_factory=dict, repr=False)
 
     def part(self, name: str) -> Bag:
@@ -266,6 +270,28 @@ def read_rows(file: Path) -> tuple[Row, list[Row]]:
     """Header and rows in the order of the file."""
     with _opened(file) as (header, rows):
         return header, [tuple(row) for row in rows]
+
+
+def read_people(everybody: Everybody, wanted: Sequence[str]) -> Counter[Row]:
+    """Some columns of everybody in a population, with how many have the same cells in them."""
+    if isinstance(everybody, Path):
+        return _people_in(everybody, wanted)
+    if not {*wanted} <= everybody.keys():
+        raise ReleaseError("the table of the population lacks a column")
+    return Counter(zip(*(["" if cell is None else cell for cell in everybody[name]] for name in wanted), strict=True))
+
+
+def _people_in(file: Path, wanted: Sequence[str]) -> Counter[Row]:
+    """Cells stand between commas, semicolons, tabs or bars: whichever makes the columns appear in the first line."""
+    try:
+        for separator in ",;\t|":
+            with file.open(encoding="utf-8-sig", newline="") as lines:
+                header, rows = _csv(csv.reader(lines, strict=True, delimiter=separator), "the table of the population")
+                if {*wanted} <= {*header}:
+                    return Counter(map(cells_at([header.index(name) for name in wanted]), rows))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise ReleaseError("the table of the population cannot be read") from None
+    raise ReleaseError("the table of the population lacks a column")
 
 
 def count_rows(file: Path) -> int:

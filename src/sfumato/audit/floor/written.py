@@ -51,6 +51,8 @@ class WrittenColumn:
 
     role: str
     published: bool
+    hierarchy: Any = None
+    """What is said of how it may be made coarser, as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def read_policy(file: Path) -> Written:
 def _column(entry: Any) -> WrittenColumn:
     if isinstance(entry, str):
         return WrittenColumn(entry, True)
-    return WrittenColumn(str(entry["role"]), str(entry.get("publish", "true")).lower() not in _NO)
+    return WrittenColumn(str(entry["role"]), str(entry.get("publish", "true")).lower() not in _NO, entry.get("hierarchy"))
 
 
 def read_claim(entry: Any, columns: Mapping[str, WrittenColumn]) -> Asked:
