@@ -9,18 +9,17 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.machinery import FileFinder
 from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError
 
 T = TypeVar("T")
 
-_DECLARES = re.compile(r"^    name: ClassVar\[str\] = ", re.MULTILINE)
+_DECLARES = re.compile(r"^    ((?:name: ClassVar\[str\]|form: ClassVar\[type\[Form\]\]) = .*)$", re.MULTILINE)
+_COMPUTED = re.compile(r"name: ClassVar\[str\] = [^\"]")
 
 
 def catalogue(room: str, base: type[T]) -> dict[str, type[T]]:
@@ -45,47 +44,55 @@ def entry(room: str, base: type[T], name: str) -> type[T] | None:
     return _found(package.__name__, tuple(package.__path__), base, name)  # type: ignore[arg-type]
 
 
+def declaring(room: str, base: type[T], line: str) -> list[type[T]]:
+    """The entries of the modules that write this line in a class, sorted by name; nothing else of the room is imported.
+
+    >>> from sfumato.models.base import Model
+    >>> [model.name for model in declaring("models", Model, 'name: ClassVar[str] = "k-anonymity"')]
+    ['k-anonymity']
+    """
+    package = importlib.import_module(f"sfumato.{room}")
+    named = [place for place, lines in _declarations(package.__name__, tuple(package.__path__)) if line in lines]
+    return sorted((one for place in named for one in _offered(place, base)), key=lambda one: one.name)  # type: ignore[attr-defined]
+
+
 @cache
 def _found(package: str, path: tuple[str, ...], base: type[T], name: str) -> type[T] | None:
-    for place in _declaring(package, path, written=f'    name: ClassVar[str] = "{name}"\n'):
-        module = importlib.import_module(place)
-        for one in vars(module).values():
-            if _belongs(one, base, module.__name__) and one.name == name:
-                found: type[T] = one
-                return found
+    written = f'name: ClassVar[str] = "{name}"'
+    for place, lines in _declarations(package, path):
+        if written in lines or any(_COMPUTED.match(line) for line in lines):
+            for one in _offered(place, base):
+                if one.name == name:  # type: ignore[attr-defined]
+                    return one
     return None
 
 
 @cache
 def _scanned(package: str, path: tuple[str, ...], base: type[T]) -> dict[str, type[T]]:
     """One look into a room; a room that gets another folder is looked at anew."""
-    found: dict[str, type[T]] = {}
-    for name in _declaring(package, path):
-        module = importlib.import_module(name)
-        for one in vars(module).values():
-            if _belongs(one, base, module.__name__):
-                found[one.name] = one
-    return dict(sorted(found.items()))
+    offered = (one for place, _ in _declarations(package, path) for one in _offered(place, base))
+    return dict(sorted((one.name, one) for one in offered))  # type: ignore[attr-defined]
 
 
-def _declaring(package: str, path: tuple[str, ...], depth: int = 1, written: str = "") -> Iterator[str]:
-    """The modules of a room, and of the families below it, that declare a name; those that have a line written, if one is given."""
-    for info in pkgutil.iter_modules(path, package + "."):
-        assert isinstance(info.module_finder, FileFinder)
-        if info.ispkg and depth and not info.name.endswith(".kernels"):
-            folder = os.path.join(info.module_finder.path, info.name.rpartition(".")[2])
-            yield from _declaring(info.name, (folder,), depth - 1, written)
-        elif not info.ispkg:
-            source = _source(info.module_finder, info.name)
-            if written in source if written else _DECLARES.search(source):
-                yield info.name
+def _offered(place: str, base: type[T]) -> Iterator[type[T]]:
+    module = importlib.import_module(place)
+    return (one for one in list(vars(module).values()) if _belongs(one, base, place))
 
 
-def _source(finder: FileFinder, name: str) -> str:
-    spec = finder.find_spec(name)
-    assert spec is not None
-    assert spec.loader is not None
-    return str(spec.loader.get_source(name) or "")  # type: ignore[attr-defined]
+@cache
+def _declarations(package: str, path: tuple[str, ...], depth: int = 1) -> tuple[tuple[str, frozenset[str]], ...]:
+    """The modules of a room, and of the families below it, that declare a name, each with its lines of that kind."""
+    found: list[tuple[str, frozenset[str]]] = []
+    for place in (os.path.join(folder, file) for folder in path for file in sorted(os.listdir(folder))):
+        stem, ending = os.path.splitext(os.path.basename(place))
+        if ending == ".py" and stem != "__init__":
+            with open(place, encoding="utf-8") as source:
+                lines = frozenset(_DECLARES.findall(source.read()))
+            if any(line.startswith("name: ") for line in lines):
+                found.append((f"{package}.{stem}", lines))
+        elif depth and stem != "kernels" and os.path.exists(os.path.join(place, "__init__.py")):
+            found += _declarations(f"{package}.{stem}", (place,), depth - 1)
+    return tuple(found)
 
 
 def _belongs(entry: Any, base: type, module: str) -> bool:

@@ -14,7 +14,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.attacks.base import Attack
-from sfumato.registry import catalogue
+from sfumato.audit.base import Check, Reading, reading_of
+from sfumato.audit.people import PEOPLE as COUNT_OF_PEOPLE
+from sfumato.registry import catalogue, entry
+from sfumato.release.form import Form
 
 METRIC = '''
 """Precision: the share of published quasi-identifier cells that are exact values."""
@@ -260,6 +263,27 @@ def test_a_form_without_a_reading_is_refused_before_data_moves(add: Add) -> None
     add("methods", "tallying", METHOD)
     with pytest.raises(sf.PolicyError, match="nobody can judge a tally"):
         sf.publish(policy("tallying"), data=PEOPLE, seed=1)
+
+
+@pytest.mark.parametrize("written", ["form: ClassVar[type[Form]] = Tally", "form = Tally"])
+def test_a_reading_is_found_however_it_names_its_form(add: Add, written: str) -> None:
+    add("forms", "tally", FORM)
+    add("audit.readings", "tally", READING.replace("form: ClassVar[type[Form]] = Tally", written))
+    tally = catalogue("forms", Form)["tally"].model_construct()
+    assert reading_of(tally).name == "tally"
+
+
+def test_every_form_is_read_by_what_reads_its_nearest_kin() -> None:
+    readings = catalogue("audit.readings", Reading).values()
+    for form in catalogue("forms", Form).values():
+        able = [reading for kin in form.__mro__ for reading in readings if reading.form is kin]
+        assert type(reading_of(form.model_construct())) is able[0]
+
+
+def test_an_entry_is_found_by_a_name_that_is_no_text() -> None:
+    source = (Path(sf.__file__).parent / "audit" / "checks" / "people.py").read_text()
+    assert "name: ClassVar[str] = PEOPLE" in source
+    assert entry("audit.checks", Check, COUNT_OF_PEOPLE) is catalogue("audit.checks", Check)[COUNT_OF_PEOPLE]
 
 
 def test_a_graph_attack(add: Add, tmp_path: Path) -> None:

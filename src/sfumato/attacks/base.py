@@ -42,7 +42,7 @@ class Threat:
 class Attack(BaseModel, Threat):
     """An adversary with its parameters."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     _progress: Progress = PrivateAttr(default_factory=lambda: silent)
 

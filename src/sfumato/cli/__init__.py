@@ -100,6 +100,7 @@ def root(ctx: click.Context, debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error is one line on stderr and an exit code."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # nobody looks through all packages for them
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # its threads sleep at once, instead of asking 2²⁶ times for work
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]

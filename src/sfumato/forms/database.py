@@ -25,7 +25,7 @@ from sfumato.release.form import Form, differing_parts
 class PublishedTable(BaseModel):
     """Which table a part is, and how many rows it has."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     table: str
     rows: int = Field(ge=0)
@@ -34,7 +34,7 @@ class PublishedTable(BaseModel):
 class Linked(BaseModel):
     """Columns that share one map from old to new values."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     columns: tuple[str, ...]
     deterministic: bool = False

@@ -22,7 +22,7 @@ from sfumato.release.release import Part, Trace
 class Optimality(BaseModel):
     """What a method says about the best release of its kind."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     objective: Literal["loss", "entropy_loss", "ntil"] = Field(description="the figure that the bound is about")
     lower_bound: float = Field(description="no release of the space loses less")

@@ -31,7 +31,7 @@ KEPT_COLUMNS = ("rule", "column", "low", "middle", "high", "wider")
 class MadePart(BaseModel):
     """Columns that were made together, and how; the manifest's word, which cannot be read off the data."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     columns: tuple[str, ...]
     engine: str
@@ -46,7 +46,7 @@ class MadePart(BaseModel):
 class WalkProgress(BaseModel):
     """How far a random walk went."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     parts: int = Field(ge=0, description="independent parts")
     mixed: int = Field(ge=0, description="parts whose walks have forgotten where they began")

@@ -19,7 +19,7 @@ LINE_BREAKS = "refused or allowed: whether values may hold line breaks; a forgot
 class Source(BaseModel):
     """Where the data comes from."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
     name: ClassVar[str]
     """The `kind` under ``data:`` in a policy."""

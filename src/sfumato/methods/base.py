@@ -46,7 +46,7 @@ class Task:
 class Method(BaseModel):
     """How a release is made."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: ClassVar[str]
     form: ClassVar[type[Form]]

@@ -104,7 +104,7 @@ class Example(NamedTuple):
 class Model(BaseModel):
     """What must be true of everybody's candidates."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: ClassVar[str]
     sentence: ClassVar[str] = ""

@@ -32,7 +32,7 @@ GIVEN_SEED = "made from a given seed: not for publication"
 class Form(BaseModel):
     """What can be published; its fields are what is disclosed on purpose."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
     name: ClassVar[str]
     made: ClassVar[frozenset[str]] = frozenset()

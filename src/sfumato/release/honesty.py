@@ -15,7 +15,7 @@ Invariants
     I2  ``{"published": 0}`` is a figure too: nothing of what is hidden stands in any file, so there is nothing to link.
     I3  What nobody declares is not guessed: a number of an unknown model that is no zero and no ``_at_most`` is not reached.
 
-Cost: one look into the catalogue of models, which is kept.
+Cost: one look for every name, which is kept.
 
 >>> shortfall("k-anonymity", {"k": 5}, {"k": 7}), shortfall("k-anonymity", {"k": 5}, {"k": 2})
 ('', 'k is 2 where 5 was asked for')
@@ -32,7 +32,7 @@ from numbers import Real
 from typing import Any
 
 from sfumato.models.base import Model, rounded
-from sfumato.registry import catalogue
+from sfumato.registry import entry
 
 NOTHING_PUBLISHED = {"published": 0}
 """Achieved by a release that does not contain the hidden columns at all (I2)."""
@@ -41,7 +41,7 @@ _SLACK = 1e-9
 
 def shortfall(name: str, required: Mapping[str, Any], achieved: Mapping[str, Any]) -> str:
     """Why `achieved` does not reach `required`, in words; empty when it does."""
-    if dict(achieved) == NOTHING_PUBLISHED and name in catalogue("models", Model):  # I2
+    if dict(achieved) == NOTHING_PUBLISHED and entry("models", Model, name):  # I2
         return ""
     return next((said for key, asked in required.items() if (said := _short(name, key, asked, achieved))), "")
 
@@ -59,7 +59,7 @@ def _short(name: str, key: str, asked: Any, achieved: Mapping[str, Any]) -> str:
 
 def _limit(name: str, key: str, asked: float) -> str:
     """``lower``, ``upper`` or ``unknown``."""
-    model = catalogue("models", Model).get(name)
+    model = entry("models", Model, name)
     if model is not None and model.levels.get(key) == "more":
         return "lower"
     if asked == 0 or key.endswith("_at_most") or (model is not None and model.levels.get(key) == "less"):

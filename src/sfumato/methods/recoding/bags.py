@@ -49,7 +49,7 @@ Grouper = Callable[[RecodingProblem], Grouping]
 class EverHad(Model):
     """No value that all people of a group have in some row, and none that more than a share has; never written in a policy."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
     name: ClassVar[str] = "values that people ever have"
 
     column: str

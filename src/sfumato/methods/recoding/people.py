@@ -51,7 +51,7 @@ HAVING = "who has\0"
 class OfPeople(Model):
     """What is asked of people in a group; never written in a policy."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
     def achieved(self, seen: Linkage) -> dict[str, Any]:
         return {"rows of one person": int(_most(seen).max(initial=0))}

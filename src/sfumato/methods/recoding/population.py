@@ -68,7 +68,7 @@ class WeighsEnough(Model):
 class OfEverybody(Model):
     """A claim about who of the population is in the table, as one about a hidden column."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
     name: ClassVar[str] = "presence in a group"
     model: Model
@@ -83,7 +83,7 @@ class OfEverybody(Model):
 class InTable(Model):  # I1
     """A claim about the rows of the table alone, where people of the population stand beside them (I1)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
     name: ClassVar[str] = "rows of the table"
     model: Model
