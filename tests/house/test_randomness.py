@@ -1,5 +1,7 @@
 """Draws below a bound, against every word there is."""
 
+import hashlib
+import random
 from collections import Counter
 
 import numpy as np
@@ -19,6 +21,27 @@ def accepted(bound, kind):
         return np.zeros(int(late.sum()), dtype=kind)
 
     return reduced(words, bound, again)[~marked]
+
+
+def whole_blocks(seed, name, counts):
+    """The plain twin of a stream: whole blocks of at least 2¹⁶ bytes, one after the other, cut into what is asked for."""
+    ready, number, drawn = b"", 0, []
+    for count in counts:
+        while len(ready) < count:
+            block = hashlib.shake_256(b"sfumato\0" + repr((seed, (name,), number)).encode())
+            ready, number = ready + block.digest(max(1 << 16, count - len(ready))), number + 1
+        drawn.append(ready[:count])
+        ready = ready[count:]
+    return drawn
+
+
+@pytest.mark.twin
+def test_a_stream_made_piece_by_piece_is_the_stream_made_whole():
+    rng = random.Random(5)
+    for seed in range(60):
+        sizes = [rng.choice((0, 1, 8, 511, 512, 513, 4096, 65_535, 65_536, 65_537, 150_000)) for _ in range(rng.randint(1, 12))]
+        stream = Randomness(seed).child("name")
+        assert [stream.bytes(size) for size in sizes] == whole_blocks(seed, "name", sizes), (seed, sizes)
 
 
 def test_every_result_has_equally_many_words_and_no_word_is_wasted():

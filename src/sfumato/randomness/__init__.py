@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_BLOCK = 1 << 16
+_BLOCK, _FIRST, _GROWTH = 1 << 16, 1 << 9, 8
+"""Bytes of a block, how many of them are made at first, and how many times as many when these do not last."""
 
 SECRET_BITS = 128
 """Bits of a seed that nobody can try out."""
@@ -84,7 +85,13 @@ class Randomness:
         self.seed = seed
         self._path = _path
         self._counter = 0
-        self._buffer = b""
+        self._rest = b""
+        """What is left of the blocks before the open one."""
+        self._open = hashlib.shake_256()
+        self._size = self._at = 0
+        """Bytes of the open block, and how many of them are drawn."""
+        self._made = b""
+        """A beginning of the open block; most streams end before it does."""
 
     def child(self, name: str | int) -> Randomness:
         """An independent stream named `name`."""
@@ -97,16 +104,25 @@ class Randomness:
     def bytes(self, count: int) -> bytes:
         if self.seed is None:
             return os.urandom(count)
-        while len(self._buffer) < count:
-            size = max(_BLOCK, count - len(self._buffer))
-            self._buffer += self._block(size)
-        drawn, self._buffer = self._buffer[:count], self._buffer[count:]
-        return drawn
+        while (left := len(self._rest) + self._size - self._at) < count:
+            self._rest = self._draw(left)
+            self._begin(max(_BLOCK, count - left))
+        return self._draw(count)
 
-    def _block(self, size: int) -> builtins.bytes:
+    def _begin(self, size: int) -> None:
+        """The next block of the stream."""
         name = repr((self.seed, self._path, self._counter)).encode()
         self._counter += 1
-        return hashlib.shake_256(b"sfumato\0" + name).digest(size)
+        self._open, self._size, self._at, self._made = hashlib.shake_256(b"sfumato\0" + name), size, 0, b""
+
+    def _draw(self, count: int) -> builtins.bytes:
+        """The next bytes, all of which are in the rest and the open block; a longer digest begins with the shorter one."""
+        drawn, self._rest = self._rest[:count], self._rest[count:]
+        begin, end = self._at, self._at + count - len(drawn)
+        if end > len(self._made):
+            self._made = self._open.digest(min(self._size, max(end, _FIRST, _GROWTH * len(self._made))))
+        self._at = end
+        return drawn + self._made[begin:end]
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """`count` uniform 64-bit words."""
