@@ -5,6 +5,9 @@ A cell that stands for several values stands for each of them alike; a range of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 
 from sfumato.data.arrays import FloatArray
@@ -61,15 +64,24 @@ def survey_weights(exhibit: Exhibit) -> tuple[FloatArray, FloatArray]:
 
 
 def read_numbers(labels: tuple[str, ...], domain: Generalization | None) -> FloatArray:
-    values = []
-    for label in labels:
-        value, span = number(label), domain.interval(label) if domain is not None else None
-        if value is None and domain is not None and span is not None:
-            below = [float(one) for value_below in domain.values(*span) if (one := number(value_below)) is not None]
-            values.append(float(np.mean(below)) if below else np.nan)
-        else:
-            values.append(np.nan if value is None else float(value))
-    return np.array(values, dtype=np.float64)
+    """Per label its number, or the mean of the numbers that it covers; NaN where there are none."""
+    read = cache(_float)
+    return np.array([_read(label, domain, read) for label in labels], dtype=np.float64)
+
+
+def _read(label: str, domain: Generalization | None, read: Callable[[str], float]) -> float:
+    value = read(label)
+    span = domain.interval(label) if domain is not None and value != value else None
+    if domain is None or span is None:
+        return value
+    below = [one for leaf in domain.values(*span) if (one := read(leaf)) == one]
+    return float(np.mean(below)) if below else np.nan
+
+
+def _float(label: str) -> float:
+    """The number that a label writes, NaN when it is none."""
+    value = number(label)
+    return np.nan if value is None else float(value)
 
 
 def values_under(exhibit: Exhibit, name: str, table: Table) -> FloatArray | None:

@@ -26,14 +26,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from sfumato.data.arrays import FloatArray
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.generalization import MISSING, Generalization, Ranges
 from sfumato.data.hierarchy import ROOT
 from sfumato.data.moments import moment
@@ -77,15 +77,25 @@ class Standing(DeclaredDomain):
     def __init__(self, domain: Generalization) -> None:
         self.domain = domain
 
-    def _interval(self, label: str) -> tuple[Any, Any]:
-        lo, hi = self.domain.interval(label) or (0, self.domain.size)
-        return np.array([lo]), np.array([hi])
-
     def width(self, label: str) -> float:
-        return float(self.domain.width(*self._interval(label))[0])
+        return float(self.widths([label])[0])
 
     def height(self, label: str) -> float:
-        return float(self.domain.height(*self._interval(label))[0])
+        return float(self.heights([label])[0])
+
+    def widths(self, labels: Sequence[str]) -> FloatArray:
+        return self._shares(labels, self.domain.width)
+
+    def heights(self, labels: Sequence[str]) -> FloatArray:
+        return self._shares(labels, self.domain.height)
+
+    def _shares(self, labels: Sequence[str], share: Callable[[IntArray, IntArray], FloatArray]) -> FloatArray:
+        """All labels in one go: a hierarchy of thousands of labels is asked once."""
+        if not labels:
+            return np.zeros(0)
+        spans = np.array([self.domain.interval(label) or (0, self.domain.size) for label in labels], dtype=np.int64)
+        shares = np.clip(share(spans[:, 0], spans[:, 1]), 0.0, 1.0)
+        return np.array([_known(label, lambda _, own=own: own) for label, own in zip(labels, shares, strict=True)])
 
 
 class Flat(DeclaredDomain):
@@ -117,16 +127,16 @@ class Spanned(DeclaredDomain):
 
     def __init__(self, labels: Sequence[str], steps: Sequence[Any] = ()) -> None:
         self.steps = [step for step in (number(str(entry)) for entry in steps) if step is not None]
+        self._known: dict[str, tuple[Decimal, Decimal] | None] = {}
         ends = [found for found in map(self.ends, labels) if found is not None]
         self.length = float(max(high for _, high in ends) - min(low for low, _ in ends)) if ends else 0.0
 
     def ends(self, label: str) -> tuple[Decimal, Decimal] | None:
-        """The lowest and the highest number that the label may stand for."""
-        value = number(label)
-        if value is not None:
-            return value, value
-        found = span(label)
-        return None if found is None else (found[0], found[1])
+        """The lowest and the highest number that the label may stand for, read once."""
+        if label not in self._known:
+            value, found = number(label), span(label)
+            self._known[label] = (value, value) if value is not None else None if found is None else (found[0], found[1])
+        return self._known[label]
 
     def width(self, label: str) -> float:
         found = self.ends(label)
@@ -135,8 +145,8 @@ class Spanned(DeclaredDomain):
         return float(found[1] - found[0]) / self.length if self.length else 0.0
 
     def height(self, label: str) -> float:
-        found = span(label)
-        if not self.steps or found is None:
+        found = span(label) if self.steps else None
+        if found is None:
             return self.width(label)
         low, high, closed = found
         return sum(step <= high - low + closed for step in self.steps) / (len(self.steps) + 1)

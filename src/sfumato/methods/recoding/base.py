@@ -295,12 +295,13 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     order = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
     rows = laid.row[order]
     labels = [_labels(part.problem, grouping) for part, grouping in arranged]
+    groups = [of[order] for of in laid.groups]
     columns = {}
     for name in task.policy.published:  # I2
         place = next((place for place, written in enumerate(labels) if name in written), None)
         if place is not None:
             written, of_group = labels[place][name]
-            columns[name] = pa.DictionaryArray.from_arrays(pa.array(of_group[laid.groups[place][order]]), written)
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(of_group[groups[place]]), written)
         elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
             columns[name] = _as_it_is(task.policy, table, name).take(pa.array(rows))
     counts = None if table.counts is None else laid.count[order]

@@ -338,11 +338,9 @@ class RecodingProblem:
         if not grouping.groups:
             none = np.zeros(0, dtype=np.int64)
             return [(none, none) for _ in self.domains]
-        order = np.argsort(grouping.group, kind="stable")
-        first = np.searchsorted(grouping.group[order], np.arange(grouping.groups))
-        codes = self.points[self.cell_point[grouping.cell[order]]]
-        lo, hi = (side.reduceat(codes, first, axis=0).astype(np.int64) for side in (np.minimum, np.maximum))
-        return [domain.close(lo[:, column], hi[:, column] + 1) for column, domain in enumerate(self.domains)]
+        point = self.cell_point[grouping.cell]
+        ends = (_extremes(self.points[:, column][point], grouping) for column in range(len(self.domains)))
+        return [domain.close(lo, hi + 1) for domain, (lo, hi) in zip(self.domains, ends, strict=True)]
 
     def cells(self, grouping: Grouping) -> list[Cells]:
         """Per column what each group is published as."""
@@ -394,6 +392,14 @@ def _crossed(order: IntArray, starts: IntArray, group: IntArray, first: IntArray
     row, many = order[place], np.diff(cuts, append=records)
     by_row = np.argsort(row, kind="stable")
     return Shares(row[by_row], of[by_row], many[by_row])
+
+
+def _extremes(codes: CodeArray, grouping: Grouping) -> tuple[IntArray, IntArray]:
+    """The lowest and the highest code in each group; 0 in a group without anybody."""
+    lo, hi = np.full(grouping.groups, np.iinfo(codes.dtype).max, dtype=codes.dtype), np.full(grouping.groups, -1, dtype=codes.dtype)
+    np.minimum.at(lo, grouping.group, codes)
+    np.maximum.at(hi, grouping.group, codes)
+    return np.where(hi < 0, 0, lo).astype(np.int64), np.maximum(hi, 0).astype(np.int64)
 
 
 def _publishable(domain: Generalization, cells: Cells) -> bool:
