@@ -99,7 +99,23 @@ def plain_codes(text: str, start: int, separator: str, width: int, most: int) ->
 @pytest.mark.parametrize("seed", range(30))
 def test_cells_are_numbered_as_by_hand(seed: int) -> None:
     draw, width, most = random.Random(secret(seed)), 1 + seed % 3, 8
-    texts = ["", "a", "b", "ab", "ba", "aab", "abaabaabaaba"][: draw.randrange(2, 8)]
+    texts = [
+        "",
+        "a",
+        "b",
+        "ab",
+        "ba",
+        "aab",
+        "abaabaabaaba",
+        "12345678",
+        "1234567é",
+        "1234567",
+        "12345678\0",
+        "1" * 16,
+        "1" * 17,
+        ":",
+    ]
+    texts = draw.sample(texts, draw.randrange(2, 8))
     lines = [";".join(draw.choices(texts, k=width)) for _ in range(draw.randrange(1, 40))]
     if seed % 5 == 4:
         lines[draw.randrange(len(lines))] += draw.choice([";x", ";;", ";" * width])
@@ -107,11 +123,11 @@ def test_cells_are_numbered_as_by_hand(seed: int) -> None:
         lines += [";".join([str(i)] * width) for i in range(most)]
     text = "head\n" + "\n".join(lines) + draw.choice(["", "\n", "\n\n"])
     room = text.count("\n") + 1
-    labels = CellLabels(
-        np.full((width, 2 * most), -1, dtype=np.int32), *np.zeros((3, width, most), dtype=np.int64), np.zeros(width, dtype=np.int64)
-    )
+    slot, key = np.full((width, 2 * most), -1, dtype=np.int32), np.zeros((width, most), dtype=np.uint64)
+    labels = CellLabels(slot, *np.zeros((2, width, most), dtype=np.int64), key, np.zeros(width, dtype=np.int64))
     codes = np.zeros((width, room), dtype=np.int32)
-    rows = code_cells(np.frombuffer(text.encode(), dtype=np.uint8), 5, ord(";"), labels, codes)
+    content = np.frombuffer(text.encode(), dtype=np.uint8)
+    rows = code_cells(content, content[: len(content) // 8 * 8].view("<u8"), 5, ord(";"), labels, codes)
     expected = plain_codes(text, 5, ";", width, most)
     assert (rows >= 0) == (expected is not None)
     assert expected is None or codes[:, :rows].tolist() == expected

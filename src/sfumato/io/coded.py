@@ -23,8 +23,9 @@ from sfumato.compiled.native import ready
 from sfumato.data.table import IN_ORDER
 from sfumato.io.quoting import count_lines
 
-MOST = 1 << 15
-"""Texts that a column of a plain file may have to become codes."""
+MOST, _SLOTS = 32_000, 1 << 16
+"""Texts that a column of a plain file may have to become codes (no power of two: columns would push each other out of the cache),
+and the places of their hashes."""
 _STEP = 1 << 20
 
 
@@ -40,10 +41,12 @@ def in_codes(content: bytes, header: Sequence[str], separator: str) -> pa.Table 
     from sfumato.io.kernels.cells import CellLabels, code_cells
 
     width = len(header)
-    begin, size, key = np.zeros((3, width, MOST), dtype=np.int64)
-    labels = CellLabels(np.full((width, 2 * MOST), -1, dtype=np.int32), begin, size, key, np.zeros(width, dtype=np.int64))
+    begin, size = np.zeros((2, width, MOST), dtype=np.int64)
+    slot, key = np.full((width, _SLOTS), -1, dtype=np.int32), np.zeros((width, MOST), dtype=np.uint64)
+    labels = CellLabels(slot, begin, size, key, np.zeros(width, dtype=np.int64))
     codes = np.empty((width, count_lines(content)), dtype=np.int32)
-    rows = code_cells(np.frombuffer(content, dtype=np.uint8), _behind(content, 0), ord(separator), labels, codes)
+    words = np.frombuffer(content, dtype="<u8", count=len(content) // 8)
+    rows = code_cells(np.frombuffer(content, dtype=np.uint8), words, _behind(content, 0), ord(separator), labels, codes)
     if rows < 0:
         return None
     columns = []
