@@ -30,7 +30,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 import sfumato as sf
-from sfumato.engines.spark import SparkEngine, start
+from sfumato.engines.spark import SparkEngine
+from sfumato.engines.spark_session import start
 from sfumato.spine import cluster
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,7 +23,7 @@ def require_java() -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     require_java()
-    from sfumato.engines.spark import start
+    from sfumato.engines.spark_session import start
 
     session = start("local[2,4]", **SMALL)
     yield session

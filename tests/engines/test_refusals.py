@@ -19,6 +19,7 @@ from tests.engines.people import COLUMNS
 ASKED = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 5}}]}
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "a method that needs rows": ({"method": {"optimal": {}}}, "optimal needs rows"),
+    "sub-tables": ({"method": {"guardian": {}}, "protect": ["age -> illness : 2-diversity"]}, "guardian needs rows"),
     "rules": ({"keep": ["ward <= illness"], "method": {"mondrian": {}}}, "'keep' are judged on rows"),
     "people": ({"person": "name", "method": {"mondrian": {}}}, "'person:'"),
     "a ledger": ({"ledger": "a.ledger", "key": "name", "method": {"mondrian": {}}}, "a ledger remembers every record"),
@@ -47,6 +48,8 @@ def test_more_rows_than_the_driver_takes_are_refused() -> None:
 
 def test_check_says_that_rows_stay(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
+    hidden = {"method": {"anatomy": {}}, "protect": ["age -> illness : 2-diversity"]}
+    assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | hidden), elsewhere=True).sentences())
     file.write_text(yaml.safe_dump(ASKED | {"method": {"mondrian": {}}}))
     told = run("check", str(file), "--engine", "spark")
     assert told.returncode == 0

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from tests.engines.people import csv_folder, parquet_folder, people, policy, rows_of
+from tests.engines.people import COLUMNS, csv_folder, parquet_folder, people, policy, rows_of
 from tests.secret import SEED
 
 ENGINES = ["local", "spark"]
@@ -46,19 +46,32 @@ def test_a_release_holds_and_is_true(engine: Any, tmp_path: Path) -> None:
         assert _counted(published.select([name])) == _counted(table.select([name]))
 
 
-@pytest.mark.parametrize("method", ["mondrian", "clustering", "refined", "global"])
+HIDING = [{"given": ["age", "town"], "hide": "illness", "by": {"l-diversity": {"l": 2}}}]
+GROUPS, HIDDEN = ["mondrian", "clustering", "refined", "global"], ["anatomy", "guardian"]
+DRAWN = {"ward": {"role": "replaced", "domain": {"values": ["north", "south", "east"]}}}
+"""Wards are drawn anew for every person."""
+
+
+def _asked(method: str) -> sf.Policy:
+    if method == "obfuscation":
+        columns = dict.fromkeys(COLUMNS, "other") | {"name": "identifier"} | DRAWN
+        return sf.Policy.parse({"version": 1, "columns": columns, "method": {method: {}}})
+    return policy(method, protect=HIDING if method in HIDDEN else None, **({"seconds": 0.3} if method == "refined" else {}))
+
+
+@pytest.mark.parametrize("method", [*GROUPS, *HIDDEN, "obfuscation"])
 def test_both_engines_come_to_the_same(method: str, spark: Any, tmp_path: Path) -> None:
-    table, parameters = people(seed=2), {"seconds": 0.3} if method == "refined" else {}
-    asked = policy(method, **parameters)
+    table, asked = people(400 if method in HIDDEN else 1200, seed=2), _asked(method)
     here = sf.publish(asked, data=table, seed=SEED)
     there = sf.publish(asked, data=parquet_folder(table, tmp_path / "people.parquet"), engine=spark, seed=SEED)
     claims = len(asked.claims)
     assert [f.to_json() for f in there.certificate.findings[:claims]] == [f.to_json() for f in here.certificate.findings[:claims]]
     measured = {"other columns"}
-    assert {f.model for f in there.certificate.findings} == {f.model for f in here.certificate.findings} - measured
+    assert {f.model for f in there.certificate.findings} - measured == {f.model for f in here.certificate.findings} - measured
     assert there.certificate.records == here.certificate.records
     assert there.certificate.attacks == here.certificate.attacks
-    assert there.utility["loss"] == pytest.approx(here.utility["loss"], rel=0.01 if method != "refined" else 0.05)
+    if method in GROUPS:
+        assert there.utility["loss"] == pytest.approx(here.utility["loss"], rel=0.01 if method != "refined" else 0.05)
 
 
 def test_anybody_can_verify_without_a_cluster(spark: Any, tmp_path: Path) -> None:
@@ -70,17 +83,6 @@ def test_anybody_can_verify_without_a_cluster(spark: Any, tmp_path: Path) -> Non
     moved = table.set_column(4, "ward", pa.array(["west"] * 600))
     audit = sf.verify(out, original=moved)
     assert [finding.model for finding in audit.findings if not finding.holds] == ["truthfulness", "certificate"]
-
-
-@pytest.mark.parametrize("method", ["anatomy", "guardian"])
-def test_methods_that_need_rows_get_them(method: str, spark: Any, tmp_path: Path) -> None:
-    table = people(400, seed=4)
-    asked = policy(method, protect=[{"given": ["age", "town"], "hide": "illness", "by": {"l-diversity": {"l": 2}}}])
-    here = sf.publish(asked, data=table, seed=SEED)
-    there = sf.publish(asked, data=spark.createDataFrame(table), engine=spark, seed=SEED)
-    assert [f.to_json() for f in there.certificate.findings] == [f.to_json() for f in here.certificate.findings]
-    out = there.write(tmp_path / "out", report=False)
-    assert sf.verify(out, original=spark.createDataFrame(table), engine=spark).holds
 
 
 def test_a_ledger_remembers_rows_that_were_brought(spark: Any, tmp_path: Path) -> None:

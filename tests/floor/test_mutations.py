@@ -101,7 +101,7 @@ def doubled_counts(old: Any, cls: Any, *given: Any) -> Linkage:
     return Linkage(link.people, link.candidates * 2, link.spread)
 
 
-def forgetful_group(columns: Any, *, rows: int | None = None) -> classes.Classes:
+def forgetful_group(columns: Any, *, rows: int | None = None, weights: Any = None) -> classes.Classes:
     return GROUP(columns[:-1], rows=len(columns[-1])) if len(columns) > 1 else GROUP(columns, rows=rows)
 
 

@@ -28,6 +28,7 @@ def engine_of(name: str, master: str | None, staging: Path | None = None) -> Any
         if master is not None:
             raise click.UsageError("--master belongs to --engine spark")
         return None
-    from sfumato.engines.spark import SparkEngine, start
+    from sfumato.engines.spark import SparkEngine
+    from sfumato.engines.spark_session import start
 
     return SparkEngine(start(master), staging)

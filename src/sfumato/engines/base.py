@@ -40,6 +40,14 @@ class FileEngine(Protocol):
     def count(self, files: Sequence[Path], names: Sequence[str]) -> tuple[pa.Table, IntArray]:
         """The different rows of some columns, as text, and how often each stands there."""
 
+    def with_buckets(
+        self, files: Sequence[Path], lists: Mapping[str, Sequence[Path]], aside: Sequence[str]
+    ) -> dict[str, tuple[pa.Table, IntArray | None]]:
+        """A table with buckets, named as its folder, and the parts that list what they hide: rows, or different rows with counts.
+
+        Counted buckets are told apart only by what they list. Columns `aside` are not counted.
+        """
+
     def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
         """The answers of something plain for every file."""
 

@@ -13,7 +13,7 @@ Memory grows with the different rows, not with the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -55,6 +55,16 @@ class Here:
             raise DataError("a file is no Parquet file") from None
         return split_counts(merged(whole, names))
 
+    def with_buckets(
+        self, files: Sequence[Path], lists: Mapping[str, Sequence[Path]], aside: Sequence[str]
+    ) -> dict[str, tuple[pa.Table, IntArray | None]]:
+        """All rows: there are almost as many pairs of a row and a bucket."""
+        parts = {files[0].parent.name: files, **lists}
+        try:
+            return {name: (_rows(own, self.columns(own)), None) for name, own in parts.items()}
+        except (OSError, pa.ArrowException):
+            raise DataError("a file is no Parquet file") from None
+
     def beyond(self, files: Sequence[Path], rows: pa.Table, names: Sequence[str]) -> int:
         """Rows of some files that are more often there than among the records of a table."""
         mine, often = self.count(files, names)
@@ -74,6 +84,10 @@ def _batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
         require_cells(opened, file)
         for batch in opened.iter_batches(_BATCH, columns=list(names)):
             yield pa.Table.from_batches([batch])
+
+
+def _rows(files: Sequence[Path], names: Sequence[str]) -> pa.Table:
+    return pa.concat_tables([batch for file in files for batch in _batches(file, names)], promote_options="permissive")
 
 
 def _counted(batch: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -15,13 +15,10 @@ Cost: three reads of the source, two exchanges. The driver holds the classes and
 
 from __future__ import annotations
 
-import ctypes
-import os
 import shutil
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,11 +30,11 @@ import pyarrow.parquet as pq
 from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Secret
+from sfumato.engines.spark_buckets import BUCKET, VALUE, DealtLayout, DealtRows, Deck, apart, as_texts, kinds_of
 from sfumato.engines.spark_packing import collected, ordered
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
 from sfumato.engines.spark_source import MALFORMED, DistantRows, opened
-from sfumato.errors import DataError, PlaceError, SfumatoError
-from sfumato.extras import require
+from sfumato.errors import DataError, SfumatoError
 from sfumato.policy.policy import Policy
 
 Progress = Callable[[float, str], None]
@@ -47,55 +44,8 @@ BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
 SMALL_FILES = 1 << 16
 """Bytes of files that are looked at here, because sending them to executors would take longer."""
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Set where spark-submit started this process."""
 _TRIES = 3
-_MAPPED_FROM, _TRIMMED_FROM = -3, -1
-"""Options of glibc's mallopt: sizes from which memory is mapped by itself, and from which free memory is given back."""
 _SHOWN, _PLACE = "\x1fshown", "\x1fplace"
-_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.debug.maxToStringFields": "0",
-    "spark.log.level": "ERROR",
-}
-
-
-def start(master: str | None = None, **settings: str) -> Any:
-    """A session: the one that is there already or that `spark-submit` brings, else one of our own."""
-    require("pyspark", "the Spark engine")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        raise PlaceError("the Spark engine needs Java", hint="install Java 17 and set JAVA_HOME, or use --engine local")
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
-    if active is not None and master is None:
-        return active
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    give_back()
-    builder = SparkSession.builder.appName("sfumato")
-    if master is not None or _SUBMITTED not in os.environ:
-        builder = builder.master(master or "local[*]")
-    for name, value in (_SETTINGS | settings).items():
-        builder = builder.config(name, value)
-    try:
-        return builder.getOrCreate()
-    except Exception as error:
-        where = master or "local[*]"
-        raise PlaceError(f"no Spark session can be had ({type(error).__name__})", where=where, hint="look at --master") from None
-
-
-def give_back() -> None:
-    """From now on this process gives the memory of large arrays back when it is done with them: it holds little beside classes.
-
-    Where the C library is not glibc it may keep more.
-    """
-    pa.set_memory_pool(pa.system_memory_pool())
-    with suppress(OSError, AttributeError, TypeError):
-        for option in (_MAPPED_FROM, _TRIMMED_FROM):
-            ctypes.CDLL(None).mallopt(option, 1 << 20)
 
 
 @contextmanager
@@ -260,18 +210,61 @@ class SparkEngine:
         from pyspark.sql import functions as F
 
         with _plainly("count the published rows"), self._watched("counting what was written"):
-            frame = self.session.read.parquet(*(file.absolute().as_uri() for file in files))
+            frame = self._files(files)
             texts = [F.coalesce(F.col(_quoted(name)).cast("string"), F.lit("")).alias(name) for name in names]
             counted = frame.select(*texts).groupBy(*map(_named, names)).agg(F.count(F.lit(1)).alias(COUNT))
             found = ordered(collected(counted, names), [], names)
         return found.select(list(names)), found.column(COUNT).to_numpy()
+
+    def with_buckets(
+        self, files: Sequence[Path], lists: Mapping[str, Sequence[Path]], aside: Sequence[str]
+    ) -> dict[str, tuple[pa.Table, IntArray | None]]:
+        """A table with buckets and its lists, as they lie there; buckets that list the same are one."""
+        main = self.columns(files)
+        if BUCKET not in main or any(not {BUCKET, VALUE, "count"} <= set(self.columns(own)) for own in lists.values()):
+            raise DataError("a table with buckets or a list of their values lacks a column")
+        names = [name for name in main if name not in (BUCKET, *aside)]
+        with _plainly("count the published rows"), self._watched("counting what was written"):
+            listed = {part: self._files(own) for part, own in lists.items()}
+            found = kinds_of(self._files(files), listed, names, self.most_classes)
+        return {files[0].parent.name: (found.rows, found.counts), **found.lists}
+
+    def deck(self, rows: DistantRows, layout: DealtLayout, secret: Secret, records: int) -> Deck:
+        """Records with a key of their own, to be dealt to buckets."""
+        with _plainly("number the records"):
+            return Deck.of(self.session, rows, layout, secret, records)
+
+    def dealt(self, deck: Deck, by: str, values: Sequence[str], buckets: int, secret: Secret, attempt: int) -> DealtRows:
+        """Every record in a bucket."""
+        with _plainly("deal the records"), self._watched("dealing"):
+            return deck.dealt(by, values, buckets, secret, attempt)
+
+    def kinds(self, dealt: DealtRows) -> dict[str, tuple[pa.Table, IntArray]]:
+        """What buckets list of each hidden column, buckets that list the same as one."""
+        with _plainly("count the buckets"), self._watched("counting buckets"):
+            return dict(kinds_of(dealt.frame, {name: dealt.listed(name) for name in dealt.hidden}, None, self.most_classes).lists)
+
+    def misdealt(
+        self, files: Sequence[Path], lists: Mapping[str, Sequence[Path]], dealt: DealtRows, rows: DistantRows
+    ) -> tuple[int, int]:
+        """By how many rows, and by how many listed values, what was written differs from records of the source in these buckets."""
+        with _plainly("compare with the source"), self._watched("comparing with the source"):
+            layout = dealt.layout
+            wrong = apart(layout.texts(layout.of(rows), bucket=False), layout.texts(dealt.frame, bucket=False))
+            wrong += apart(layout.written(self._files(files)), layout.texts(dealt.frame, bucket=True))
+            names = [BUCKET, VALUE, "count"]
+            pairs = [(as_texts(self._files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden]
+            return wrong, sum(apart(one, other) for one, other in pairs)
+
+    def _files(self, files: Sequence[Path]) -> Any:
+        return self.session.read.parquet(*(file.absolute().as_uri() for file in files))
 
     def strangers(self, files: Sequence[Path], rows: DistantRows, names: Sequence[str]) -> int:
         """Published rows whose values in columns that are published as they are no record of their own has."""
         from pyspark.sql import functions as F
 
         with _plainly("compare with the source"), self._watched("comparing with the source"):
-            published = self.session.read.parquet(*(file.absolute().as_uri() for file in files))
+            published = self._files(files)
             mine = published.select(*(F.coalesce(F.col(_quoted(name)).cast("string"), F.lit("")).alias(name) for name in names))
             theirs = rows.frame.select(*(F.coalesce(rows.column(name).cast("string"), F.lit("")).alias(name) for name in names))
             return int(mine.exceptAll(theirs).count())
@@ -307,7 +300,7 @@ class SparkEngine:
             said = (
                 own.select(*labels, *values, (F.col(LAST) - F.col(FIRST)).alias("n")).groupBy(*keys).agg(F.sum("n").alias("said"))
             )
-            frame = self.session.read.parquet(*(file.absolute().as_uri() for file in files))
+            frame = self._files(files)
             texts = [F.coalesce(_named(name).cast("string"), F.lit("")) for name in (*recoded, *others)]
             shown = frame.select(*(text.alias(key) for text, key in zip(texts, keys, strict=True)))
             found = shown.groupBy(*keys).agg(F.count(F.lit(1)).alias("found"))

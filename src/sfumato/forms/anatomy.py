@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,18 @@ from sfumato.release.release import Part, Trace
 
 BUCKET = "bucket"
 _LISTED = ("bucket", "value", "count")
+
+
+@dataclass(frozen=True)
+class AnatomyTrace(Trace):
+    """Who stands in which bucket: row by row, or how rows that lie elsewhere are dealt once more."""
+
+    secret: str = ""
+    """The secret of the run, in hexadecimal; without one the rows are known."""
+    by: str = ""
+    """The column by which rows were dealt, into so many buckets, at which attempt."""
+    buckets: int = 0
+    attempt: int = 0
 
 
 class AnatomyForm(Form):
@@ -48,6 +61,12 @@ class AnatomyForm(Form):
             if name != BUCKET
         )
         return listed and each_once(memory.rows, exhibit.data.rows)
+
+    def trace_type(self) -> type[Trace]:
+        return AnatomyTrace
+
+    def lists(self, parts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return {"data": tuple(part for part in parts if part != "data")} if "data" in parts else super().lists(parts)
 
     def shown(self, exhibit: Exhibit) -> tuple[str, ...]:
         return tuple(name for name in exhibit.policy.published if name not in self.made)

@@ -78,6 +78,8 @@ class Exhibit:
     """How something plain is done with every file of a part: here one after the other, or where they lie."""
     strangers: int | None = None
     """Of a part whose rows lie elsewhere: how many of them, compared there with the source, no record stands behind."""
+    misplaced: int | None = None
+    """Of buckets whose rows lie elsewhere: how many listed values, compared there with the source, nobody in their bucket has."""
     told: Callable[[float, str], None] | None = field(default=None, repr=False, compare=False)
     """Who hears how far the audit is, as a share and a word."""
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -210,9 +212,8 @@ def _classes(exhibit: Exhibit) -> Classes:
 
 
 def _outside(exhibit: Exhibit) -> Exhibit:
-    seen = replace(
-        exhibit, original=None, trace=Trace(), history=None, strangers=None, population=None, population_file=None, told=None
-    )
+    alone = replace(exhibit, original=None, trace=Trace(), history=None, strangers=None, misplaced=None)
+    seen = replace(alone, population=None, population_file=None, told=None)
     seen._kept.update({make: made for make, made in exhibit._kept.items() if make in _OF_PARTS})
     return seen
 

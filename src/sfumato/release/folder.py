@@ -27,7 +27,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -196,9 +196,13 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     if inside and engine is None:
         hint = "verify, measure and report do"
         raise ReleaseError("rows of this release lie in folders of files, which this does not read", where=str(path), hint=hint)
-    for name in dict.fromkeys(file.partition("/")[0] for file in inside):
-        mine = [file for file in inside if file.startswith(f"{name}/")]
-        parts[name] = _counted_part([path / file for file in mine], policy, damage, engine or HERE)
+    folders = {
+        name: [file for file in inside if file.startswith(f"{name}/")] for name in {file.partition("/")[0]: 0 for file in inside}
+    }
+    where = {name: [path / file for file in mine] for name, mine in folders.items()}
+    for main, lists in form.lists(list(folders)).items():
+        parts |= _with_lists(main, lists, where, policy, damage, engine or HERE)
+    for name, mine in folders.items():
         if parts[name].text.records != sum(files[file]["rows"] for file in mine):
             damage.append(f"{shown(name)} does not have as many rows as the manifest says")
     return Exhibit(form, parts, policy, certificate, tuple(damage), path, over_files=(engine or HERE).over_files)
@@ -237,6 +241,21 @@ def _counted_part(files: list[Path], policy: Policy, damage: list[str], engine: 
     except DataError as error:
         damage.append(f"{shown(files[0].parent.name)} cannot be read: {error.what}")
         return Part(pa.table({}), np.zeros(0, dtype=np.int64))
+
+
+def _with_lists(
+    main: str, lists: Sequence[str], where: Mapping[str, list[Path]], policy: Policy, damage: list[str], engine: FileEngine
+) -> dict[str, Part]:
+    """A table that is a folder, and the parts that list what its buckets hide."""
+    if not lists:
+        return {main: _counted_part(where[main], policy, damage, engine)}
+    try:
+        aside = tuple(name for name in engine.columns(where[main]) if name in policy.with_role("other"))
+        found = engine.with_buckets(where[main], {name: where[name] for name in lists}, aside)
+        return {name: Part(*each, aside if name == main and each[1] is not None else ()) for name, each in found.items()}
+    except DataError as error:
+        damage.append(f"{shown(main)} cannot be read: {error.what}")
+        return {name: Part(pa.table({}), np.zeros(0, dtype=np.int64)) for name in (main, *lists)}
 
 
 def part_files(folder: Path, part: str) -> list[Path]:

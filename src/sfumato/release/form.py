@@ -8,7 +8,7 @@ form declares refuses the folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -94,6 +94,10 @@ class Form(BaseModel):
     def read_part(self, file: Path) -> pa.Table:
         """One part from its file."""
         return read_file(file, coded=True)
+
+    def lists(self, parts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Its tables, each with the parts that list what its buckets hide."""
+        return dict.fromkeys(parts, ())
 
     def trace_type(self) -> type[Trace]:
         """What the private trace of this form holds."""

@@ -15,7 +15,6 @@ Invariants
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,12 +33,13 @@ from sfumato.forms.recoded import Recoded
 from sfumato.methods.base import Method, Progress, Task
 from sfumato.methods.recoding.regions import routed
 from sfumato.policy.policy import Policy
-from sfumato.policy.public import write_public_policy
-from sfumato.randomness import Randomness, guessable
+from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
-from sfumato.release.folder import part_files, write_manifest
-from sfumato.release.form import GIVEN_SEED
+from sfumato.release.folder import part_files
+from sfumato.release.plain_files import in_folder
 from sfumato.release.release import Part, Release
+from sfumato.spine.dealing import dealt_again, publish_dealt
+from sfumato.spine.distant import class_columns, drafted, marked
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import Publication, judged_draft, ledger_of, publish
 from sfumato.spine.regions import cut_regions, misplaced, solver
@@ -71,6 +71,9 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
         return f"{joint[0]} speaks of several releases, which are compared record by record"
     if remembering:
         return "a ledger remembers every record"
+    several = policy.sensitive if method.form.buckets and len(policy.sensitive) > 1 else ()
+    if not all(in_folder(f"{name}/part-00000.parquet") for name in several):
+        return "the values of a hidden column get a folder of its name, and one of the names has more than letters and digits"
     return ""
 
 
@@ -107,18 +110,20 @@ def publish_on(
     rows = spark.rows(policy, data)
     for name in policy.columns:
         rows.column(name)
+    secret = Secret(Randomness(seed).child("rows of the cluster").bytes(SECRET_BYTES))
     if reason := needs_rows(policy, chosen.method, remembering):
         table = brought(spark, rows, policy, reason)
         return publish(policy, table, seed=seed, jobs=jobs, progress=progress, format="parquet", **ledger)
+    if chosen.method.form.buckets:
+        return publish_dealt(spark, rows, policy, chosen, secret, seed)
     classes = spark.classes(rows, class_columns(policy))
-    secret = Secret(Randomness(seed).child("rows of the cluster").bytes(SECRET_BYTES))
     if not isinstance(classes, NumberedClasses):
         return _by_regions(spark, rows, classes, policy, chosen, secret, seed)
     release = chosen.method.run(Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress))
-    release = _marked(replace(release, notes=(*release.notes, NOTE)), seed)
+    release = marked(replace(release, notes=(*release.notes, NOTE)), seed)
     behind, part = np.asarray(release.trace.rows["data"]), release.parts["data"]
     frame = spark.recode(rows, Recoding.of(classes, part, behind, _recoded(policy)), policy.published, secret)
-    draft = drafted(spark, frame, int(np.asarray(part.counts).sum()), release, policy, chosen)
+    draft = drafted(spark, {"data": (frame, int(np.asarray(part.counts).sum()))}, release, policy, chosen)
     progress(1.0, "certifying")
     exhibit = draft.read()
     seen, trace = laid_beside_trace(exhibit.parts["data"], part, behind)
@@ -147,9 +152,9 @@ def _by_regions(
     place = placing(regions.leaves, partial(routed, regions.cuts), regions.bins, apart=chosen.method.cuts_as_regions)
     shares = classes.solved(place, solve, recoded).persist()
     placed = engine.placed(shares)
-    release = _marked(Release(Recoded(), {}, regions.records - placed, notes=(NOTE_OF_REGIONS,)), seed)
+    release = marked(Release(Recoded(), {}, regions.records - placed, notes=(NOTE_OF_REGIONS,)), seed)
     frame = engine.recode_shares(rows, classes, shares, recoded, policy.published)
-    draft = drafted(engine, frame, placed, release, policy, chosen)
+    draft = drafted(engine, {"data": (frame, placed)}, release, policy, chosen)
     engine.progress(1.0, "certifying")
     exhibit = draft.read()
     others = [name for name in classes.names if name in policy.published and name not in recoded]
@@ -161,10 +166,6 @@ def _by_regions(
     shares.unpersist()
     classes.frame.unpersist()
     return judged_draft(policy, chosen, release, draft, replace(exhibit, strangers=wrong), seed=seed)
-
-
-def _marked(release: Release, seed: int | None) -> Release:
-    return replace(release, form=release.form.with_public(mark=GIVEN_SEED)) if guessable(seed) else release
 
 
 def _recoded(policy: Policy) -> list[str]:
@@ -193,6 +194,8 @@ def laid_beside_source(exhibit: Exhibit, engine: Any, original: Any) -> Exhibit:
     if not isinstance(classes, NumberedClasses):
         hint = "verify without the original, or give the driver more memory"
         raise DataError("the classes of the original do not fit on the driver", hint=hint)
+    if exhibit.form.buckets:
+        return dealt_again(exhibit, spark, rows, classes)
     part = exhibit.parts.get("data")
     strange = None
     if part is not None and part.beside and exhibit.folder is not None:
@@ -213,26 +216,6 @@ def laid_beside_rows(exhibit: Exhibit) -> Exhibit:
 
 def _as_is(policy: Policy) -> list[str]:
     return [name for name in policy.published if name not in policy.quasi_identifiers]
-
-
-def class_columns(policy: Policy) -> list[str]:
-    """The columns of a class: what outsiders know and what claims hide; columns of no role go along with the rows."""
-    hidden = {name for claim in policy.claims for name in claim.hide}
-    return [
-        name
-        for name, column in policy.columns.items()
-        if name in policy.quasi_identifiers or name in hidden or (name in policy.published and column.role != "other")
-    ]
-
-
-def drafted(engine: SparkEngine, frame: Any, records: int, release: Release, policy: Policy, chosen: Plan) -> DraftFolder:
-    """The draft of a release folder with its rows, written where executors and this process both see it."""
-    place = tempfile.TemporaryDirectory(prefix=".sfumato-", dir=engine.staging)
-    written = engine.write(frame, records, Path(place.name) / "data")
-    draft = DraftFolder(place, release.form, written, "parquet", engine)
-    write_public_policy(policy, chosen.declaration, draft.folder)
-    write_manifest(draft.folder, draft.form, draft.rows, engine.over_files)
-    return draft
 
 
 def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, IntArray]:

@@ -5,6 +5,8 @@ a row tells which value belongs into its bucket: with the private trace of every
 one bucket only. Where people who look alike stand in several buckets, each bucket must list at least the values of those who stand
 in no other, all buckets together exactly the original's values, and there must be a way to seat everybody (see `placing`).
 
+Where rows lie elsewhere they are dealt once more there with the secret that the trace keeps, and compared with what was written.
+
 Guarantee
     With the trace, and where people who look alike share one bucket, the number is exact; else at least so many values are wrong.
     None are only where a way to seat everybody was found; where none was found in time, nothing is judged.
@@ -21,11 +23,11 @@ from sfumato.audit.base import Check
 from sfumato.audit.placing import PairCounts, can_be_seated
 from sfumato.audit.readings.anatomy import listed_values
 from sfumato.data.arrays import IntArray
-from sfumato.data.classes import Classes, group
+from sfumato.data.classes import Classes, group, weighed
 from sfumato.data.table import TextColumn
 from sfumato.errors import DataError
 from sfumato.forms.anatomy import BUCKET, AnatomyForm, sensitive_part
-from sfumato.release.certificate import SOME_FOUND, Finding, unless_refuted
+from sfumato.release.certificate import NOT_JUDGED, SOME_FOUND, Finding, unless_refuted
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
@@ -35,12 +37,15 @@ class TruthfulBuckets(Check):
 
     name: ClassVar[str] = "truthful buckets"
     steady: ClassVar[bool] = False
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (AnatomyForm,)
 
     def ready(self, exhibit: Exhibit) -> bool:
         return exhibit.private
 
     def examine(self, exhibit: Exhibit) -> Finding:
+        if exhibit.counted:
+            return self._elsewhere(exhibit)
         people = _alike(exhibit)
         rows, exact = _strangers(exhibit, people), True
         wrong = [f"{rows} rows are no record of the original"] if rows else []
@@ -54,6 +59,17 @@ class TruthfulBuckets(Check):
         why = "people who look alike stand in several buckets: who has which value only the private trace tells"
         said = unless_refuted(not wrong, "exact" if exact else SOME_FOUND, achieved, "; ".join(wrong), why)
         return Finding(self.name, required={"rows": 0, "values": 0}, **said)
+
+    def _elsewhere(self, exhibit: Exhibit) -> Finding:
+        """Rows lie elsewhere, and buckets that list the same are one here: what was compared there, and rows again by classes."""
+        if exhibit.strangers is None or exhibit.misplaced is None:
+            reason = "who stands in which bucket only the private trace tells, where the rows lie"
+            return Finding(self.name, True, {"rows": 0, "values": 0}, {}, grade=NOT_JUDGED, reason=reason)
+        rows, values = max(exhibit.strangers, _strangers(exhibit, _alike(exhibit))), exhibit.misplaced
+        wrong = [f"{rows} rows are no record of the original"] if rows else []
+        wrong += [f"{values} listed values belong to nobody in their bucket"] if values else []
+        achieved = {"rows": rows, "values": values}
+        return Finding(self.name, not wrong, {"rows": 0, "values": 0}, achieved, reason="; ".join(wrong))
 
 
 def _hidden(exhibit: Exhibit) -> list[str]:
@@ -79,8 +95,8 @@ def _strangers(exhibit: Exhibit, people: Classes) -> int:
     rows = exhibit.data.rows
     if exhibit.behind is not None and len(exhibit.behind["data"]) != rows:
         raise DataError("the private trace does not belong to as many rows as are published")
-    shown = np.bincount(people.of[:rows], minlength=len(people))
-    real = np.bincount(people.of[rows:], minlength=len(people))
+    shown = weighed(people.of[:rows], exhibit.data.counts, len(people))
+    real = weighed(people.of[rows:], exhibit.original.counts, len(people))
     return int(np.maximum(shown - real, 0).sum() + np.maximum(real - shown, 0).sum())
 
 

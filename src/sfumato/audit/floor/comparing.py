@@ -19,7 +19,7 @@ from typing import Any
 
 from sfumato.audit.floor.counting import Recount, recount_opened
 from sfumato.audit.floor.definitions import DEFINITIONS
-from sfumato.audit.floor.files import Everybody, OverFiles, open_folder
+from sfumato.audit.floor.files import LISTING, Everybody, OverFiles, open_folder
 from sfumato.audit.floor.written import UNKNOWN, read_policy
 from sfumato.errors import ReleaseError
 
@@ -43,7 +43,7 @@ def disagreements(
     """
     try:
         release, policy = open_folder(folder, over_files), read_policy(folder / "policy.yaml")
-        wanted = frozenset(name for asked in policy.asked for name in (*asked.given, *asked.hide))
+        wanted = frozenset(name for asked in policy.asked for name in (*asked.given, *asked.hide)) | LISTING
         release = replace(release, wanted=wanted, everybody=everybody)
         counts = recount_opened(release, policy)
         rows = list(release.miscounted())

@@ -45,6 +45,8 @@ OverFiles = Callable[[Callable[[Path], Any], Sequence[Path]], list[Any]]
 _LONGEST, _BLOCK = 1 << 30, 1 << 18
 _BATCH = 1 << 16
 _FEW_CELLS, _CELLS_PER_BYTE = 1 << 23, 25
+LISTING = frozenset({"bucket", "value", "count"})
+"""Columns of tables with buckets, and of the lists of what they hide."""
 _FILE = re.compile(r"part-\d{5}\.parquet", re.ASCII)
 
 
@@ -127,6 +129,11 @@ class Folder:
             self._read[name] = read_part(files[0]) if _is_single(files) else self._together(files)
         return self._read[name]
 
+    def rows_elsewhere(self, name: str) -> int:
+        """Rows of a part that is a folder, as the manifest says; none of a part that is a file."""
+        files, rows = self.listed.get(name, ((), 0))
+        return 0 if not files or _is_single(files) else rows
+
     def miscounted(self) -> Iterator[str]:
         """Parts that do not have as many rows as the manifest says."""
         for name, (files, rows) in self.listed.items():
@@ -136,7 +143,9 @@ class Folder:
                 yield f"{what} has {found} rows, the manifest says {rows}"
 
     def _counted(self, files: tuple[Path, ...]) -> int:
-        return count_rows(files[0]) if _is_single(files) else self._together(files).rows.total()
+        if _is_single(files):
+            return count_rows(files[0])
+        return sum(self.over_files(tallied, files) if self.over_files is not None else map(tallied, files))
 
     def _together(self, files: tuple[Path, ...]) -> Bag:
         """The rows of all files of a part in one bag."""
@@ -298,6 +307,19 @@ def count_rows(file: Path) -> int:
     """How many rows a file has, without keeping them."""
     with _opened(file) as (_, rows):
         return sum(1 for _ in rows)
+
+
+def tallied(file: Path) -> int:
+    """How many rows a Parquet file has, without looking at them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file) as table:
+            _require_cells(table, file)
+            return int(table.metadata.num_rows)
+    except (OSError, pa.ArrowException):
+        raise ReleaseError(f"{file.name} cannot be read") from None
 
 
 @contextmanager

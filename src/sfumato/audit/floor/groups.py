@@ -36,6 +36,8 @@ from sfumato.errors import ReleaseError
 K = TypeVar("K")
 MOST, TIMES = 1_000_000, 50
 """Pairs of a group and a value that are counted in any folder, and how many more for each of its rows."""
+MOST_ELSEWHERE = 1_000_000
+"""Rows with buckets that are brought together from where they lie: almost every one is different."""
 _WIDEST = 1 << 512
 
 
@@ -145,6 +147,8 @@ def of_replaced(folder: Folder, policy: Written, asked: Asked) -> Groups:
 
 def of_anatomy(folder: Folder, policy: Written, asked: Asked) -> Groups:
     """Rows that look alike, each with the values of its bucket."""
+    if folder.rows_elsewhere("data") > MOST_ELSEWHERE:
+        raise NotCounted(f"more than {MOST_ELSEWHERE:,} rows with buckets are not counted a second time")
     part = folder.part("data")
     known, place = cells(part, asked.given), part.place("bucket")
     buckets: dict[Row, Counter[str]] = defaultdict(Counter)

@@ -3,6 +3,8 @@
 Whoever finds a person's row learns the bucket, and by symmetry inside the bucket nothing more: the sensitive value is distributed
 as the bucket's counts. A person whose given values stand in several rows is read as the mixture of their buckets.
 
+Where rows lie elsewhere, buckets that list the same are one, with counts; what they say of everybody is the same.
+
 Departures: quasi-identifiers stand there exactly, so the number of candidates is the number of rows with the same given values;
 k-anonymity is judged on that, and usually fails. AnatomyForm hides values, not presence.
 """
@@ -15,7 +17,7 @@ import numpy as np
 
 from sfumato.audit.base import Reading
 from sfumato.data.arrays import IntArray
-from sfumato.data.classes import group
+from sfumato.data.classes import group, weighed
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import Table
 from sfumato.errors import DataError
@@ -33,33 +35,34 @@ class AnatomyReading(Reading):
 
     name: ClassVar[str] = "anatomy"
     form: ClassVar[type[Form]] = AnatomyForm
+    on_classes: ClassVar[bool] = True
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         table = exhibit.data
         buckets, bucket = table.text("bucket"), table.text("bucket").codes.astype(np.int64)
-        people = group([table.text(name).codes for name in claim.given], rows=table.rows)
+        people = group([table.text(name).codes for name in claim.given], rows=table.rows, weights=table.counts)
         number = {label: code for code, label in enumerate(buckets.labels)}
         spread = {}
         for name in claim.hide:
             if name in table.names:  # it stands beside the bucket, and no bucket hides it
-                spread[name] = Spread.count(people.of, table.text(name).codes, len(people), table.text(name).labels)
+                spread[name] = Spread.count(people.of, table.text(name).codes, len(people), table.text(name).labels, table.counts)
             else:
                 counts = exhibit.tables[sensitive_part(exhibit, name)]
-                spread[name] = _mixture(people.of, bucket, len(people), counts, number)
+                spread[name] = _mixture(people.of, bucket, len(people), counts, number, table.counts)
         return Linkage(people.counts, people.counts, spread)
 
 
-def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number: dict[str, int]) -> Spread:
+def _mixture(kind: IntArray, bucket: IntArray, kinds: int, counts: Table, number: dict[str, int], often: IntArray | None) -> Spread:
     """Spread of each kind: its rows' buckets, weighted by rows; the sum over a bucket must equal its rows."""
     of_bucket, value, weight = listed_values(counts, number)
-    rows = np.bincount(bucket, minlength=len(number))
+    rows = weighed(bucket, often, len(number))
     listed = np.bincount(of_bucket, weights=weight, minlength=len(number)).astype(np.int64)
     if (rows != listed).any():
         raise DataError(f"{int((rows != listed).sum())} bucket(s) do not have as many sensitive values as rows")
     require_linear(kind * len(number) + bucket, len(number), of_bucket * len(counts.text("value").labels) + value, of_bucket)
     from scipy.sparse import csr_array
 
-    membership = csr_array((np.ones(len(kind)), (kind, bucket)), shape=(kinds, len(number)))
+    membership = csr_array((np.ones(len(kind)) if often is None else often, (kind, bucket)), shape=(kinds, len(number)))
     shares = csr_array((weight / rows[of_bucket], (of_bucket, value)), shape=(len(number), len(counts.text("value").labels)))
     mixed = (membership @ shares).tocsr()
     mixed.sum_duplicates()
@@ -88,4 +91,5 @@ def listed_values(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntA
         raise DataError("a count of the sensitive table is no number") from None
     if (weight <= 0).any():
         raise DataError("a count of the sensitive table is not positive")
+    weight = weight if counts.counts is None else weight * counts.counts
     return code[text.codes], counts.text("value").codes.astype(np.int64), weight

@@ -14,8 +14,9 @@ Invariants
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ from sfumato.forms.anatomy import AnatomyForm
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import continued, dealt_apart, require_few_withheld
 from sfumato.methods.recoding.people import refusal_of_people
-from sfumato.methods.subtables.buckets import largest_l, spread
+from sfumato.methods.subtables.buckets import spread
 from sfumato.methods.subtables.people_apart import BucketsApart
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
@@ -36,6 +37,7 @@ from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Release, Trace
 
+Dealt = TypeVar("Dealt")
 _LONGEST_NAME = 200
 """Bytes of a column's name that still fit the name of a file."""
 
@@ -48,6 +50,7 @@ class Anatomy(Method):
     paper: ClassVar[str] = "Xiao, Tao 2006; versatile §6"
     counts_people: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
+    on_classes: ClassVar[bool] = True
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims:
@@ -104,31 +107,58 @@ def _deal(task: Task, hidden: dict[str, TextColumn], apart: IntArray) -> IntArra
 
 
 def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
-    """As many buckets as the claims allow: start from what the levels ask for, and halve until every claim holds."""
+    """As many buckets as the claims and people in several rows allow."""
     claims = task.policy.claims
-    everyone = np.zeros(len(next(iter(hidden.values())).codes), dtype=np.int64)
-    together = [(claim, _linkage(everyone, claim, hidden)) for claim in claims]
+    apart = None if task.policy.person is None else BucketsApart(task.policy, task.data, hidden)
+
+    def deal(by: str, buckets: int, attempt: int) -> IntArray | None:
+        bucket = spread(hidden[by].codes, buckets, task.randomness.child(f"buckets {attempt}"))  # I2
+        if not all(claim.model.satisfied(_linkage(bucket, claim, hidden)).all() for claim in claims):
+            return None
+        return bucket if apart is None else apart.traded(bucket, task.randomness.child(f"people {attempt}"))
+
+    found = most_buckets(claims, hidden, deal)
+    if found is not None:
+        return found
+    everyone = _everyone(hidden)
+    if apart is not None and apart.broken(everyone).any():
+        hint = "ask for less, or leave rows of people with very many out"
+        raise Infeasible("somebody has too large a part of every bucket that could be made", where="person", hint=hint)
+    return everyone
+
+
+def most_buckets(
+    claims: Sequence[Claim], hidden: Mapping[str, TextColumn], deal: Callable[[str, int, int], Dealt | None]
+) -> Dealt | None:
+    """As many buckets as are kept: start from what the levels ask for, and take fewer until a deal is good.
+
+    `deal` gets the column to deal by, a number of buckets and the number of the attempt, and returns nothing when a claim fails.
+    Nothing is returned when only one bucket of all records is left, which keeps every claim.
+    """
+    together = [(claim, _linkage(_everyone(hidden), claim, hidden)) for claim in claims]
     failing = [(claim, seen) for claim, seen in together if not claim.model.satisfied(seen).all()]
     if failing:  # I1
         what = " and ".join(str(claim) for claim, _ in failing)
         hint = "; ".join(claim.model.suggestion(seen) for claim, seen in failing)
         verb = "fails" if len(failing) == 1 else "fail"
         raise Infeasible(f"{what} {verb} even when all records share one bucket", where=failing[0][0].where, hint=hint)
-    rarest = min(hidden.values(), key=lambda text: largest_l(text.codes))
-    buckets = max(1, len(everyone) // max(_least_rows(claim.model) for claim in claims))
-    apart = None if task.policy.person is None else BucketsApart(task.policy, task.data, hidden)
-    attempt = 0
+    rarest = min(hidden, key=lambda name: _largest_l(hidden[name]))
+    records = int(hidden[rarest].counts().sum())
+    buckets, attempt = max(1, records // max(_least_rows(claim.model) for claim in claims)), 0
     while buckets > 1:
-        bucket = spread(rarest.codes, buckets, task.randomness.child(f"buckets {attempt}"))  # I2
-        if all(claim.model.satisfied(_linkage(bucket, claim, hidden)).all() for claim in claims):
-            traded = bucket if apart is None else apart.traded(bucket, task.randomness.child(f"people {attempt}"))
-            if traded is not None:
-                return traded
+        if (dealt := deal(rarest, buckets, attempt)) is not None:
+            return dealt
         buckets, attempt = buckets * 3 // 4, attempt + 1
-    if apart is not None and apart.broken(everyone).any():
-        hint = "ask for less, or leave rows of people with very many out"
-        raise Infeasible("somebody has too large a part of every bucket that could be made", where="person", hint=hint)
-    return everyone
+    return None
+
+
+def _everyone(hidden: Mapping[str, TextColumn]) -> IntArray:
+    return np.zeros(len(next(iter(hidden.values())).codes), dtype=np.int64)
+
+
+def _largest_l(text: TextColumn) -> int:
+    counts = text.counts()
+    return int(counts.sum() // counts.max(initial=1))
 
 
 def _least_rows(model: Model) -> int:
@@ -137,8 +167,9 @@ def _least_rows(model: Model) -> int:
     return demand.fewest if demand.of_values else 2
 
 
-def _linkage(bucket: IntArray, claim: Claim, hidden: dict[str, TextColumn]) -> Linkage:
-    return Linkage.of_groups(bucket, {name: (hidden[name].codes, hidden[name].labels) for name in claim.hide})
+def _linkage(bucket: IntArray, claim: Claim, hidden: Mapping[str, TextColumn]) -> Linkage:
+    values = {name: (hidden[name].codes, hidden[name].labels) for name in claim.hide}
+    return Linkage.of_groups(bucket, values, next(iter(hidden.values())).weights)
 
 
 def _counts(bucket: IntArray, text: TextColumn) -> pa.Table:

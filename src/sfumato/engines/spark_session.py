@@ -1,0 +1,63 @@
+"""The session in which everything on a cluster runs: the one that is there, that `spark-submit` brings, or one of our own."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import PlaceError
+from sfumato.extras import require
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit started this process."""
+_MAPPED_FROM, _TRIMMED_FROM = -3, -1
+"""Options of glibc's mallopt: sizes from which memory is mapped by itself, and from which free memory is given back."""
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.debug.maxToStringFields": "0",
+    "spark.log.level": "ERROR",
+}
+
+
+def start(master: str | None = None, **settings: str) -> Any:
+    """A session: the one that is there already or that `spark-submit` brings, else one of our own."""
+    require("pyspark", "the Spark engine")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise PlaceError("the Spark engine needs Java", hint="install Java 17 and set JAVA_HOME, or use --engine local")
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return active
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    give_back()
+    builder = SparkSession.builder.appName("sfumato")
+    if master is not None or _SUBMITTED not in os.environ:
+        builder = builder.master(master or "local[*]")
+    for name, value in (_SETTINGS | settings).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        where = master or "local[*]"
+        raise PlaceError(f"no Spark session can be had ({type(error).__name__})", where=where, hint="look at --master") from None
+
+
+def give_back() -> None:
+    """From now on this process gives the memory of large arrays back when it is done with them: it holds little beside classes.
+
+    Where the C library is not glibc it may keep more.
+    """
+    pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):
+        for option in (_MAPPED_FROM, _TRIMMED_FROM):
+            ctypes.CDLL(None).mallopt(option, 1 << 20)

@@ -1,0 +1,148 @@
+"""Dealing: an anatomy of rows that lie on a cluster. They are dealt to buckets there, and only kinds of buckets come here.
+
+The method decides by which column and into how many buckets (`methods.subtables.anatomy.most_buckets`), looking at what the buckets
+of a deal list; buckets that list the same are one. Who stands in which bucket stays on the cluster: the private trace is the secret
+of the run and what was decided, from which rows can be dealt again, and an audit with the original does so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.arrays import IntArray
+from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.table import Table, TextColumn
+from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Secret
+from sfumato.errors import DataError, ReleaseError
+from sfumato.forms.anatomy import AnatomyForm, AnatomyTrace
+from sfumato.methods.subtables.anatomy import most_buckets
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import part_files
+from sfumato.release.release import Release
+from sfumato.release.trace_file import read_trace, trace_path
+from sfumato.spine.distant import class_columns, drafted, marked
+from sfumato.spine.plan import Plan
+from sfumato.spine.publish import Publication, judged_draft
+
+if TYPE_CHECKING:
+    from sfumato.engines.spark import SparkEngine
+    from sfumato.engines.spark_buckets import DealtLayout, DealtRows
+    from sfumato.engines.spark_source import DistantRows
+
+NOTE = "rows stayed where they lie: they were dealt to buckets there"
+Kinds = Mapping[str, tuple[pa.Table, IntArray]]
+"""Per hidden column the entries of every kind of bucket, and how many buckets have each."""
+
+
+def publish_dealt(
+    engine: SparkEngine, rows: DistantRows, policy: Policy, chosen: Plan, secret: Secret, seed: int | None
+) -> Publication:
+    """Make and certify an anatomy of distant rows."""
+    classes = engine.classes(rows, class_columns(policy))
+    if not isinstance(classes, NumberedClasses):
+        hint = "publish fewer columns, coarsen them, or give the driver more memory (SparkEngine(most_classes=…))"
+        raise DataError("an anatomy is judged on classes of records, and they do not fit on the driver", hint=hint)
+    dealt, trace = _dealt(engine, rows, policy, classes.table, secret)
+    parts = {"data": (dealt.shown(), classes.table.records)}
+    parts |= {part: (dealt.listed(name), classes.table.records) for name, part in lists_of(policy).items()}
+    release = marked(Release(AnatomyForm(), {}, trace=trace, notes=(NOTE,)), seed)
+    draft = drafted(engine, parts, release, policy, chosen)
+    engine.progress(1.0, "certifying")
+    strangers, misplaced = _compared(engine, draft.folder, policy, dealt, rows)
+    rows.require_unchanged()
+    dealt.forget()
+    exhibit = replace(draft.read(), original=classes.table, trace=trace, strangers=strangers, misplaced=misplaced)
+    return judged_draft(policy, chosen, release, draft, exhibit, seed=seed)
+
+
+def dealt_again(exhibit: Exhibit, engine: SparkEngine, rows: DistantRows, classes: NumberedClasses) -> Exhibit:
+    """The exhibit of a folder beside its source; with the private trace rows are dealt as they were, and compared."""
+    exhibit = replace(exhibit, original=classes.table)
+    assert exhibit.folder is not None
+    trace = read_trace(trace_path(exhibit.folder), exhibit.form)
+    if not isinstance(trace, AnatomyTrace) or not trace.secret:
+        return exhibit
+    try:
+        secret = Secret(bytes.fromhex(trace.secret)[:SECRET_BYTES])
+    except ValueError:
+        raise ReleaseError("the private trace cannot be read", hint="remove it to audit without it") from None
+    hidden = _hidden(exhibit.policy, classes.table)
+    if trace.by not in hidden or trace.buckets < 1:
+        raise ReleaseError("the private trace belongs to another release", hint="remove it to audit without it")
+    deck = engine.deck(rows, layout_of(exhibit.policy), secret, classes.table.records)
+    dealt = engine.dealt(deck, trace.by, sorted(hidden[trace.by].labels), trace.buckets, secret, trace.attempt)
+    strangers, misplaced = _compared(engine, exhibit.folder, exhibit.policy, dealt, rows)
+    rows.require_unchanged()
+    dealt.forget()
+    return replace(exhibit, strangers=strangers, misplaced=misplaced)
+
+
+def _dealt(
+    engine: SparkEngine, rows: DistantRows, policy: Policy, classes: Table, secret: Secret
+) -> tuple[DealtRows, AnatomyTrace]:
+    """Rows in as many buckets as the claims allow, and what repeats the deal."""
+    hidden = _hidden(policy, classes)
+    deck = engine.deck(rows, layout_of(policy), secret, classes.records)
+
+    def deal(by: str, buckets: int, attempt: int) -> tuple[DealtRows, AnatomyTrace]:
+        engine.progress(0.0, "dealing")
+        dealt = engine.dealt(deck, by, sorted(hidden[by].labels), buckets, secret, attempt)
+        return dealt, AnatomyTrace(secret=secret.content.hex(), by=by, buckets=buckets, attempt=attempt, lasting=True)
+
+    def kept(by: str, buckets: int, attempt: int) -> tuple[DealtRows, AnatomyTrace] | None:
+        dealt, trace = deal(by, buckets, attempt)
+        kinds = engine.kinds(dealt)
+        if all(claim.model.satisfied(_linkage(kinds, claim)).all() for claim in policy.claims):
+            return dealt, trace
+        dealt.frame.unpersist()
+        return None
+
+    found = most_buckets(policy.claims, hidden, kept)
+    found = deal(next(iter(hidden)), 1, 0) if found is None else found
+    return found
+
+
+def _linkage(kinds: Kinds, claim: Claim) -> Linkage:
+    """What everybody learns from the own bucket; kinds have the same numbers for every column."""
+    spread, sizes, often = {}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    for name in claim.hide:
+        entries, buckets = kinds[name]
+        table = Table(entries)
+        kind = entries.column("bucket").cast(pa.int64()).to_numpy() - 1
+        count, text = entries.column("count").to_numpy(), table.text("value")
+        spread[name] = Spread.count(kind, text.codes, int(kind.max()) + 1, text.labels, count * buckets)
+        sizes = np.bincount(kind, weights=count).astype(np.int64)
+        often = np.zeros(len(sizes), dtype=np.int64)
+        often[kind] = buckets
+    return Linkage(sizes * often, sizes, spread)
+
+
+def _compared(engine: SparkEngine, folder: Path, policy: Policy, dealt: DealtRows, rows: DistantRows) -> tuple[int, int]:
+    lists = {name: part_files(folder, part) for name, part in lists_of(policy).items()}
+    return engine.misdealt(part_files(folder, "data"), lists, dealt, rows)
+
+
+def _hidden(policy: Policy, classes: Table) -> dict[str, TextColumn]:
+    return {name: classes.text(name) for name in policy.sensitive}
+
+
+def layout_of(policy: Policy) -> DealtLayout:
+    """What of a record stands beside its bucket, and what its bucket lists."""
+    from sfumato.engines.spark_buckets import DealtLayout
+
+    visible = tuple(name for name in policy.published if name not in policy.sensitive)
+    aside = tuple(name for name in visible if policy.columns[name].role == "other")
+    return DealtLayout(visible, aside, tuple(policy.sensitive))
+
+
+def lists_of(policy: Policy) -> dict[str, str]:
+    """The part that lists the values of each hidden column."""
+    return {name: "sensitive" if len(policy.sensitive) == 1 else f"sensitive-{name}" for name in policy.sensitive}
