@@ -121,13 +121,13 @@ def recursive(ranked: list[int], c: int) -> int:
 
 
 def grassberger(count: Counter[str], size: int) -> float:
-    """ln N − Σ (n/N) G(n): ψ by harmonic numbers, the integral as the alternating rest of ln 2."""
+    """G(N) − Σ (n/N) G(n), of no more values than there are: ψ by harmonic numbers, the integral as the rest of ln 2."""
 
     def g(n: int) -> float:
         rest = math.log(2) - sum((-1) ** (j + 1) / j for j in range(1, n))
         return sum(1 / j for j in range(1, n)) - 0.5772156649015329 - rest
 
-    return math.log(size) - sum(n / size * g(n) for n in count.values())
+    return min(g(size) - sum(n / size * g(n) for n in count.values()), math.log(len(count)))
 
 
 def ordered(count: Counter[str], size: int, whole: Counter[str], n: int) -> float:

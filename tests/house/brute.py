@@ -194,13 +194,15 @@ def through(tree: Tree, gap: Mapping[str, Fraction]) -> float:
 
 
 def estimated(count: Weights, estimator: str) -> float:
-    """Shannon's entropy of counts; or Grassberger's, with digamma and the alternating sum of 1/n, 1/(n + 1), …"""
+    """Shannon's entropy of counts; or Grassberger's, with digamma and the alternating sum of 1/n, 1/(n + 1), …, of no more values
+    than there are."""
     total = sum(count.values())
     if estimator == "shannon":
         return -sum(n / total * math.log(n / total) for n in count.values())
-    tail = {n: math.log(2) - sum((-1) ** (j + 1) / j for j in range(1, n)) for n in count.values()}  # Σ (−1)ʲ⁺¹/j over j ≥ n
-    g = {n: sum(1 / j for j in range(1, n)) - 0.5772156649015329 - tail[n] for n in count.values()}
-    return math.log(total) - sum(n / total * g[n] for n in count.values())
+    sizes = {total, *count.values()}
+    tail = {n: math.log(2) - sum((-1) ** (j + 1) / j for j in range(1, n)) for n in sizes}  # Σ (−1)ʲ⁺¹/j over j ≥ n
+    g = {n: sum(1 / j for j in range(1, n)) - 0.5772156649015329 - tail[n] for n in sizes}
+    return min(g[total] - sum(n / total * g[n] for n in count.values()), math.log(len(count)))
 
 
 def distance(count: Weights, overall: Weights, kind: str, tree: Tree = None) -> float:

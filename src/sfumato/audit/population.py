@@ -112,10 +112,18 @@ def _weights(exhibit: Exhibit, name: str) -> FloatArray | str:
 
 def weights_of(table: Table, name: str) -> FloatArray:
     """How many people each row stands for; a record stands for itself at least."""
+    weights = positive_numbers(table, name)
+    if (weights < 1).any():
+        raise DataError(f"'{name}' must say of every record for how many people it stands, at least 1")
+    return weights
+
+
+def positive_numbers(table: Table, name: str) -> FloatArray:
+    """A column of weights."""
     text = table.text(name)
     values = [number(label) for label in text.labels]
-    if any(value is None or value < 1 for value in values):
-        raise DataError(f"'{name}' must say of every record for how many people it stands, at least 1")
+    if any(value is None or value <= 0 for value in values):
+        raise DataError(f"'{name}' must be numbers above 0")
     return np.array([float(value) for value in values if value is not None])[text.codes]
 
 

@@ -62,10 +62,21 @@ class _Asked:
     """From the accepted values to the share that qualifies of each published code."""
 
 
-def errors(exhibit: Exhibit, queries: int, dimension: int, selectivity: float, seed: int = 0) -> FloatArray:
-    """The relative error of each query of a random workload (the same workload for the same seed)."""
+def errors(
+    exhibit: Exhibit,
+    queries: int,
+    dimension: int,
+    selectivity: float,
+    seed: int = 0,
+    weights: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
+    """The relative error of each query of a random workload (the same workload for the same seed).
+
+    With `weights`, of the rows of the release and of the records of the original, these are counted instead.
+    """
     columns = _columns(exhibit)
-    floor = max(1.0, 0.001 * exhibit.inputs)
+    shown, own = (None, None) if weights is None else map(np.nan_to_num, weights)
+    floor = max(1.0, 0.001 * (exhibit.inputs if own is None else float(own.sum())))
     rng = np.random.default_rng(seed)
     found = np.empty(queries)
     counted: dict[tuple[int, ...], tuple[_Counted, _Counted]] = {}
@@ -75,8 +86,8 @@ def errors(exhibit: Exhibit, queries: int, dimension: int, selectivity: float, s
         together = tuple(sorted(asked))
         if together not in counted:
             mine = [columns[i] for i in together]
-            original = _counted([each.truth for each in mine], [len(each.value) for each in mine], exhibit.original)
-            release = _counted([each.label for each in mine], [each.labels for each in mine], exhibit.data)
+            original = _counted([each.truth for each in mine], [len(each.value) for each in mine], exhibit.original, own)
+            release = _counted([each.label for each in mine], [each.labels for each in mine], exhibit.data, shown)
             counted[together] = original, release
         exact, published = counted[together]
         truth = _sum(exact, [accepted[i][columns[i].value] for i in together])
@@ -90,12 +101,16 @@ class _Counted:
     """Different combinations of codes, one array of codes per column, and how many records have each."""
 
     codes: tuple[IntArray, ...]
-    rows: IntArray
+    rows: IntArray | FloatArray
 
 
-def _counted(columns: Sequence[CodeArray], radix: Sequence[int], table: Table) -> _Counted:
-    """Records by their codes, each below its radix."""
+def _counted(columns: Sequence[CodeArray], radix: Sequence[int], table: Table, weights: FloatArray | None = None) -> _Counted:
+    """Records, or their weights, by their codes, each below its radix."""
     rows = table.rows
+    if weights is not None:
+        classes = group(columns, rows=rows)
+        totals = np.bincount(classes.of, weights=weights, minlength=len(classes))
+        return _Counted(tuple(codes[classes.first].astype(np.int64) for codes in columns), totals)
     if math.prod(radix) > max(_DENSE, 2 * rows):
         classes = group(columns, rows=rows, weights=table.counts)
         return _Counted(tuple(codes[classes.first].astype(np.int64) for codes in columns), classes.counts)

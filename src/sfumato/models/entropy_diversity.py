@@ -3,24 +3,29 @@
 Guarantee, by estimator
     shannon       the entropy of the candidates' own values, −Σ p ln p: what an outsider who draws one of them is missing. The
                   same as l-diversity of the kind `entropy`
-    grassberger   the entropy of the law that the candidates' values were drawn from, of which a few candidates show too little.
-                  It speaks about people like these, not about these: two candidates with two values count as seven. ARX
-                  offers it, and so do we; a promise to the people in the table it is not
+    grassberger   the entropy of the law that the candidates' values were drawn from, of which a few candidates show too little,
+                  and never more than as many values as they have: one value is never diverse. It speaks about people like
+                  these, not about these: a, a and b count as 1.95 values, 1.89 by shannon
 
 Notation
     n, N          how many candidates have a value; how many there are
     G             G₁ = −γ − ln 2, G₂ = 2 − γ − ln 2, Gₙ = Gₙ₋₁ for odd n, Gₙ = Gₙ₋₂ + 2/(n − 1) for even n
-    grassberger   ln N − Σ (n/N) Gₙ
+    grassberger   G_N − Σ (n/N) Gₙ, at most the logarithm of the number of values
 
-Papers: Machanavajjhala et al. (2006); Grassberger (2003).
+Papers: Machanavajjhala et al. (2006); Grassberger (2003); Stammler, Katzenbeisser, Hamacher (2016).
+
+Departures
+    Grassberger has ln N where G_N stands here, as in ARX: one candidate alone would count as 3.6 values. With G_N, candidates who
+    all have the same value have entropy 0, as they should. ARX asks for l values, too: the same as the bound on the estimate.
 
 Invariants
-    I1  Gₙ − ln n is largest at n = 2: 0.0365. So shannon's entropy of at least ln l + 0.0365 implies grassberger's of at least
-        ln l; it survives joining groups, which grassberger's does not, and is what methods look for (`by_group`).
+    I1  Gₙ − ln n is largest at n = 2, and ln N − G_N falls over the odd N and is negative at even ones. Shannon's entropy of ln l'
+        needs l' candidates, so ln l + (G₂ − ln 2) + (ln N − G_N) at the first odd N from l on, 3 at least, implies grassberger's
+        of ln l; it survives joining groups, which grassberger's does not, and is what methods look for (`by_group`).
     I2  Weights that are no whole numbers (somebody who stands in several buckets) were not drawn: the estimate is 0.
 
 >>> EntropyDiversity(l=2).achieved(crowd("ab", "aabc")), EntropyDiversity(l=2, estimator="grassberger").achieved(crowd("aabb"))
-({'l': 2.0, 'estimator': 'shannon'}, {'l': 1.92834, 'estimator': 'grassberger'})
+({'l': 2.0, 'estimator': 'shannon'}, {'l': 1.94773, 'estimator': 'grassberger'})
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray, FloatArray
@@ -37,8 +43,8 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
 from sfumato.models.l_diversity import LDiversity
 
-MARGIN = 2 - float(np.euler_gamma) - 2 * math.log(2)
-"""G₂ − ln 2, the most that the estimate can fall below shannon's entropy (I1)."""
+_FIRST = -float(np.euler_gamma) - math.log(2)
+"""G₁."""
 
 
 class EntropyDiversity(Model):
@@ -53,6 +59,7 @@ class EntropyDiversity(Model):
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"l": 2.5}, holds=crowd("abc", "aabcd"), fails=crowd("abc", "aaaabc")),
         Example({"l": 2, "estimator": "grassberger"}, holds=crowd("aabbcc", "ab"), fails=crowd("aabb", "aabbcc")),
+        Example({"l": 1.5, "estimator": "grassberger"}, holds=crowd("aab"), fails=crowd("a", "aab")),
     )
 
     l: float = Field(ge=1, description="how many equally frequent values would have as much entropy")
@@ -66,21 +73,28 @@ class EntropyDiversity(Model):
         return {"l": rounded(min(levels, default=0.0)), "estimator": self.estimator}
 
     def by_group(self) -> Model:  # I1
-        return LDiversity(l=self.l * (math.exp(MARGIN) if self.estimator == "grassberger" else 1.0), kind="entropy")
+        return LDiversity(l=self.l * (math.exp(margin(self.l)) if self.estimator == "grassberger" else 1.0), kind="entropy")
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, EntropyDiversity) and self.estimator == other.estimator and self.l >= other.l
 
     def _level(self, spread: Spread) -> FloatArray:
-        of = np.log(spread.weight) if self.estimator == "shannon" else _digammas(spread)
-        inside = np.bincount(spread.kind(), weights=spread.shares() * of, minlength=spread.kinds)
-        levels: FloatArray = np.exp(np.log(np.maximum(spread.total(), 1)) - inside)
-        return levels
+        of = np.log if self.estimator == "shannon" else corrected_logarithms
+        inside = np.bincount(spread.kind(), weights=spread.shares() * of(spread.weight), minlength=spread.kinds)
+        known = inside < np.inf
+        levels: FloatArray = np.exp(np.where(known, of(np.maximum(spread.total(), 1)), 0.0) - inside)
+        return levels if self.estimator == "shannon" else np.minimum(levels, spread.distinct())
 
 
-def _digammas(spread: Spread) -> FloatArray:
+def corrected_logarithms(weights: NDArray[Any]) -> FloatArray:
     """Gₙ of every weight; beyond all bounds where a weight is no whole number (I2)."""
-    weight = np.asarray(spread.weight)
-    whole = np.rint(weight).astype(np.int64)
-    even = np.concatenate([[0.0], np.cumsum(2 / np.arange(1, int(whole.max(initial=0)) + 2, 2))]) - np.euler_gamma - math.log(2)
-    return np.where(np.abs(weight - whole) < 1e-9, even[whole // 2], np.inf)
+    whole = np.rint(weights).astype(np.int64)
+    even = np.concatenate([[0.0], np.cumsum(2 / np.arange(1, int(whole.max(initial=0)) + 2, 2))]) + _FIRST
+    return np.where(np.abs(weights - whole) < 1e-9, even[whole // 2], np.inf)
+
+
+def margin(l: float) -> float:
+    """The most that the estimate can fall below shannon's entropy of l candidates or more (I1)."""
+    odd = max(math.ceil(l) | 1, 3)
+    pair, at_odd = corrected_logarithms(np.array([2, odd]))
+    return float(pair - math.log(2) + max(math.log(odd) - at_odd, 0.0))

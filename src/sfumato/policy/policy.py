@@ -245,11 +245,31 @@ class Policy:
             hint = "remove it"
             raise PolicyError("'population' is about people in a table", where=self.document.where("population"), hint=hint)
         require_population(self.population, self.claims, self.document)
+        if self.population is not None and self.population.calibrate:
+            self._check_calibration(self.population)
+
+    def _check_calibration(self, said: SampledPopulation) -> None:
+        """Weights that are made anew are published by themselves; totals are kept of what is published."""
+        where, column = self.document.where("population"), self.columns.get(str(said.weight))
+        if column is None or column.role != "other" or not column.publish or column.hierarchy is not None:
+            hint = f"write '{said.weight}: other' under columns"
+            raise PolicyError("calibrated weights are a published column of the role 'other'", where=where, hint=hint)
+        strange = [name for name in said.calibrate if name not in self.published or name == said.weight]
+        if strange:
+            raise PolicyError(f"'{strange[0]}' is not published, so no total of it can be kept", where=where, hint="name others")
+        if self.of_population:
+            what = "claims about the population are judged by the weights that were drawn, and calibrated ones are others"
+            raise PolicyError(what, where=where, hint="say 'fraction' or 'file', or leave 'calibrate' out")
 
     @property
     def of_population(self) -> bool:
         """Whether a claim speaks of the population."""
         return any(claim.model.of_population for claim in self.claims)
+
+    @property
+    def calibrated(self) -> str | None:
+        """The column of weights that is published anew, where the policy asks for it."""
+        return self.population.weight if self.population is not None and self.population.calibrate else None
 
     def everybody(self) -> Table | None:
         """The table of the population, read once, where a claim asks for it."""

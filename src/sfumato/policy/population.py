@@ -3,8 +3,10 @@
 ::
 
     population: {file: residents.csv}              # a table with the quasi-identifiers of everybody, the people of the table
-    included population: {fraction: 0.05}                   # the share of the population that is in the table, drawn by chance
+                                                   # included
+    population: {fraction: 0.05}                   # the share of the population that is in the table, drawn by chance
     population: {weight: survey_weight}            # a column: how many people each record stands for
+    population: {weight: w, calibrate: [sex, region], round: 10}   # published anew: see `methods.recoding.calibrating`
 
 The file is private: a release says that there was one, not where it lies nor what stands in it.
 """
@@ -26,6 +28,8 @@ from sfumato.policy.read import Document
 UNNAMED = "population"
 """What a release says instead of the name of the file."""
 _WAYS = ("file", "fraction", "weight")
+TOLERANCE = 0.001
+"""How far a calibrated total may be from the original's, as a share of it; one step of rounding is always allowed."""
 
 
 class SampledPopulation(BaseModel):
@@ -38,10 +42,19 @@ class SampledPopulation(BaseModel):
     weight: str | None = Field(default=None, min_length=1, description="a column with how many people each record stands for")
     confidence: float = Field(default=0.9, ge=0.5, lt=1, description="of the bound on people that follows from a fraction")
 
+    calibrate: tuple[str, ...] = Field(
+        default=(), description="columns whose weighted totals published weights keep, suppressed records included"
+    )
+    round: float = Field(default=1.0, gt=0, description="calibrated weights are multiples of this")
+
     @model_validator(mode="after")
     def _one(self) -> SampledPopulation:
         if sum(getattr(self, way) is not None for way in _WAYS) != 1:
             raise ValueError("name one of file, fraction and weight")
+        if self.calibrate and self.weight is None:
+            raise ValueError("'calibrate' needs 'weight', the column with how many people each record stands for")
+        if not self.calibrate and "round" in self.model_fields_set:
+            raise ValueError("'round' is about calibrated weights: name the columns to 'calibrate' to")
         return self
 
     def read(self, source: Source, base: Path) -> Table:

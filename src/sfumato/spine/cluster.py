@@ -64,7 +64,7 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
         return "rules under 'keep' are judged on rows"
     if policy.person is not None:
         return "people who stand in several rows ('person:') are counted on rows"
-    if policy.of_population:
+    if policy.of_population or policy.calibrated is not None:
         return "people of a population ('population:') are counted on rows"
     joint = [claim.model.name for claim in policy.claims if claim.model.joint]
     if joint:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.audit.base import Reading
 from sfumato.errors import PolicyError
+from sfumato.forms.recoded import Recoded
 from sfumato.io.coding import is_coded
 from sfumato.methods.base import Method
 from sfumato.policy.declared import declare
@@ -79,6 +80,8 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return "people who stand in several rows ('person:') cannot be judged over several releases; publish without a ledger"
     if policy.of_population and (remembering or policy.person is not None):
         return "claims about a population are judged for one release, with one row per person"
+    if policy.calibrated is not None and (remembering or policy.person is not None or method.form is not Recoded):
+        return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
     return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
 
 

@@ -43,7 +43,7 @@ def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
     policy, table, original = exhibit.policy, exhibit.data, exhibit.original
     may_change = [name for name in policy.published if policy.columns[name].role == "other" and policy.columns[name].hierarchy]
     recoded = [name for name in (*policy.quasi_identifiers, *may_change) if name in table.names]
-    as_is = [name for name in policy.published if policy.columns[name].dates is None]
+    as_is = [name for name in policy.published if policy.columns[name].dates is None and name != policy.calibrated]
     same = [name for name in as_is if name in table.names and name not in recoded]
     left, right = sides(table, original, recoded, same)
     may = [

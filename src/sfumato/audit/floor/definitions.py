@@ -10,7 +10,7 @@ Definitions, per group and hidden column; the release has the level of its worst
     p-sensitivity      different values                                                     Truta, Vinay 2006
     l-diversity        distinct: different values; frequency: T / r₁; entropy: exp(−Σ p ln p);
                        recursive (c, l): the largest l with r₁ < c (r_l + … + r_m), 0 without one   Machanavajjhala et al. 2006
-    entropy diversity  exp(−Σ p ln p), or exp(ln T − Σ (r/T) G(r)) with
+    entropy diversity  exp(−Σ p ln p), or exp(G(T) − Σ (r/T) G(r)), at most the number of values, with
                        G(n) = ψ(n) + (−1)ⁿ ∫ xⁿ⁻¹ / (1 + x) dx from 0 to 1                  Grassberger 2003
     t-closeness        the earth mover's distance of p from q                               Li et al. 2007
     β-likeness         (q − p) / p where q > p; enhanced: also at most −ln p                Cao, Karras 2012
@@ -188,13 +188,13 @@ def _estimated(groups: Groups, level: Level) -> Level:
         return level | {"l": _entropy(groups)}
     if level["estimator"] != "grassberger":
         raise NotCounted("the estimator is unknown")
-    of = _corrected_logarithms(max(weight for spread in _all(groups) for weight in spread.values()))
-    return level | {"l": math.exp(min(_estimate(spread, of) for spread in _all(groups)))}
+    of = _corrected_logarithms(max(sum(spread.values()) for spread in _all(groups)))
+    return level | {"l": min(min(math.exp(_estimate(spread, of)), len(spread)) for spread in _all(groups))}
 
 
 def _estimate(spread: Weights, of: Sequence[float]) -> float:
     total = sum(spread.values())
-    return math.log(total) - math.fsum(weight / total * of[weight] for weight in spread.values())
+    return of[total] - math.fsum(weight / total * of[weight] for weight in spread.values())
 
 
 def _corrected_logarithms(most: int) -> list[float]:

@@ -41,6 +41,7 @@ from sfumato.io.coding import is_coded
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import Continuation, continued, torn_classes, without
 from sfumato.methods.recoding.attainable import attainable
+from sfumato.methods.recoding.calibrating import calibrated
 from sfumato.methods.recoding.components import Component, components, without_implied
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.overlay import overlaid
@@ -302,8 +303,14 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
         if place is not None:
             written, of_group = labels[place][name]
             columns[name] = pa.DictionaryArray.from_arrays(pa.array(of_group[groups[place]]), written)
+        elif name == task.policy.calibrated:
+            continue
         elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
             columns[name] = _as_it_is(task.policy, table, name).take(pa.array(rows))
+    said = task.policy.population
+    if said is not None and said.weight is not None and task.policy.calibrated is not None:
+        columns[said.weight] = calibrated(task.policy, said, table, columns, rows, task.randomness)
+        columns = {name: columns[name] for name in task.policy.published}
     counts = None if table.counts is None else laid.count[order]
     suppressed = problem.own - int(laid.count[kept].sum())
     return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
