@@ -7,8 +7,10 @@ python -m benchmarks.foreign_databases rules 10000 benchmarks/results/eighty_rul
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -116,22 +118,45 @@ def large(rows: int, most: int, memory: str) -> None:
         Path(policy).write_text(text.replace("  kind: database\n", f"  kind: database\n  memory: {memory}\n"))
         timed("check", policy, "--strict")
         timed("publish", policy, "--out", out, "--no-report")
+        timed("verify", out, "--target", target, "--memory", memory)
 
 
 def timed(*words: str) -> str:
-    """A command, with what it cost."""
+    """A command, with what it cost: CPU seconds, the most memory of its own, the most pages of mapped files, the most disk."""
     code = "import sys, resource, atexit; from sfumato.cli import main; atexit.register(lambda: print(resource.getrusage("
     code += "resource.RUSAGE_SELF), file=sys.stderr)); main(sys.argv[1:])"
-    began = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    began, free = time.monotonic(), shutil.disk_usage(tempfile.gettempdir()).free
+    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complained:
+        process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=told, stderr=complained)
+        own = mapped = disk = 0
+        while process.poll() is None:
+            now = _resident(process.pid)
+            own, mapped = max(own, now["RssAnon"]), max(mapped, now["RssFile"])
+            disk = max(disk, free - shutil.disk_usage(tempfile.gettempdir()).free)
+            time.sleep(0.05)
+        for file in (told, complained):
+            file.seek(0)
+        out, errors = told.read(), complained.read()
     passed = time.monotonic() - began
-    found = dict(part.split("=") for part in done.stderr.rpartition("resource.struct_rusage(")[2].rstrip(")\n").split(", "))
-    spent = float(found["ru_utime"]) + float(found["ru_stime"])
-    memory = int(found["ru_maxrss"]) // 1024
-    print(f"{words[0]:10} exit {done.returncode}  {spent:6.1f} CPU s  {passed:6.1f} s  {memory:6} MB", flush=True)
-    if done.returncode:
-        print(done.stderr.rpartition("resource.struct_rusage(")[0], flush=True)
-    return done.stdout
+    found = dict(part.split("=") for part in errors.rpartition("resource.struct_rusage(")[2].rstrip(")\n").split(", "))
+    spent, peak = float(found["ru_utime"]) + float(found["ru_stime"]), int(found["ru_maxrss"]) // 1024
+    figures = (
+        f"{spent:6.1f} CPU s  {passed:6.1f} s  own {own:5} MB  mapped {mapped:5} MB  together {peak:5} MB  disk {disk >> 20:6} MB"
+    )
+    print(f"{words[0]:10} exit {process.returncode}  {figures}", flush=True)
+    if process.returncode:
+        print(errors.rpartition("resource.struct_rusage(")[0], flush=True)
+    return out
+
+
+def _resident(process: int) -> dict[str, int]:
+    """Megabytes of a process in memory, by kind; none when it has just ended."""
+    with contextlib.suppress(OSError):
+        lines = [line.split() for line in Path(f"/proc/{process}/status").read_text().splitlines()]
+        return {"RssAnon": 0, "RssFile": 0} | {
+            words[0][:-1]: int(words[1]) // 1024 for words in lines if words[0].startswith("Rss")
+        }
+    return {"RssAnon": 0, "RssFile": 0}
 
 
 def views(url: str) -> dict[str, int]:

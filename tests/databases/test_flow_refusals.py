@@ -102,10 +102,31 @@ def test_missing_rights_on_the_source_and_on_the_target(tmp_path: Path, postgres
     assert not (tmp_path / "release").exists()
     poor_target = postgres.at(name, username=f"poor_{name}", password="hunter2")
     policy = write_policy(tmp_path, source, poor_target)
-    refused(tmp_path, policy, 3, "rights")
+    for command in ("check", "publish"):
+        refused(tmp_path, policy, 3, "rights", command=command)
     assert asked(target, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")[1] == [(0,)]
-    repaired = sfumato("publish", str(write_policy(tmp_path, source, target)), "--out", str(tmp_path / "release"))
-    assert repaired.returncode == 0 and "going on with the load" in repaired.stdout
+    assert not (tmp_path / "release").exists()
+    assert sfumato("check", str(write_policy(tmp_path, source, target))).returncode == 0
+    assert asked(target, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")[1] == [(0,)]
+
+
+@pytest.mark.parametrize("mode", ["create", "fill", "clone"])
+def test_what_stands_in_the_target_is_told_before_anything_is_made(tmp_path: Path, mode: str) -> None:
+    """A table, or rows of one, in the way: a warning of `check`, a refusal of `publish`; an empty target leaves no trace."""
+    source, target = make_shop(tmp_path / "shop.db"), tmp_path / "target.db"
+    text = POLICY.replace("target: {target}", "target: {{url: '{target}', mode: " + mode + "}}")
+    policy = write_policy(tmp_path, source, f"sqlite:///{target}", text)
+    assert sfumato("check", str(policy)).returncode == (3 if mode == "fill" else 0)
+    assert not target.exists()
+    make_shop(target)
+    before = target.read_bytes()
+    if mode == "clone":
+        refused(tmp_path, policy, 3, "needs an empty database", command="check")
+    else:
+        assert "[target-table:customer]" in sfumato("check", str(policy)).stdout
+    refused(tmp_path, policy, 3, "already")
+    assert target.read_bytes() == before
+    assert not (tmp_path / "release").exists()
 
 
 def test_an_unsupported_type(tmp_path: Path, postgres: Server) -> None:
@@ -117,7 +138,9 @@ def test_an_unsupported_type(tmp_path: Path, postgres: Server) -> None:
         connection.execute("INSERT INTO customer VALUES (1, '[1,2)')")
     text = "version: 1\ndata: {{kind: database, source: '{source}', target: '{target}'}}\ncolumns:\n  customer.id: "
     policy = write_policy(tmp_path, source, target, text + "{{role: replaced, domain: {{integers: [1, 9]}}}}\n")
-    refused(tmp_path, policy, 3, "odd_range")
+    for command in ("check", "publish"):
+        refused(tmp_path, policy, 3, "odd_range", command=command)
+    assert not (tmp_path / "release").exists()
     assert asked(target, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")[1] == [(0,)]
 
 

@@ -6,12 +6,16 @@ fresh target: the child dies by SIGKILL when it tells of its progress for the nt
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from database_cases import assert_same_rows, whole
 from mariadb_server import maria_session
@@ -19,9 +23,10 @@ from postgres_server import session
 from test_cut_off import in_child
 
 from sfumato.data.database import Database
-from sfumato.io.sql import load, server_findings
-from sfumato.io.sql.journal import ASIDE, JOURNAL
+from sfumato.io.sql import Loaded, bulk, connect, load, server_findings
+from sfumato.io.sql.journal import ASIDE, JOURNAL, record
 from sfumato.io.sql.modes import Clone, Create, Fill
+from sfumato.io.sql.prepare import join_crew
 
 TABLES = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL);
@@ -75,14 +80,15 @@ class Place:
                 connection.execute(TABLES + MORE)
         return url
 
-    def load(self, target: str, progress: Callable[[float, str], None] | None = None) -> None:
+    def load(self, target: str, progress: Callable[[float, str], None] | None = None, jobs: int = 1) -> Loaded:
         mode: Create = Fill() if self.kind == "fill" else Clone(self.source) if self.kind == "clone" else Create()
-        load(target, self.data.schema, self.data.tables, fingerprint="f", progress=progress, mode=mode, source=self.source)
+        how = {"progress": progress, "mode": mode, "source": self.source, "jobs": jobs}
+        return load(target, self.data.schema, self.data.tables, fingerprint="f", **how)
 
     def assert_complete(self, target: str, *, judged: bool = True) -> None:
         found = whole(target)
         assert {JOURNAL, ASIDE}.isdisjoint(table.name for table in found.schema.tables)
-        assert_same_rows(self.data, found, exactly=self.kind != "fill")
+        assert_same_rows(self.data, found, exactly=self.kind not in ("fill", "create"))
         assert not judged or [one for one in server_findings(target, self.data.schema) if not one.holds] == []
         if self.kind in ("fill", "clone"):
             with session(target) as connection:
@@ -98,14 +104,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(request, tmp_path)
 
 
-def killed(place: Place, target: str, step: int) -> bool:
+def killed(place: Place, target: str, step: int, jobs: int = 1) -> bool:
     steps = iter(range(1, 1000))
 
     def progress(_share: float, _sentence: str) -> None:
         if next(steps) == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return in_child(lambda: place.load(target, progress)) == signal.SIGKILL
+    return in_child(lambda: place.load(target, progress, jobs)) == signal.SIGKILL
 
 
 def test_killed_at_every_step(place: Place) -> None:
@@ -122,6 +128,39 @@ def test_killed_at_every_step(place: Place) -> None:
             assert step == 1 or step >= len(told) - 1, "only what has not begun, or is complete, has no journal"
             place.load(target) if step == 1 else None
         place.assert_complete(target, judged=step >= len(told) - 2)
+
+
+@pytest.mark.parametrize("place", ["create", "fill", "clone"], indirect=True)
+def test_killed_while_several_tables_are_loaded_at_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 1)
+    told: list[str] = []
+    place.load(complete := place.target(), lambda _, sentence: told.append(sentence), 2)
+    place.assert_complete(complete)
+    assert told.count("loading town") == 3 and told.count("loading person") == 4
+    first = place.target()
+    assert in_child(lambda: _dies_when_both_are_loading(place, first)) == signal.SIGKILL
+    assert place.load(first, jobs=2).resumed == ()
+    place.assert_complete(first)
+    for step in (6, 7, len(told) - 2):
+        target = place.target()
+        assert killed(place, target, step, 2)
+        place.load(target, jobs=2)
+        place.assert_complete(target, judged=False)
+
+
+def _dies_when_both_are_loading(place: Place, target: str) -> None:
+    """Two tables wait for each other inside of their transactions, each with a row on its way; then the process dies."""
+    both, sent, plainly = threading.Barrier(2), threading.local(), bulk.csv_piece
+
+    def piece(batch: pa.RecordBatch) -> memoryview:
+        sent.rows = getattr(sent, "rows", 0) + 1
+        if sent.rows == 2:
+            both.wait(30)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return plainly(batch)
+
+    bulk.csv_piece = piece
+    place.load(target, jobs=2)
 
 
 def has_journal(target: str) -> bool:
@@ -156,3 +195,36 @@ def test_killed_at_odd_moments(place: Place) -> None:
     else:
         place.load(target)
     place.assert_complete(target)
+
+
+def test_a_session_that_a_killed_run_left_behind_is_waited_for(fresh: Callable[[], str]) -> None:
+    """It may still complete its table; were the table loaded once more, a target without a key would have its rows twice."""
+    source, target = fresh(), fresh()
+    with session(source) as connection:
+        connection.execute("CREATE TABLE a (n integer); INSERT INTO a VALUES (1), (2); CREATE TABLE b (n integer)")
+    data = whole(source)
+    with session(target) as connection:
+        connection.execute("CREATE TABLE a (n integer); CREATE TABLE b (n integer)")
+
+    def run() -> Loaded:
+        return load(target, data.schema, data.tables, fingerprint="f", mode=Fill(), jobs=2)
+
+    def dies(_share: float, sentence: str) -> None:
+        if sentence.startswith("loading"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    cut_off = in_child(lambda: load(target, data.schema, data.tables, fingerprint="f", mode=Fill(), progress=dies))
+    assert cut_off == signal.SIGKILL
+    with connect(target, write=True) as left, ThreadPoolExecutor(1) as crew:
+        join_crew(left)
+        left.run("BEGIN")
+        left.run("INSERT INTO a VALUES (1), (2)")
+        digest = hashlib.sha256(bulk.csv_piece(data.tables["a"].frame.to_batches()[0])).hexdigest()
+        record(left, "f", "a", 2, digest)
+        waiting = crew.submit(run)
+        while not left.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+            assert not waiting.done(), waiting.result()
+        left.run("COMMIT")
+        left.raw.close()
+        assert waiting.result().resumed == ("a",)
+    assert whole(target).tables["a"].rows == 2

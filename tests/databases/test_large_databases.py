@@ -6,8 +6,10 @@ written from the definitions.
 
 from __future__ import annotations
 
+import mmap
 import random
 import sqlite3
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -25,10 +27,14 @@ from sfumato.audit.databases import dangling, differing, distinct, repeated
 from sfumato.audit.plain_values import moments, whole_numbers
 from sfumato.audit.rule_values import _days, _numbers
 from sfumato.audit.sources.database import source_seen
-from sfumato.data.shelf import Shelf, laid, memory_bound, rows_at_once, shelved
+from sfumato.audit.surviving import _rows_of
+from sfumato.audit.survivors import survivors
+from sfumato.data.shelf import Shelf, laid, memory_bound, numbered, rows_at_once, shelved
+from sfumato.data.watch import Mapped, let_go, resident
 from sfumato.errors import DataError
 from sfumato.io.sql import load, read_rows, read_schema
 from sfumato.policy.policy import Policy
+from sfumato.policy.rules.tree import ColumnValue
 from sfumato.spine.load import load_release
 
 TINY = 20 * 2048  # twenty rows at once
@@ -89,6 +95,46 @@ def test_the_shelf_gives_back_what_was_put_there() -> None:
         assert table.column("t").num_chunks == 1
         assert shelved(pa.array(texts).slice(3, 50)).to_pylist() == texts[3:53]
         assert laid(np.arange(50)).tolist() == list(range(50))
+        assert numbered(50).tolist() == list(range(50))
+    with memory_bound(TINY):
+        assert numbered(70).tolist() == list(range(70))
+
+
+def test_pages_of_files_are_let_go_while_somebody_works() -> None:
+    size = 48 << 20
+    with tempfile.TemporaryFile() as file:
+        file.write(bytes(size))
+        file.flush()
+        pages = Mapped(file.fileno(), size)
+    before = resident()[1]
+
+    def held() -> int:
+        return resident()[1] - before
+
+    assert not any(pages[place] for place in range(0, size, mmap.PAGESIZE)) and held() > size // 2
+    let_go()
+    assert held() < size // 8
+    assert not any(pages[place] for place in range(0, size, mmap.PAGESIZE)) and held() > size // 2, "they come back"
+    with memory_bound(64 << 20):
+        while held() > size // 8:  # nobody asks for it; the watch does it
+            pass
+
+
+def test_old_values_are_found_in_pieces_as_at_once() -> None:
+    rng = random.Random(11)
+    cards = [str(rng.randrange(10**15, 10**16)) for _ in range(60)]
+    notes = [f"paid by {rng.choice(cards)} on day {n}" if n % 3 else f"line {n}" for n in range(300)]
+    numbers = [rng.choice(cards) if n % 5 == 0 else str(n) for n in range(400)]
+    kinds = [rng.choice(["cash", "card", cards[0]]) for _ in range(500)]
+    kept = {"note": (notes, "text"), "number": (numbers, "integer"), "exact": (numbers, "decimal"), "kind": (kinds, "text")}
+    old = {ColumnValue("card", "pay"): pa.array(cards)}
+    shown = {ColumnValue(name, "log"): (arrow(values), kind) for name, (values, kind) in kept.items()}
+    meant = {name: sum(any(card in value for card in cards) for value in values) for name, (values, _) in kept.items()}
+    for bound in (TINY, 1 << 30):
+        with memory_bound(bound):
+            assert {one.kept.name: one.cells for one in survivors(old, shown)} == meant
+            found = _rows_of(arrow([*cards[:20], None, "gone"]), arrow([None, *cards]))
+            assert found.to_pylist() == [*range(1, 21), None, None]
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +172,10 @@ def test_a_release_does_not_depend_on_the_memory(shop: str, tmp_path: Path, monk
         out = tmp_path / memory[0]
         done = sfumato("publish", str(tmp_path / "p.yaml"), "--out", str(out), "--seed", str(SEED), "--no-report")
         assert done.returncode == 0, done.stderr
+    told = [sfumato("verify", str(tmp_path / "1"), "--json", *more).stdout for more in ([], ["--memory", "1.5 MB"])]
+    assert told[0] == told[1] != ""
+    wrong = sfumato("verify", str(tmp_path / "1"), "--memory", "much")
+    assert wrong.returncode == 2 and "'800 MB'" in wrong.stderr
     for name in ("client.csv", "orders.csv", "certificate.json"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 

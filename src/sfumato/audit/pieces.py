@@ -17,11 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.shelf import Shelf, forget, rows_at_once
+from sfumato.data.shelf import Shelf, all_rooms, forget, rows_at_once
 
-_ROWS, _MOST, _SIGNS = 1 << 16, 1 << 12, 64
+_ROWS, _MOST, _SIGNS = 1 << 16, 1 << 8, 64
+"""Rows whose sums are taken at a time, pieces (each is a file that is open), and signs of a text that are weighed differently."""
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, place + 1, 1 << 64) | 1 for place in range(_SIGNS)], dtype=np.uint64)
 _MIXED = np.uint64(0xD6E8FEB86659FD93)
+FEW = 10_000
+"""Different values that are looked at once, each with how often it stands there."""
 Side = Sequence[pa.ChunkedArray]
 
 
@@ -33,14 +36,17 @@ def in_pieces(*sides: Side, by: int | None = None, most: int = 0) -> Iterator[tu
         return
     count = min(-(-rows // most) + 1, _MOST)
     width = _deciding([side[:by] for side in sides], count)
-    shelves = [[Shelf([str(place) for place in range(len(side))]) for side in sides] for _ in range(count)]
+    room = all_rooms() // (count * len(sides))
+    shelves = [[Shelf([str(place) for place in range(len(side))], room) for side in sides] for _ in range(count)]
     for number, side in enumerate(sides):
         for cut in slices(len(side[0])):
             cells = [_texts(column[cut]) for column in side]
             marks = _marks(cells[:width], count)
-            for piece in np.unique(marks).tolist():
-                mask = pa.array(marks == piece)
-                shelves[piece][number].put(pa.table([one.filter(mask) for one in cells], names=shelves[piece][number].names))
+            order, ends = pa.array(np.argsort(marks, kind="stable")), np.cumsum(np.bincount(marks, minlength=count))
+            sorted_rows = pa.table([one.take(order) for one in cells], names=[str(place) for place in range(len(side))])
+            for piece in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+                start = int(ends[piece - 1]) if piece else 0
+                shelves[piece][number].put(sorted_rows.slice(start, int(ends[piece]) - start))
     while shelves:
         yield tuple(list(shelf.table().columns) for shelf in shelves.pop())
         forget()

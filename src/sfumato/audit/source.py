@@ -46,6 +46,9 @@ class SourceAudit:
         """The dataset; what cannot fit is refused before a row of it is read."""
         return policy.data.read(data)
 
+    def rehearse(self, policy: Policy) -> None:
+        """Refuse a target that could not be loaded, before a row is read; what only stands in its way is told by `examine`."""
+
     def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
         """Refuse a dataset that a release could not mend; `rules_stay`: the method leaves records as they are."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audit.derived_columns import derived_columns, read_off, spread
+from sfumato.audit.pieces import slices
 from sfumato.audit.survivors import KeptColumns, Originals, Survivor, survivors
 from sfumato.data.database import Database, ForeignKey
 from sfumato.data.table import Table
@@ -61,10 +63,22 @@ def _from_parent(bound: BoundPolicy, database: Database, key: ForeignKey, kept: 
     if not wanted or len(key.columns) != 1:
         return
     sample = child.frame.take(pa.array(spread(child.rows)))
-    place = pc.index_in(sample.column(key.columns[0]), value_set=parent.column(key.parent_columns[0]).combine_chunks())
+    place = _rows_of(sample.column(key.columns[0]), parent.column(key.parent_columns[0]))
     old = {column: parent.column(column.name).take(place).to_pylist() for column in wanted}
     others = {name: kind for name, kind in kept.items() if name not in key.columns}
     yield from read_off(key.table, old, sample, others, child.rows)
+
+
+def _rows_of(sought: pa.ChunkedArray, keys: pa.ChunkedArray) -> pa.Array:
+    """The row of every key that is sought, null where there is none; the keys are looked through some at a time."""
+    different = pc.drop_null(pc.unique(sought))
+    rows = np.full(len(different), -1, dtype=np.int64)
+    for cut in slices(len(keys)):
+        met = pc.index_in(keys[cut], value_set=different)
+        here = np.flatnonzero(np.asarray(pc.is_valid(met)))
+        rows[np.asarray(met.drop_null())] = cut.start + here
+    found = pa.array(rows, mask=rows < 0).take(pc.index_in(sought, value_set=different).combine_chunks())
+    return found
 
 
 def originals_of(bound: BoundPolicy, database: Database) -> Originals:

@@ -26,14 +26,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from sfumato.audit.pieces import in_pieces
+from sfumato.audit.pieces import FEW, in_pieces, slices
 from sfumato.policy.rules.tree import ColumnValue
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -99,6 +102,7 @@ class _Index:
         self.begins = {column: _first_words(values) for column, values in self.values.items()}
         known = [pc.unique(words) for words in self.begins.values()]
         self.first = pc.unique(pa.chunked_array(known, pa.string()))
+        self.has_numbers = bool(pc.any(pc.match_substring_regex(self.first, "^[0-9]+$")).as_py())
 
     def candidates(self, cells: pa.Array, kind: str) -> list[int]:
         """Numbers of the cells in which some value may begin."""
@@ -183,7 +187,7 @@ def survivors(originals: Originals, kept: KeptColumns) -> list[Survivor]:
         return []
     found: list[Survivor] = []
     for column, (cells, kind) in kept.items():
-        if kind not in QUIET or _long_numbers(kind):
+        if kind not in QUIET or (_long_numbers(kind) and index.has_numbers):
             found += _in_column(index, column, cells, kind)
     return found
 
@@ -196,9 +200,7 @@ def _long_numbers(kind: str) -> bool:
 def _in_column(index: _Index, column: ColumnValue, cells: pa.ChunkedArray, kind: str) -> list[Survivor]:
     totals: dict[ColumnValue, _Total] = {}
     different = 0
-    for ((piece,),) in in_pieces([cells.drop_null()]):
-        counted = pc.value_counts(piece)
-        distinct, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
+    for distinct, counts in _counted(_possible(index, cells, kind) if _long_numbers(kind) else cells):
         different += len(distinct)
         places = index.candidates(distinct, kind) if len(distinct) else []
         texts = distinct.take(pa.array(places, pa.int64())).to_pylist()
@@ -207,6 +209,28 @@ def _in_column(index: _Index, column: ColumnValue, cells: pa.ChunkedArray, kind:
             for source, (whole, plain) in _found(phrases, text, kind).items():
                 totals.setdefault(source, _Total()).add(int(counts[place]), whole=whole, plain=plain)
     return [Survivor(source, column, *total.counted(different)) for source, total in totals.items() if total.tells(different)]
+
+
+def _possible(index: _Index, cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    """The numbers that may be a value that is looked for; of the others nothing is asked, not even how many there are."""
+    some = (cells[rows].drop_null().combine_chunks() for rows in slices(len(cells)))
+    return pa.chunked_array([one.take(pa.array(index.candidates(one, kind), pa.int64())) for one in some], pa.string())
+
+
+def _counted(cells: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+    """Every different value once, with how often it occurs; when they are many, some of them at a time."""
+    totals: Counter[str] = Counter()
+    for rows in slices(len(cells)):
+        counted = pc.value_counts(cells[rows].drop_null())
+        if len(counted) + len(totals) > FEW:
+            break
+        totals.update(dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)))
+    else:
+        yield pa.array(list(totals), pa.string()), np.array(list(totals.values()), dtype=np.int64)
+        return
+    for ((piece,),) in in_pieces([cells.drop_null()]):
+        counted = pc.value_counts(piece)
+        yield counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
 
 
 @dataclass(slots=True)

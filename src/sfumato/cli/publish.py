@@ -51,6 +51,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
         _load(read, out, replace, as_json, {"out": out}, options["jobs"])
         return
     _require_room(read, out, options["data"], options["ledger"])
+    _require_target(read, replace)
     engine = engine_of(options.pop("engine"), options.pop("master"), staging=Path(out).absolute().parent)
     jobs = options["jobs"]
     told = {"format": format_, "engine": engine, "unfinished": Path(f"{out}.unfinished")}
@@ -100,6 +101,14 @@ def _require_room(policy: Policy, out: str, data: str | None, ledger: str | None
     book = Path(ledger) if ledger else policy.base / policy.ledger.file if policy.ledger else None
     if book is not None:
         require_writable_folder(book.parent)
+
+
+def _require_target(policy: Policy, replace: bool) -> None:
+    """The target of a database, before the run rather than after it."""
+    if policy.data.loads:
+        from sfumato.spine.load import require_target
+
+        require_target(policy, replace=replace)
 
 
 def _say_mark(mark: str) -> None:

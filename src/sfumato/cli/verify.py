@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--target", help="URL of the test database that was loaded: also judges what stands there.")
 @click.option("--signer", help="The data holder's Ed25519 public key, or a file with it: also judges who made the folder.")
 @click.option("--population", help="The table of the population: also judges claims that speak of everybody in it.")
+@click.option("--memory", help="Of a database: how much memory may be taken, like '1 GB'; 2 GB without it.")
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context

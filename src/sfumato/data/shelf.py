@@ -17,11 +17,9 @@ Invariants
 
 from __future__ import annotations
 
-import mmap
 import os
 import tempfile
 import time
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,17 +28,17 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.watch import Mapped, Watch, let_go
 from sfumato.errors import DataError
 
 USUAL = 2 << 30
 """Bytes that a process may take when nobody says otherwise."""
 _REGION = 1 << 31
 """Bytes of text, and as many of places, that a column may have."""
-_AT_ONCE, _SHARE, _FEWEST = 2048, 512, 1
+_AT_ONCE, _SHARE, _TOGETHER, _FEWEST = 2048, 512, 16, 1
 _SELDOM = 0.5
 """Seconds between two times of letting pages go."""
 _bound, _last = [USUAL], [0.0]
-_maps: weakref.WeakSet[_Mapped] = weakref.WeakSet()
 
 
 @contextmanager
@@ -48,7 +46,8 @@ def memory_bound(size: int) -> Iterator[None]:
     """Inside, tables and steps are so small that the process needs about `size` bytes."""
     before, _bound[0] = _bound[0], size
     try:
-        yield
+        with Watch(size):
+            yield
     finally:
         _bound[0] = before
 
@@ -56,6 +55,11 @@ def memory_bound(size: int) -> Iterator[None]:
 def rows_at_once() -> int:
     """Rows that are worked on together."""
     return max(_bound[0] // _AT_ONCE, _FEWEST)
+
+
+def all_rooms() -> int:
+    """Bytes that pieces of a column may take in memory together before they go to their files."""
+    return _bound[0] // _TOGETHER
 
 
 def small_enough(size: int) -> bool:
@@ -70,20 +74,15 @@ def forget() -> None:
         return
     _last[0] = now
     pa.default_memory_pool().release_unused()
-    if hasattr(mmap, "MADV_DONTNEED"):
-        for one in list(_maps):
-            one.madvise(mmap.MADV_DONTNEED)
-
-
-class _Mapped(mmap.mmap):
-    """A map that can be referred to weakly."""
+    let_go()
 
 
 class Shelf:
     """A table in the making, rows after rows or column after column; large ones go to a file."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], room: int | None = None) -> None:
         self.names = list(names)
+        self._room = _bound[0] // _SHARE if room is None else room
         self._held: list[pa.Table] = []
         self._size = 0
         self._file: Any = None
@@ -92,7 +91,7 @@ class Shelf:
     def put(self, rows: pa.Table) -> None:
         """More rows."""
         self._size += rows.nbytes
-        if self._file is None and small_enough(self._size):
+        if self._file is None and self._size <= self._room:
             self._held.append(rows)
             return
         for held in (*self._moved(), rows):
@@ -125,9 +124,8 @@ class Shelf:
             return pa.concat_tables(self._held) if self._held else shape.empty_table()
         length = 2 * _REGION * len(self.names)
         os.ftruncate(self._file.fileno(), length)
-        mapped = _Mapped(self._file.fileno(), length, access=mmap.ACCESS_READ)
+        mapped = Mapped(self._file.fileno(), length)
         self._file.close()
-        _maps.add(mapped)
         whole = memoryview(mapped)
         return pa.table([column.array(whole) for column in self._columns], names=self.names)
 
@@ -183,9 +181,19 @@ def laid(numbers: IntArray) -> IntArray:
         return numbers
     with tempfile.TemporaryFile(prefix="sfumato-rows-") as file:
         _write(file.fileno(), np.ascontiguousarray(numbers).data, 0)
-        mapped = _Mapped(file.fileno(), numbers.nbytes, access=mmap.ACCESS_READ)
-    _maps.add(mapped)
+        mapped = Mapped(file.fileno(), numbers.nbytes)
     return np.frombuffer(mapped, dtype=numbers.dtype)
+
+
+def numbered(rows: int) -> IntArray:
+    """The numbers of all rows, on the shelf when they are many."""
+    if small_enough(8 * rows):
+        return np.arange(rows, dtype=np.int64)
+    with tempfile.TemporaryFile(prefix="sfumato-rows-") as file:
+        for start in range(0, rows, rows_at_once()):
+            _write(file.fileno(), np.arange(start, min(start + rows_at_once(), rows), dtype=np.int64).data, 8 * start)
+        mapped = Mapped(file.fileno(), 8 * rows)
+    return np.frombuffer(mapped, dtype=np.int64)
 
 
 def shelved(texts: pa.Array) -> pa.Array:

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from sfumato.data.database import Database, Schema
+from sfumato.data.memory import amount
 from sfumato.data.shelf import memory_bound
 from sfumato.errors import DataError, PolicyError
 from sfumato.io import sql
 from sfumato.io.base import Source
 
-_MEMORY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([MGmg])[Bb]")
 _CREATE = "use mode: create"
 _DUMP = re.compile(r"(^postgres[^?]*\?(?:.*&)?restore=)([^&/][^&]*)")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -75,15 +75,12 @@ class DatabaseSource(Source):
     @field_validator("memory")
     @classmethod
     def _size(cls, value: str) -> str:
-        if not _MEMORY.fullmatch(value.strip()):
-            raise ValueError("write an amount like '2 GB' or '800 MB'")
+        amount(value)
         return value
 
     @property
     def memory_bytes(self) -> int:
-        found = _MEMORY.fullmatch(self.memory.strip())
-        assert found is not None
-        return int(float(found[1]) * (1 << 30 if found[2].upper() == "G" else 1 << 20))
+        return amount(self.memory)
 
     def within(self) -> AbstractContextManager[None]:
         return memory_bound(self.memory_bytes)
@@ -139,6 +136,15 @@ class DatabaseSource(Source):
         if kind != "postgresql" and self.grants:
             raise PolicyError("only PostgreSQL's rights can be cloned", where="data.target", hint="leave 'grants' out")
         return sql.Clone(source, self.grants) if kind == "postgresql" else sql.require_clonable(source)
+
+    def standing(self, schema: Schema) -> tuple[str, ...]:
+        """Tables of the target that a load would replace; what else is wrong with the target is refused, and nothing is changed."""
+        target = self.target_url()
+        return sql.rehearse(target, schema, namespace=self.place_in(target), mode=self.loading()) if target else ()
+
+    def place_in(self, target: str) -> str | None:
+        """The schema of the target that the tables belong to, when the policy names one."""
+        return self.namespace if self.namespace and sql.dialect_of(target) == "postgresql" else None
 
     def secret_key(self) -> bytes:
         """The secret behind deterministic columns."""

@@ -130,6 +130,7 @@ def _with_data(planned: Plan, since: str | None, history: History | None) -> tup
     """What the source says: rules that hold in it, columns that undo the release, what the work will cost."""
     policy, source = planned.policy, source_audit(planned.policy)
     reads = source.reads_rows(policy)
+    source.rehearse(policy)
     data = source.read(policy) if reads else None
     try:
         after = planned.method.after(policy, history, data) if history is not None else []

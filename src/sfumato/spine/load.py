@@ -88,6 +88,17 @@ def load_release(
         return load_target(policy, Path(out), progress=progress, replace=replace, jobs=jobs or min(os.cpu_count() or 1, _JOBS))
 
 
+def require_target(policy: Policy, *, replace: bool = False) -> None:
+    """Refuses what the load would refuse in the end, before anything is read or made."""
+    source = policy.data
+    assert isinstance(source, DatabaseSource)
+    standing = source.standing(source.read_schema())
+    if standing and not replace:
+        what = "has rows" if source.mode == "fill" else "is in the target"
+        hint = "choose an empty target, or replace what stands there with --replace"
+        raise DataError(f"table '{standing[0]}' {what} already", where="data.target", hint=hint)
+
+
 def _recorded(folder: Path) -> bool:
     """Whether a record of a load that holds belongs to this manifest."""
     try:
@@ -106,7 +117,7 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
     if release.damage:  # I1
         raise ReleaseError(f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again")
     tables = release.once(tables_of)
-    namespace = _namespace(target, source.namespace)
+    namespace = source.place_in(target)
     rows = {name: table.rows for name, table in tables.items()}
     resumed: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -129,10 +140,6 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = silent, re
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
         raise AuditRefused(f"the audit refuses the target: {wrong}", where=str(folder / TARGET), hint="do not use the target")
     return found
-
-
-def _namespace(target: str, declared: str) -> str | None:
-    return declared if declared and dialect_of(target) == "postgresql" else None
 
 
 def _complete(release: Exhibit, target: str, schema: Schema, namespace: str | None) -> bool:
@@ -189,7 +196,8 @@ def verify_target(release: Exhibit, target: str) -> tuple[Finding, ...]:
         raise PolicyError("only a database has a target", hint="verify this release without --target")
     url, form = given_url(target), release.form
     shown = release.as_published()
-    return judged(shown, url, Schema(shown.once(schema_of).tables, form.dialect), _namespace(url, form.namespace))
+    namespace = form.namespace if form.namespace and dialect_of(url) == "postgresql" else None
+    return judged(shown, url, Schema(shown.once(schema_of).tables, form.dialect), namespace)
 
 
 def _record(found: Loading, folder: Path) -> None:

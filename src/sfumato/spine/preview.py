@@ -50,9 +50,10 @@ def preview(
     if not method.form.replaces:
         what = f"{method.name} replaces no values, so there is nothing to preview"
         raise PolicyError(what, where=policy.document.where("method"), hint="give columns the role 'replaced'")
-    dataset = policy.data.read(data)
-    release = method.run(Task(policy, dataset, Randomness(seed), progress=progress))
-    found = list(_samples(policy, dataset, release, rows))
+    with policy.data.within():
+        dataset = policy.data.read(data)
+        release = method.run(Task(policy, dataset, Randomness(seed), progress=progress))
+        found = list(_samples(policy, dataset, release, rows))
     if table is not None and table not in {sample.table for sample in found}:
         hint = nearest(table, [sample.table for sample in found])
         raise PolicyError(f"no column of a table '{table}' is replaced", where="--table", hint=hint)

@@ -11,9 +11,11 @@ from sfumato import __version__
 from sfumato.attacks.base import known_attacks
 from sfumato.audit.certify import certify, compared
 from sfumato.audit.series import bundles_of
+from sfumato.data.memory import amount
+from sfumato.data.shelf import USUAL, memory_bound
 from sfumato.engines.base import FileEngine
 from sfumato.engines.local import HERE
-from sfumato.errors import LedgerError, ReleaseError, SfumatoError
+from sfumato.errors import LedgerError, PolicyError, ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Method
 from sfumato.registry import entry
@@ -73,6 +75,7 @@ def verify(
     signer: str | Path | VerifyingKey | None = None,
     engine: Any = None,
     population: Any = None,
+    memory: str | None = None,
 ) -> Audit:
     """Audit a release folder from its published files.
 
@@ -93,20 +96,42 @@ def verify(
         A Spark session, or a `SparkEngine`: parts that are folders, and the original, are counted on its cluster.
     population
         The table of the population, where claims speak of one; then these are judged, too.
+    memory
+        Of a database: how much memory may be taken, like ``"1 GB"``; 2 GB without it.
 
     Returns
     -------
     Audit
         The findings, and whether everything holds.
     """
+    with memory_bound(USUAL if memory is None else _amount(memory)):
+        return _verified(Path(folder), original, ledger, target, signer, engine, population)
+
+
+def _amount(memory: str) -> int:
+    try:
+        return amount(memory)
+    except ValueError as error:
+        raise PolicyError(f"'{memory}' is no amount of memory", where="--memory", hint=str(error)) from None
+
+
+def _verified(
+    folder: Path,
+    original: Any,
+    ledger: str | Path | None,
+    target: str | None,
+    signer: str | Path | VerifyingKey | None,
+    engine: Any,
+    population: Any,
+) -> Audit:
     key = None if signer is None else _key(signer)
-    exhibit = _opened(Path(folder), HERE if engine is None else _engine(engine))
-    history = None if ledger is None else Ledger(ledger).history_until(Path(folder))
+    exhibit = _opened(folder, HERE if engine is None else _engine(engine))
+    history = None if ledger is None else Ledger(ledger).history_until(folder)
     exhibit = beside(exhibit, original, history, engine)
     if ledger is not None:
-        _require_kept(exhibit, Ledger(ledger), Path(folder))
+        _require_kept(exhibit, Ledger(ledger), folder)
     exhibit = exhibit if population is None else _among(exhibit, population)
-    sentence, signed = examine_signature(Path(folder), key)
+    sentence, signed = examine_signature(folder, key)
     loaded = () if target is None else _in_target(exhibit, target)
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
 

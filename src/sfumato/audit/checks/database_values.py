@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from sfumato.audit.base import Check
 from sfumato.audit.databases import DatabaseExhibit, differing, distinct, labels
 from sfumato.audit.pieces import in_pieces, slices
+from sfumato.data.shelf import Shelf
 from sfumato.data.table import Table
 from sfumato.forms.database import DatabaseForm
 from sfumato.policy.bound_policy import BoundPolicy
@@ -81,7 +82,9 @@ def _changed_cells(seen: DatabaseExhibit) -> dict[str, int]:
     new = set(seen.bound.changed)
     for name, table in seen.tables.items():
         behind = next(rows for part, rows in (seen.exhibit.behind or {}).items() if seen.names[part] == name)
-        found[name] += len(behind) - len(np.unique(behind))
+        met = np.zeros(int(behind.max(initial=-1)) + 1, dtype=bool)
+        met[behind] = True
+        found[name] += len(behind) - int(met.sum())
         for column in (ColumnValue(c, name) for c in table.names):
             if column in new and column in seen.bound.declared and fills(seen.bound.declared[column].domain):
                 continue
@@ -137,13 +140,13 @@ class LinkedAlike(Check):
 
 def _pairs(seen: DatabaseExhibit, columns: tuple[ColumnValue, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Old and new values of some columns side by side, where neither is null."""
-    before, after = [], []
+    pairs = Shelf(["old", "new"])
     for column in columns:
         for new, old in seen.beside(column):
             both = pc.and_(pc.is_valid(old), pc.is_valid(new))
-            before += pc.filter(old, both).chunks
-            after += pc.filter(new, both).chunks
-    return pa.chunked_array(before, pa.string()), pa.chunked_array(after, pa.string())
+            pairs.put(pa.table([pc.filter(old, both), pc.filter(new, both)], names=pairs.names))
+    found = pairs.table()
+    return found.column("old"), found.column("new")
 
 
 class Unchanged(Check):

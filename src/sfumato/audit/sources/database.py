@@ -8,6 +8,7 @@ A warning has an identifier that stays the same as long as policy and schema do,
     unread-check:ID        a check over replaced columns that cannot be turned into a rule
     bound-column:T.C       rules tie new values to original or kept ones, so some may stay the same
     surviving:T.C->U.D     values of the replaced column T.C also stand in U.D, which is published as it is
+    target-table:T         a table of that name stands in the target (or has rows, where it is to be filled)
     left-out:N             something of the source that the target will not have
     new-table:T, new-column:T.C, gone-table:T, gone-column:T.C, changed-type:T.C    since an earlier release
 """
@@ -19,8 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from sfumato.audit.checks.database import breaks
 from sfumato.audit.checks.database_values import bound_by_rules
 from sfumato.audit.databases import DatabaseExhibit
@@ -29,6 +28,7 @@ from sfumato.audit.surviving import surviving
 from sfumato.data.database import Database, Schema
 from sfumato.data.personal import personal
 from sfumato.data.schema_json import schema_from
+from sfumato.data.shelf import numbered
 from sfumato.errors import AuditRefused, DataError
 from sfumato.forms.database import DatabaseForm, PublishedTable
 from sfumato.io.database import DatabaseSource, given_url
@@ -43,12 +43,21 @@ from sfumato.release.form import Form
 from sfumato.release.release import Part, Trace
 
 _SHOWN, _LOOKED_AT = 8, 2_000
+_STANDS = "'{}' stands in the target already; publishing needs an empty target, or --replace"
 
 
 class DatabaseAudit(SourceAudit):
     """Schema, constraints and rules of a database, and warnings that a policy may accept by name."""
 
     name: ClassVar[str] = "database"
+    standing: tuple[str, ...] = ()
+    """Tables of the target that a load would replace."""
+
+    def rehearse(self, policy: Policy) -> None:
+        source = policy.data
+        assert isinstance(source, DatabaseSource)
+        if source.loads:
+            self.standing = source.standing(source.read_schema())
 
     def read(self, policy: Policy, data: Any = None) -> Any:
         """The policy must fit the schema, and the target be another database that can be reached, before a row is read."""
@@ -78,6 +87,7 @@ class DatabaseAudit(SourceAudit):
         warnings = [warning for _, warning in found if warning is not None]
         warnings += [*_plain_columns(seen.bound, dataset), *_unread(seen.bound), *_tied(seen.bound), *_left_out(dataset.schema)]
         warnings += [Warning(str(one), one.sentence) for one in surviving(seen.bound, dataset)]
+        warnings += [Warning(f"target-table:{name}", _STANDS.format(name)) for name in self.standing]
         warnings += list(_drift(dataset.schema, _schema_of(since))) if since is not None else []
         return accepting(seen.bound.source.accept, warnings, tuple(finding for finding, _ in found))
 
@@ -90,7 +100,7 @@ def _schema_of(folder: str) -> Schema:
 def source_seen(policy: Policy, database: Database) -> DatabaseExhibit:
     """The source as if it had been published unchanged: then rules that mention the original can be judged, too."""
     parts = {name: Part(table.frame) for name, table in database.tables.items()}
-    behind = {name: np.arange(table.rows, dtype=np.int64) for name, table in database.tables.items()}
+    behind = {name: numbered(table.rows) for name, table in database.tables.items()}
     tables = {name: PublishedTable(table=name, rows=table.rows) for name, table in database.tables.items()}
     exhibit = Exhibit(DatabaseForm(tables=tables), parts, policy, original=database, trace=Trace(behind))
     return exhibit.once(DatabaseExhibit)

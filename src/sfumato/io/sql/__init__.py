@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.io.sql.address import dialect_of
-    from sfumato.io.sql.bulk import Loaded, create_tables, load
+    from sfumato.io.sql.bulk import Loaded, create_tables, load, rehearse
     from sfumato.io.sql.findings import server_findings
     from sfumato.io.sql.introspect import read_schema
     from sfumato.io.sql.link import connect, same_database
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Clone": "modes", "Create": "modes", "Fill": "modes", "Loaded": "bulk", "connect": "link", "create_tables": "bulk",
     "dialect_of": "address", "is_url": "single", "load": "bulk", "read_back": "rows", "read_rows": "rows",
-    "read_schema": "introspect", "read_sql": "single", "same_database": "link", "server_findings": "findings",
+    "read_schema": "introspect", "read_sql": "single", "rehearse": "bulk", "same_database": "link", "server_findings": "findings",
     "CloneElsewhere": "modes_elsewhere", "FillElsewhere": "modes_elsewhere", "require_clonable": "modes_elsewhere",
 }  # fmt: skip
 
@@ -44,6 +44,7 @@ __all__ = [
     "read_rows",
     "read_schema",
     "read_sql",
+    "rehearse",
     "require_clonable",
     "same_database",
     "server_findings",

@@ -28,6 +28,7 @@ from sfumato.io.sql import duckdb_link, journal, mariadb_link
 from sfumato.io.sql.link import Session, connect, same_database
 from sfumato.io.sql.modes import Create
 from sfumato.io.sql.names import listed, quoted
+from sfumato.io.sql.prepare import join_crew
 from sfumato.io.sql.rows import Progress
 from sfumato.io.sql.storage import affinity, stored_column
 from sfumato.io.sql.translate import carried
@@ -84,11 +85,24 @@ def load(
     return Loaded(rows, tuple(sorted(state.done)), plan.left_out + tuple(lost))
 
 
+def rehearse(target: str, schema: Schema, *, namespace: str | None = None, mode: Create | None = None) -> tuple[str, ...]:
+    """Tables of the target that a load would replace; whatever else would be refused is refused, with nothing changed."""
+    with connect(target, write=True, namespace=namespace) as link:
+        try:
+            (mode or Create()).begin(link, carried(schema, link.dialect, _no_rows(schema)), journal.REHEARSAL, True)
+        except journal.Rehearsed as found:
+            return found.standing
+    return ()  # a load that was cut off stands there and can go on
+
+
 def create_tables(target: str, schema: Schema, *, replace: bool = False, namespace: str | None = None) -> Loaded:
     """All tables of a schema with their constraints and no rows."""
+    return load(target, schema, _no_rows(schema), fingerprint="no rows", replace=replace, namespace=namespace)
+
+
+def _no_rows(schema: Schema) -> dict[str, Table]:
     shapes = {table.name: pa.schema([(name, pa.string()) for name in table.names]) for table in schema.tables}
-    empty = {name: Table(shape.empty_table()) for name, shape in shapes.items()}
-    return load(target, schema, empty, fingerprint="no rows", replace=replace, namespace=namespace)
+    return {name: Table(shape.empty_table()) for name, shape in shapes.items()}
 
 
 @dataclass(slots=True)
@@ -147,7 +161,7 @@ class _Filling:
         def one(table: TableFacts) -> list[str]:
             with connected() as link:
                 link.others.update(self.plan.others)
-                link.run("SET statement_timeout = 0")
+                join_crew(link)
                 return self._table(link, table)
 
         ordered = sorted(self.plan.tables, key=lambda table: -self.parts[table.name].rows)

@@ -19,6 +19,24 @@ SELECT CASE WHEN table_schema = current_schema() THEN table_name ELSE table_sche
 FROM information_schema.tables WHERE table_catalog = current_database()"""
 
 
+REHEARSAL = "a rehearsal"
+"""The name of a load that only looks whether it could begin."""
+
+
+class Rehearsed(Exception):
+    """A rehearsal has come to where a load would change something; what stands in its way is named."""
+
+    def __init__(self, standing: Iterable[str]) -> None:
+        super().__init__()
+        self.standing = tuple(sorted(standing))
+
+
+def only_looking(fingerprint: str, standing: Iterable[str] = ()) -> None:
+    """Inside a transaction that has changed nothing it will not take back: a rehearsal ends here."""
+    if fingerprint == REHEARSAL:
+        raise Rehearsed(standing)
+
+
 @dataclass(frozen=True, slots=True)
 class Journal:
     """An unfinished load."""

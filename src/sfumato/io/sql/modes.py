@@ -63,18 +63,20 @@ class Fill(Create):
                 if found is not None:
                     return found
                 require_fit(link, plan)
-                self._empty(link, plan, replace)
+                journal.only_looking(fingerprint, self._empty(link, plan, replace))
                 journal.close(link)
                 journal.begin(link, fingerprint, ())
                 _set_aside(link, plan)
         return journal.Journal(fingerprint, {}, frozenset())
 
-    def _empty(self, link: Session, plan: Schema, replace: bool) -> None:
+    def _empty(self, link: Session, plan: Schema, replace: bool) -> list[str]:
+        """The tables that had rows."""
         full = [table.name for table in plan.tables if link.rows(f"SELECT 1 FROM {link.relation(table.name)} LIMIT 1")]
         if full and not replace:
             raise DataError(f"table '{full[0]}' of the target has rows already", hint="choose an empty target, or replace its rows")
         if full:
             link.run(f"TRUNCATE {', '.join(link.relation(table.name) for table in plan.tables)} CASCADE")
+        return full
 
     def make(self, link: Session, plan: Schema, table: TableFacts, state: journal.Journal) -> list[str]:
         return []
@@ -109,6 +111,7 @@ class Clone(Create):
                     name = min(journal.existing(link))
                     raise DataError(f"the target has '{name}' already", hint="a clone needs an empty database")
                 Dump(self.source, self.grants).run(link, "pre-data")
+                journal.only_looking(fingerprint)
                 link.others.update(plan.others)
                 journal.begin(link, fingerprint, ())
         return journal.Journal(fingerprint, {}, frozenset())
@@ -135,7 +138,7 @@ def _postgres_only(link: Session, mode: str) -> None:
 def unfinished(link: Session, fingerprint: str) -> journal.Journal | None:
     """The same load, cut off earlier; another one is in the way."""
     found = journal.look(link)
-    if found is not None and found.fingerprint == fingerprint:
+    if found is not None and fingerprint in (found.fingerprint, journal.REHEARSAL):
         return found
     if found is not None:
         raise DataError(

@@ -43,10 +43,12 @@ class FillElsewhere(Create):
                 if found is None:
                     require_fit(link, plan)
                     old = _full(link, plan, replace)
+                    journal.only_looking(fingerprint, old)
                     _write_down(link, {table.name for table in plan.tables})
                     journal.close(link)
                     journal.begin(link, fingerprint, old)
                     found = journal.Journal(fingerprint, {}, frozenset(old))
+                journal.only_looking(fingerprint)
                 for name, _, _ in _written(link):
                     link.run(f"DROP TRIGGER IF EXISTS {quoted(name)}")
                 link.resume()

@@ -19,6 +19,7 @@ from sfumato.io.sql.postgres_types import Types
 from sfumato.io.sql.trouble import plainly
 
 _LOCK = "SELECT pg_advisory_lock(hashtextextended('sfumato load ' || current_schema(), 0))"
+_CREW = "hashtextextended('sfumato crew ' || current_schema(), 0)"
 
 
 def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> journal.Journal:
@@ -30,7 +31,7 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
             alone_mariadb(link)
         with link.transaction():
             found = journal.look(link)
-            if found and found.fingerprint == fingerprint:
+            if found and fingerprint in (found.fingerprint, journal.REHEARSAL):
                 return found
             if found and not replace:
                 raise DataError(
@@ -43,6 +44,7 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
             if link.dialect == "mariadb":
                 needed_elsewhere(link, old)
             _rehearse(link, plan, old, replace)
+            journal.only_looking(fingerprint, old)
             journal.close(link)
             if link.dialect == "duckdb":
                 drop_all(link, plan, old)
@@ -61,10 +63,18 @@ def alone(link: Session) -> None:
     link.run("SET statement_timeout = 0")
     try:
         link.run(_LOCK)
+        link.run(f"SELECT pg_advisory_lock({_CREW})")  # whoever loads a table for a run that was killed may still be ending it
+        link.run(f"SELECT pg_advisory_unlock({_CREW})")
     except psycopg.errors.LockNotAvailable:
         raise DataError("another load into this target is running", hint="wait for it to end") from None
     if not link.rows("SELECT has_schema_privilege(current_schema(), 'CREATE')")[0][0]:
         raise DataError("missing rights: the user may not create tables in the target", hint="grant CREATE on its schema")
+
+
+def join_crew(link: Session) -> None:
+    """A session that loads one of several tables: the next run waits until all of them are gone."""
+    link.run(f"SELECT pg_advisory_lock_shared({_CREW})")
+    link.run("SET statement_timeout = 0")
 
 
 def alone_mariadb(link: Session) -> None:

@@ -9,8 +9,7 @@ Rows lie on the shelf and are worked on in pieces, whatever their number. What m
     groups  columns of rules about whole tables (totals, orders, overlaps), row by row
     sought  old values of replaced columns, which are looked for everywhere else
 
-The numbers of bytes are estimates from how columns lie in memory, not a bound: at 20 million rows more was used than they say
-(`benchmarks/README.md`).
+The numbers of bytes are estimates from how columns lie in memory, not a bound (`benchmarks/README.md` has what was measured).
 """
 
 from __future__ import annotations
