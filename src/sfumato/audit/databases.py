@@ -256,7 +256,7 @@ def repeated(columns: Sequence[pa.ChunkedArray]) -> int:
     for (piece,) in in_pieces(columns):
         ((number,), (missing,)) = labels(piece)
         present = number[~missing]
-        found += len(present) - np.count_nonzero(np.bincount(present))
+        found += len(present) - int(np.count_nonzero(np.bincount(present)))
     return found
 
 
