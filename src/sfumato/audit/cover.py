@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray, CodeArray, IntArray
-from sfumato.data.classes import Classes, group, weighed
+from sfumato.data.classes import Classes, group, one_each, weighed
 from sfumato.data.generalization import Generalization
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
@@ -25,7 +25,7 @@ from sfumato.errors import DataError
 PAIRS = 400_000_000
 _CHUNK = 8_000_000
 _LARGE = 50_000
-_MOST = (1 << 31) - 1
+_MOST, _WORD = (1 << 31) - 1, 1 << 62
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -44,7 +44,7 @@ class Side:
         return Side(tuple(codes[rows] for codes in self.recoded), self.exact[rows], counts)
 
     def many(self) -> IntArray:
-        return np.ones(len(self.exact), dtype=np.int64) if self.counts is None else self.counts
+        return one_each(len(self.exact)) if self.counts is None else self.counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,18 @@ class Unmatched:
 
 def sides(published: Table, original: Table, recoded: Sequence[str], same: Sequence[str]) -> tuple[Side, Side]:
     """Both sides, with the exact columns numbered alike."""
-    left, right = np.zeros(published.rows, dtype=np.int64), np.zeros(original.rows, dtype=np.int64)
+    left, right, span = np.zeros(published.rows, dtype=np.int64), np.zeros(original.rows, dtype=np.int64), 1
     for name in same:
         mine, theirs = published.text(name), original.text(name)
         known = {label: code for code, label in enumerate(theirs.labels)}
         translate = np.array([known.get(label, len(known) + i) for i, label in enumerate(mine.labels)], dtype=np.int64)
-        both = np.concatenate([translate[mine.codes], theirs.codes])
-        merged = group([np.concatenate([left, right]), both]).of
-        left, right = merged[: published.rows], merged[published.rows :]
+        radix = len(known) + len(mine.labels)
+        if span * radix >= _WORD:
+            both = np.unique(np.concatenate([left, right]), return_inverse=True)[1]
+            left, right, span = both[: len(left)], both[len(left) :], len(both)
+        left, right, span = left * radix, right * radix, span * radix
+        left += translate[mine.codes]
+        right += theirs.codes
     return (
         Side(tuple(published.text(name).codes for name in recoded), left, published.counts),
         Side(tuple(original.text(name).codes for name in recoded), right, original.counts),

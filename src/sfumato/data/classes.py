@@ -66,6 +66,11 @@ def weighed(of: IntArray | CodeArray, weights: IntArray | None, classes: int) ->
     return np.bincount(of, weights=weights, minlength=classes).astype(np.int64)
 
 
+def one_each(rows: int) -> IntArray:
+    """How many records each row stands for where it stands for itself: one number, whatever the rows."""
+    return np.broadcast_to(np.int64(1), (rows,))
+
+
 def _by_key(key: IntArray, span: int) -> Classes:
     if span <= 4 * len(key) + 1024:
         return _by_counting(key, span)

@@ -108,6 +108,13 @@ class Table:
         return self.held.column(name)
 
 
+def in_one_piece(column: Any) -> Any:
+    """A column as one array; one that lies in one piece is not copied."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The values of a column that may be codes."""
     return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
@@ -132,12 +139,11 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
         text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(f"column '{name}' has the type {column.type}, which is no single value", hint="leave it out") from None
-    return _of_codes(pc.fill_null(text, MISSING).combine_chunks().dictionary_encode())
+    return _of_codes(in_one_piece(pc.fill_null(text, MISSING)).dictionary_encode())
 
 
 def _of_codes(encoded: Any) -> TextColumn:
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    encoded = in_one_piece(encoded)
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return TextColumn(codes, Labels.coded(encoded.dictionary.to_pylist(), codes))
 
@@ -148,7 +154,7 @@ def _coded(column: pa.ChunkedArray) -> TextColumn | None:
         return None
     if column.null_count or any(chunk.dictionary.null_count for chunk in column.chunks):
         return None
-    whole = column.unify_dictionaries().combine_chunks()
+    whole = in_one_piece(column.unify_dictionaries())
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
     labels, indices = whole.dictionary.to_pylist(), whole.indices.to_numpy(zero_copy_only=False)

@@ -34,7 +34,7 @@ from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
-from sfumato.data.table import Table
+from sfumato.data.table import Table, in_one_piece
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.io.coding import is_coded
@@ -294,7 +294,7 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     )  # nobody beside the table is published
     kept = np.flatnonzero(inside)
     order = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
-    rows = laid.row[order]
+    rows = order if table.counts is None else laid.row[order]
     labels = [_labels(part.problem, grouping) for part, grouping in arranged]
     groups = [of[order] for of in laid.groups]
     columns = {}
@@ -312,14 +312,14 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
         columns[said.weight] = calibrated(task.policy, said, table, columns, rows, task.randomness)
         columns = {name: columns[name] for name in task.policy.published}
     counts = None if table.counts is None else laid.count[order]
-    suppressed = problem.own - int(laid.count[kept].sum())
+    suppressed = problem.own - int(laid.count.sum(where=inside))
     return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
 
 
 def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
     """The values of a column that is not made coarser: as they are, or as the policy codes them."""
     if not is_coded(policy.columns[name].hierarchy):
-        return table.coded(name).combine_chunks()
+        return in_one_piece(table.coded(name))
     text = table.text(name)
     domain = generalization_of(policy, name, text.labels)
     return pa.array([domain.leaves[domain.code_of[label]] for label in text.labels], pa.string()).take(pa.array(text.codes))

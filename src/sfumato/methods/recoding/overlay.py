@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.classes import one_each
 from sfumato.methods.recoding.problem import Shares
 
 
@@ -35,7 +36,7 @@ def overlaid(shared: Sequence[tuple[IntArray, Shares]], rows: int, counts: IntAr
     """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the others."""
     if counts is None:  # a row is one record, with one group of every component
         groups = tuple(_in_place(mine, shares, rows) for mine, shares in shared)
-        return Pieces(np.arange(rows), groups, np.ones(rows, dtype=np.int64))
+        return Pieces(np.arange(rows), groups, one_each(rows))
     many = counts
     end = np.cumsum(many)
     laid = [_starts(mine, shares, many, end) for mine, shares in shared]

@@ -43,7 +43,7 @@ from itertools import combinations
 import numpy as np
 
 from sfumato.data.arrays import BoolArray, CodeArray, IntArray
-from sfumato.data.classes import Classes, group, weighed
+from sfumato.data.classes import Classes, group, one_each, weighed
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
@@ -369,7 +369,7 @@ class RecodingProblem:
         if self.multiplicity is None and np.array_equal(grouping.count, self.row_cell.counts[grouping.cell]):  # no cell is divided
             of_cell = np.full(len(self.row_cell), -1, dtype=np.int64)
             of_cell[grouping.cell] = grouping.group
-            return Shares(np.arange(self.rows), of_cell[self.row_cell.of], np.ones(self.rows, dtype=np.int64))
+            return Shares(np.arange(self.rows), of_cell[self.row_cell.of], one_each(self.rows))
         order = np.argsort(self.row_cell.of, kind="stable")
         many = np.ones(self.rows, dtype=np.int64) if self.multiplicity is None else self.multiplicity[order]
         starts = np.cumsum(many) - many
