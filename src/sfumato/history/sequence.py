@@ -13,13 +13,15 @@ Invariants
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.sequence import Attribute, ReleaseSequence, Role
-from sfumato.errors import LedgerError
+from sfumato.errors import DataError, LedgerError
 from sfumato.history.bundles import Bundles
 from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.values import LeafValues
@@ -27,6 +29,16 @@ from sfumato.release.past import SEPARATOR, History
 
 COHORT = "\x1fjoined"
 Box = tuple[IntArray, IntArray]
+
+
+def require_joinable(boxes: Sequence[Box]) -> None:
+    """Refuse records whose rows have nothing in common: a full match join begins with everybody's own rows."""
+    lo, hi = (np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)) if boxes else (0, 1)
+    if apart := int((np.asarray(lo) >= np.asarray(hi)).any(axis=-1).sum()):
+        raise DataError(
+            f"{apart} row(s) that stand in for people who left take the places of others, which no full match join can read",
+            hint="judge by joint classes: 'series: {by: class}'",
+        )
 
 
 def sequence_of(history: History, sensitive: str, *, cohorts: bool = True) -> ReleaseSequence | None:
@@ -53,6 +65,7 @@ class _JoinedTables:
 
     def sequence(self) -> ReleaseSequence:
         boxes = [self._boxes(sheet) for sheet in self.tables]
+        require_joinable(boxes)
         return ReleaseSequence.of_records(self._attributes(), boxes, self._known())
 
     def _domain(self, name: str) -> Generalization:

@@ -3,8 +3,8 @@
 An outsider who knows who is in which release sees a history class fall into those who left and those who stay. Both parts must
 keep every promise by what was published before. Where they do, whoever left is simply absent from now on. Where they do not,
 
-    counterfeits   everybody who left is carried on: a row with the values that the person had stands in, until enough have left
-                   together (or the whole class has) and all of them are retired at once
+    counterfeits   everybody who left is carried on: a row stands in, until enough have left together (or the whole class has) and
+                   all of them are retired at once. It has what claims hide of the person, and stands beside those who stay
     withhold       companions are withheld with them, as few as keep both parts safe, the whole class if need be
     refuse         nothing is published
 
@@ -12,7 +12,10 @@ Paper: counterfeits are those of Xiao and Tao's m-invariance, to which [sequenti
 
 Invariants
     I1  Every part of a history class that the next release makes, present or absent, satisfies all promises over the past.
-    I2  A stand-in has the values that were remembered of its person; in columns never remembered, those of somebody of its class.
+    I2  A stand-in has the hidden values that were remembered of its person; what outsiders know people by is that of somebody of
+        its class who stays. Who left is not in the release, so no cell need cover them: whoever trades places with them in the
+        releases where both are takes the stand-in's row as well, whose cells cover who stays, and leaves the own row to stand in.
+        With values that claims hide permuted in a class, the same rows would have been published.
 """
 
 from __future__ import annotations
@@ -136,21 +139,27 @@ def _continuation(
         return Continuation(Table(table.frame.take(pa.array(rows))), behind, group([apart]).of, withheld)
     names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]
     frame = pa.table({name: text_of(table, name).take(pa.array(rows)) for name in names})
-    stand_ins = _remembered(task, tied, carried, of_record[rows], frame, hist[carried])
-    both = pa.concat_tables([frame, stand_ins]).combine_chunks()
+    beside = frame.take(pa.array(_companion(task.randomness.child("stand-ins"), of_record[rows], hist[carried])))
+    remembered = _remembered(tied, carried, beside)
+    both = pa.concat_tables([frame, _in_place(tied, remembered, beside)]).combine_chunks()
     who = tuple(tied.bundles.keys.take(pa.array(carried)).to_pylist())
-    return Continuation(Table(both), behind, group([apart]).of, withheld, (who, stand_ins))
+    return Continuation(Table(both), behind, group([apart]).of, withheld, (who, remembered))
 
 
-def _remembered(task: Task, tied: Ties, carried: IntArray, classes: IntArray, frame: pa.Table, mine: IntArray) -> pa.Table:
-    """The values of the people whom rows stand in for (I2)."""
-    like = _companion(task.randomness.child("stand-ins"), classes, mine)
+def _remembered(tied: Ties, carried: IntArray, beside: pa.Table) -> pa.Table:
+    """The values of the people whom rows stand in for; where none were remembered, those of who stays `beside` them."""
     columns = {}
-    for name in frame.column_names:
-        values = frame.column(name).combine_chunks().take(pa.array(like)).to_pylist()
-        told = tied.bundles.values.of_people(name, carried)
-        columns[name] = pa.array([value if mine is None else mine for mine, value in zip(told, values, strict=True)], pa.string())
+    for name in beside.column_names:
+        told = zip(tied.bundles.values.of_people(name, carried), beside.column(name).to_pylist(), strict=True)
+        columns[name] = pa.array([value if mine is None else mine for mine, value in told], pa.string())
     return pa.table(columns)
+
+
+def _in_place(tied: Ties, remembered: pa.Table, beside: pa.Table) -> pa.Table:
+    """What is published of stand-ins: what outsiders know people by is that of who stays, everything else is remembered (I2)."""
+    hidden = {name for claim, _ in tied.classes for name in claim.hide}
+    lent = [name for name in beside.column_names if tied.bundles.is_known(name) and name not in hidden]
+    return pa.table({name: (beside if name in lent else remembered).column(name) for name in beside.column_names})
 
 
 def _companion(chance: Randomness, classes: IntArray, mine: IntArray) -> IntArray:

@@ -78,11 +78,22 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return "what outsiders know ('knows:') cannot be judged over several releases; publish without a ledger"
     if remembering and policy.person is not None:
         return "people who stand in several rows ('person:') cannot be judged over several releases; publish without a ledger"
+    if remembering and (name := _betrays_stand_ins(policy)):
+        return f"values of '{name}' change and those of counterfeits never do, so they could be told apart; say 'leaving: withhold'"
     if policy.of_population and (remembering or policy.person is not None):
         return "claims about a population are judged for one release, with one row per person"
     if policy.calibrated is not None and (remembering or policy.person is not None or method.form is not Recoded):
         return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
     return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
+
+
+def _betrays_stand_ins(policy: Policy) -> str:
+    """A column that claims hide, whose values change while rows stand in for people who left: what changed is no counterfeit."""
+    hidden = {name for claim in policy.claims for name in claim.hide} | set(policy.sensitive)
+    changing = [name for name in policy.series.changes if name in hidden]
+    own = policy.method.parameters.get("counterfeits") if policy.method is not None else None
+    stands_in = own == "allow" if own is not None else policy.series.leaving == "counterfeits"
+    return changing[0] if changing and stands_in else ""
 
 
 def _uncoded(method: Method, policy: Policy, remembering: bool) -> str:

@@ -36,6 +36,7 @@ from sfumato.data.sequence import Boxes
 from sfumato.errors import Infeasible
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.history.aligned import Population, Weave
+from sfumato.history.sequence import require_joinable
 from sfumato.methods.base import Task
 from sfumato.methods.recoding.base import RecodingMethod, recodes, refusal_of_recoding
 from sfumato.methods.recoding.borrowing import borrow
@@ -219,7 +220,9 @@ def _sequel(weave: Weave, policy: Policy) -> Sequel:
         elif isinstance(domain, Hierarchy) and domain.ceilings:
             ceilings[m] = tree.ceilings(*domain.ceiling())
     known, _ = Boxes.of_records(*weave.known())
-    earlier = tuple(Boxes.of_records(*boxes) for boxes in weave.earlier())
+    before = weave.earlier()
+    require_joinable([*before, (lo, hi)])
+    earlier = tuple(Boxes.of_records(*boxes) for boxes in before)
     return Sequel(attributes, earlier, Boxes.of_records(lo, hi), known, taxonomies, ceilings)
 
 
