@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .plain_search import plain_random_below
 
-TINY, SLACK, FAR, STRAYS, TURNS, GUESTS = 1e-9, 1e-10, 24, 64, 4, 12
+TINY, SLACK, FAR, STRAYS, TURNS, GUESTS, BROKEN = 1e-9, 1e-10, 24, 64, 4, 12, 2
 
 
 @dataclass
@@ -117,6 +117,8 @@ class PlainOpening:
 
     def __init__(self, stand, dice):
         self.stand, self.dice = stand, dice
+        self.filled = self.housed = 0
+        """Groups that were filled up again, and pieces that found another home."""
 
     def below(self, n):
         return plain_random_below(self.dice, n)
@@ -133,7 +135,7 @@ class PlainOpening:
             return
         unit, g = chosen
         if self.below(2 if stand.terms.kinds else 3) == 0:
-            self.plain_join(unit, heat)
+            self.plain_join(unit, g, heat)
             return
         box = self.drawn(unit, g)
         if stand.price(box) < stand.cost(g) - TINY:
@@ -157,13 +159,34 @@ class PlainOpening:
         stand.live.append(new)
         self.tried(pieces, gives, new, heat)
 
+    def counted(self, pieces):
+        """How many of these records stand in each group."""
+        inside = Counter()
+        for unit, g in pieces:
+            inside[g] += self.stand.held(g)[unit]
+        return inside
+
+    def offered(self, inside, host, price):
+        """What groups give who pay more: surplus, or all they have there; few are left with less than they need."""
+        stand, fewest = self.stand, self.stand.terms.fewest
+        broken, begin, donors = self.below(BROKEN + 1), self.below(len(inside)), list(inside)
+        gives = dict.fromkeys(donors, 0)
+        for g in donors[begin:] + donors[:begin]:
+            if g == host or stand.cost(g) <= price + TINY:
+                continue
+            rest = stand.size(g) - inside[g]
+            short = 0 < rest < fewest
+            gives[g] = max(stand.size(g) - fewest, 0) if short and not broken else inside[g]
+            broken -= short and broken > 0
+        return gives
+
     def pieces_in(self, box, unit):
         stand = self.stand
         return [(u, home) for u in range(len(stand.codes)) if self.inside(u, box, unit) for home, _ in stand.of_unit[u]]
 
-    def plain_join(self, unit, heat):
+    def plain_join(self, unit, own, heat):
         """A group takes in everybody in its box, or in one that holds the unit as well, who pays more."""
-        stand, fewest = self.stand, self.stand.terms.fewest
+        stand = self.stand
         free, seen = self.below(2) == 0, []
         for _ in range(GUESTS):
             g = stand.live[self.below(len(stand.live))]
@@ -178,15 +201,10 @@ class PlainOpening:
         if not free:
             pairs = enumerate(zip(box, stand.codes[unit], strict=True))
             box = [stand.close(c, min(lo, x), max(last, x)) for c, ((lo, last), x) in pairs]
-        pieces, price = self.pieces_in(box, unit), stand.price(box)
-        inside, gives = Counter(), {}
-        for u, g in pieces:
-            inside[g] += stand.held(g)[u]
-        for g, many in inside.items():
-            rest, gives[g] = stand.size(g) - many, 0
-            if g != host and stand.cost(g) > price + TINY:
-                whole = rest == 0 or rest >= fewest or self.below(2) == 0
-                gives[g] = many if whole else max(stand.size(g) - fewest, 0)
+        if stand.price(box) >= stand.cost(own) - TINY:
+            return
+        pieces = self.pieces_in(box, unit)
+        gives = self.offered(self.counted(pieces), host, stand.price(box))
         if sum(gives.values()) > 0:
             self.tried(pieces, gives, host, heat)
 
@@ -194,10 +212,9 @@ class PlainOpening:
         """Everybody moves who is given; whoever should not have moves back."""
         stand = self.stand
         before, log, touched = stand.total(), [], []
-        fine = self.moved(pieces, gives, new, log, touched)
-        added = stand.total() - before if fine else 0.0
-        chance = (self.below(1 << 30) + 1) / (1 << 30)
-        if not (fine and added < -heat * math.log(chance) - TINY):
+        most = -heat * math.log((self.below(1 << 30) + 1) / (1 << 30)) - TINY
+        fine = self.moved(pieces, gives, new, log, touched, before + most)
+        if not (fine and stand.total() - before < most):
             for unit, a, b, many in reversed(log):
                 if many:
                     stand.plain_move(unit, b, a, many)
@@ -245,17 +262,10 @@ class PlainOpening:
     def allotted(self, pieces, price):
         """How much each donor gives; none when the new group would have too few."""
         stand, fewest = self.stand, self.stand.terms.fewest
-        inside = Counter()
-        for unit, g in pieces:
-            inside[g] += stand.held(g)[unit]
+        inside = self.counted(pieces)
         if sum(inside.values()) < fewest:
             return None
-        gives = {}
-        for g, many in inside.items():
-            rest, surplus = stand.size(g) - many, stand.size(g) - fewest
-            gives[g] = 0
-            if stand.cost(g) > price + TINY:
-                gives[g] = many if rest == 0 or rest >= fewest or self.below(2) == 0 else max(surplus, 0)
+        gives = self.offered(inside, None, price)
         while sum(gives.values()) < fewest:
             lenders = [g for g in gives if gives[g] == 0 and stand.cost(g) <= price + TINY and stand.size(g) > fewest]
             if not lenders:
@@ -273,7 +283,8 @@ class PlainOpening:
                 stand.live.pop()
                 stand.free.append(g)
 
-    def moved(self, pieces, gives, new, log, touched):
+    def moved(self, pieces, gives, new, log, touched, most):
+        """Whether everybody has a place in the end; `most` is what the total may come to, who lacks something counting nothing."""
         stand = self.stand
         touched.append(new)
         begin = self.below(len(pieces))
@@ -284,7 +295,11 @@ class PlainOpening:
                 touched += [g] if g not in touched else []
                 stand.plain_move(unit, g, new, many)
                 log.append([unit, g, new, many])
-        return (not stand.terms.kinds or self.agreed(new, log, touched)) and self.rehoused(log, touched)
+        if stand.terms.kinds and not self.agreed(new, log, touched):
+            return False
+        lacking = [g for g in touched if not stand.terms.plain_met(stand.records(g))]
+        left = most - stand.total() + sum(stand.size(g) * stand.cost(g) for g in lacking)
+        return left > 0 and self.rehoused(log, touched, left)
 
     def agreed(self, new, log, touched):
         stand, terms = self.stand, self.stand.terms
@@ -342,24 +357,56 @@ class PlainOpening:
                 move[3] -= many
         return True
 
-    def rehoused(self, log, touched):
+    def rehoused(self, log, touched, most):
         stand, strays, place = self.stand, 0, 0
         while place < len(touched):
-            g = touched[place]
-            if not stand.terms.plain_met(stand.records(g)):
-                for unit in list(stand.of_group[g]):
-                    many, strays = stand.held(g)[unit], strays + 1
-                    home = self.home_for(unit, many, g)
-                    if home is None or strays > STRAYS:
-                        return False
-                    stand.plain_move(unit, g, home, many)
-                    log.append([unit, g, home, many])
-                    touched += [home] if home not in touched else []
-            place += 1
+            g, place = touched[place], place + 1
+            if stand.terms.plain_met(stand.records(g)):
+                continue
+            if not stand.terms.kinds and self.below(stand.terms.fewest) < stand.size(g):
+                most = self.refilled(g, most - stand.size(g) * stand.cost(g), log, touched)
+                if most <= 0:
+                    return False
+                continue
+            for unit in list(stand.of_group[g]):
+                many, strays = stand.held(g)[unit], strays + 1
+                home, growth = self.home_for(unit, many, g, most)
+                if home is None or strays > STRAYS:
+                    return False
+                most -= growth
+                self.housed += 1
+                self.noted(unit, g, home, many, log, touched)
         return True
 
-    def home_for(self, unit, many, apart):
-        stand, home, least = self.stand, None, math.inf
+    def noted(self, unit, a, b, many, log, touched):
+        self.stand.plain_move(unit, a, b, many)
+        log.append([unit, a, b, many])
+        touched += [g for g in (a, b) if g not in touched]
+
+    def refilled(self, g, most, log, touched):
+        """Surplus of others in its box, the costliest first, until the group has enough; what is left of `most`, or nothing."""
+        stand, fewest = self.stand, self.stand.terms.fewest
+        pieces = self.pieces_in(stand.box(g), stand.of_group[g][0])
+        inside, need, price = self.counted(pieces), fewest - stand.size(g), stand.cost(g)
+        gives = dict.fromkeys(inside, 0)
+        while need > 0 and most > 0:
+            lenders = [h for h in inside if h != g and gives[h] == 0 and stand.size(h) > fewest]
+            if not lenders:
+                return 0.0
+            lender = max(lenders, key=stand.cost)
+            gives[lender] = min(need, stand.size(lender) - fewest, inside[lender])
+            need -= gives[lender]
+            most -= gives[lender] * (price - stand.cost(lender))
+        self.filled += most > 0
+        for unit, h in pieces if most > 0 else []:
+            many = min(stand.held(h)[unit], gives[h])
+            if many > 0:
+                gives[h] -= many
+                self.noted(unit, h, g, many, log, touched)
+        return most
+
+    def home_for(self, unit, many, apart, most):
+        stand, home, least = self.stand, None, most
         for g in stand.live:
             if g == apart or not stand.of_group[g] or stand.region[stand.of_group[g][0]] != stand.region[unit]:
                 continue
@@ -368,4 +415,4 @@ class PlainOpening:
             welcome = not stand.terms.kinds or stand.terms.plain_met(stand.records(g) + [stand.tags[unit]] * many)
             if growth < least and welcome:
                 home, least = g, growth
-        return home
+        return home, least

@@ -7,6 +7,7 @@ import pytest
 
 from sfumato.methods.recoding.kernels.box_drawing import draw_box, draw_host, look_inside, units_inside
 from sfumato.methods.recoding.kernels.opening import offer_boxes, open_boxes
+from sfumato.methods.recoding.kernels.rehousing import give, rehouse, touch
 from sfumato.methods.recoding.kernels.seating import (
     Shape,
     closed,
@@ -40,11 +41,12 @@ def plain_closed(column, lo, last):
 
 
 def asked(rng, style):
-    """Nothing of values, different ones, shares, entropy, or a distance."""
+    """Nothing of values (in a crowd: with larger groups), different ones, shares, entropy, or a distance."""
     overall = rng.dirichlet(np.full(VALUES, 3.0)).tolist()
-    fewest = int(rng.integers(2, 5))
+    fewest = int(rng.integers(2, 5)) + 4 * (style == "crowd")
     plain = {
         "size": PlainTerms(fewest, [], [], [], [], []),
+        "crowd": PlainTerms(fewest, [], [], [], [], []),
         "kinds": PlainTerms(fewest, [2], [1.0], [0.0], [1.0], [overall]),
         "share": PlainTerms(fewest, [2], [0.6], [0.0], [1.0], [overall]),
         "entropy": PlainTerms(fewest, [2], [1.0], [0.6], [1.0], [overall]),
@@ -56,9 +58,9 @@ def asked(rng, style):
     return plain, Terms(fewest, start.astype(np.int64), np.array(plain.kinds, np.int64), *numbers, flat)
 
 
-def table(rng, plain, units=24):
+def table(rng, plain, units, leaves):
     """Units in two regions, and groups that meet the terms: the largest first, whatever fails joins the next."""
-    codes = rng.integers(0, SIZE, (units, 3)).astype(np.int32)
+    codes = rng.integers(0, leaves, (units, 3)).astype(np.int32)
     tags = rng.integers(0, VALUES, (units, len(plain.kinds)))
     region = (np.arange(units) >= 2 * units // 3).astype(np.int64)
     many = rng.integers(1, 5, units)
@@ -75,7 +77,7 @@ def table(rng, plain, units=24):
 
 def both(rng, style):
     plain, terms = asked(rng, style)
-    codes, tags, region, groups = table(rng, plain)
+    codes, tags, region, groups = table(rng, plain, 40, 4) if style == "crowd" else table(rng, plain, 24, SIZE)
     entries = [(unit, g, many) for g, members in enumerate(groups) for unit, many in members]
     columns = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
     marks = np.array(tags, dtype=np.int64).reshape(len(codes), len(plain.kinds))
@@ -96,8 +98,13 @@ def groups_of(stand):
     return sorted(found)
 
 
-@pytest.mark.twin(of=[open_boxes, draw_box, draw_host, units_inside, look_inside, move, new_group, end_group, widen, fill_bits])
-@pytest.mark.parametrize("style", ["size", "kinds", "share", "entropy", "far"])
+@pytest.mark.twin(
+    of=[
+        open_boxes, draw_box, draw_host, units_inside, look_inside, touch, give, rehouse,
+        move, new_group, end_group, widen, fill_bits,
+    ]
+)  # fmt: skip
+@pytest.mark.parametrize("style", ["size", "crowd", "kinds", "share", "entropy", "far"])
 @pytest.mark.parametrize("seed", range(6))
 def test_steps_equal_those_of_the_twin(style, seed):
     rng = np.random.default_rng(seed)
@@ -111,6 +118,17 @@ def test_steps_equal_those_of_the_twin(style, seed):
         opening.plain_step(heat)
         assert int(dice[0]) == plain[0]
         assert groups_of(stand) == twin.everybody()
+
+
+def test_groups_are_filled_up_again_and_dissolved():
+    """Else the comparison above would not know what becomes of groups that lack records."""
+    opened = []
+    for seed in range(3):
+        _, _, twin = both(np.random.default_rng(seed), "crowd")
+        opened.append(PlainOpening(twin, [seed + 11]))
+        for _ in range(60):
+            opened[-1].plain_step(30.0)
+    assert sum(each.filled for each in opened) >= 3 and sum(each.housed for each in opened) >= 3
 
 
 @pytest.mark.twin(of=[offer_boxes])

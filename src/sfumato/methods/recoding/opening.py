@@ -193,7 +193,7 @@ def _lists(groups: int, most: int, pieces: int, room: int) -> Five:
 def desk_for(stand: Seating) -> Workbench:
     """Room for a step."""
     from sfumato.methods.recoding.kernels.box_drawing import Workbench
-    from sfumato.methods.recoding.kernels.opening import STRAYS
+    from sfumato.methods.recoding.kernels.rehousing import STRAYS
 
     room, (most, columns) = len(stand.unit), stand.lo.shape
     moves = room + STRAYS + 1

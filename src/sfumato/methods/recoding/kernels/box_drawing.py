@@ -144,12 +144,11 @@ def units_inside(stand: Seating, shape: Shape, desk: Workbench, region: int) -> 
 @in_place
 def lowest_bit(x: np.uint64) -> int:
     """The place of the lowest bit that is set."""
-    place = 0
-    for shift in (32, 16, 8, 4, 2, 1):
-        if x & ((np.uint64(1) << np.uint64(shift)) - np.uint64(1)) == 0:
-            place += shift
-            x >>= np.uint64(shift)
-    return place
+    x = ~x & (x - np.uint64(1))  # the bits below it, which are counted in pairs, fours, eights and all
+    x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @in_place

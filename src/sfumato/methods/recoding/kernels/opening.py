@@ -2,10 +2,10 @@
 
 One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as it is or
 widened for the record, and whoever moves joins that group, which needs nobody to come: under claims on values most moves are of
-this kind. Donors keep what they need: they give no more than their surplus, or all and
-are dissolved, and what remains of them goes to the cheapest box that contains it or can be widened for it. Under claims on
-values, donors take back what they lack and the new group gives up what it has too much of. Boxes shrink to what they hold. A step
-is kept when it saves, or costs no more than chance and a falling temperature allow.
+this kind. Donors keep what they need: they give no more than their surplus, but for a few that give all and are filled up again or
+dissolved (`rehousing`). Under claims on values, donors take back what they lack and the new group gives up what it has too much of.
+Boxes shrink to what they hold. A step is kept when it saves, or costs no more than chance and a falling temperature allow; what it
+may cost is drawn first, so that hopeless steps end early.
 
 Notation
     heat       the temperature: a step that costs x is kept with probability exp(−x / heat)
@@ -31,27 +31,39 @@ from sfumato.data.arrays import IntArray
 from sfumato.methods.recoding.kernels.box_drawing import GUESTS, Workbench, draw_box, draw_host, look_inside, units_inside
 from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
 from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
-from sfumato.methods.recoding.kernels.seating import Seating, Shape, end_group, measure, move, new_group, widen
+from sfumato.methods.recoding.kernels.rehousing import STRAYS, give, rehouse, touch
+from sfumato.methods.recoding.kernels.seating import Seating, Shape, end_group, measure, move, new_group
 from sfumato.methods.recoding.kernels.terms import Terms, met, too_much
 
-STRAYS = 64
-"""So many pieces may be left without a group and look for another in one step."""
+BROKEN = 2
+"""So many donors, at most, give more than they can spare in one step."""
 TURNS = 4
 """How often donors and the new group settle what each of them needs."""
 
 
 @in_place
-def allot(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float, dice: NDArray[np.uint64]) -> bool:
-    """Decide how much every donor gives: who pays more than the price everything or the surplus, others what is still missing."""
-    coming = 0
-    for i in range(donors):
-        g = desk.donors[i]
+def offered(stand: Seating, desk: Workbench, terms: Terms, donors: int, host: int, price: float, dice: NDArray[np.uint64]) -> int:
+    """How much donors give who pay more than the price: their surplus; all where they can spare it, and a few others; in all."""
+    coming, broken = 0, random_below(dice, BROKEN + 1)
+    begin = random_below(dice, donors)
+    for j in range(donors):
+        g = desk.donors[(begin + j) % donors]
         rest = stand.size[g] - desk.inside[g]
         desk.gives[g] = 0
-        if stand.cost[g] > price + TINY:
-            whole = rest == 0 or rest >= terms.fewest or random_below(dice, 2) == 0
+        if g != host and stand.cost[g] > price + TINY:
+            whole = rest == 0 or rest >= terms.fewest
+            if not whole and broken > 0:
+                whole = True
+                broken -= 1
             desk.gives[g] = desk.inside[g] if whole else max(stand.size[g] - terms.fewest, 0)
         coming += desk.gives[g]
+    return coming
+
+
+@in_place
+def allot(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float, dice: NDArray[np.uint64]) -> bool:
+    """Decide how much every donor gives: who pays more than the price everything or the surplus, others what is still missing."""
+    coming = offered(stand, desk, terms, donors, -1, price, dice)
     while coming < terms.fewest:
         dearest, lender = -1.0, -1
         for i in range(donors):
@@ -64,30 +76,6 @@ def allot(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: flo
         desk.gives[lender] = min(terms.fewest - coming, surplus)
         coming += desk.gives[lender]
     return True
-
-
-@in_place
-def touch(stand: Seating, desk: Workbench, g: int) -> None:
-    """Remember a group as it was before the step."""
-    if desk.marked[g]:
-        return
-    i = desk.number[1]
-    desk.marked[g], desk.touched[i], desk.was_cost[i] = 1, g, stand.cost[g]
-    for c in range(len(desk.lo)):
-        desk.was_lo[i, c], desk.was_last[i, c] = stand.lo[g, c], stand.last[g, c]
-    desk.number[1] = i + 1
-
-
-@in_place
-def give(stand: Seating, desk: Workbench, u: int, a: int, b: int, many: int) -> None:
-    """Move records and write it down."""
-    touch(stand, desk, a)
-    touch(stand, desk, b)
-    move(stand, u, a, b, many)
-    i = desk.number[0]
-    desk.log[i, 0], desk.log[i, 1], desk.log[i, 2], desk.log[i, 3] = u, a, b, many
-    desk.chain[i], desk.tail[a] = desk.tail[a], i
-    desk.number[0] = i + 1
 
 
 @in_place
@@ -160,66 +148,6 @@ def come_to_terms(stand: Seating, desk: Workbench, terms: Terms, new: int) -> bo
 
 
 @in_place
-def accepts(stand: Seating, terms: Terms, g: int, u: int, many: int) -> bool:
-    """Whether a group still meets the terms with these records."""
-    if len(terms.kinds) == 0:
-        return True
-    for h in range(stand.tag.shape[1]):
-        stand.tally[g, stand.tag[u, h]] += many
-    fine = met(terms, stand.tally, g, stand.size[g] + many)
-    for h in range(stand.tag.shape[1]):
-        stand.tally[g, stand.tag[u, h]] -= many
-    return fine
-
-
-@in_place
-def home_for(stand: Seating, costs: CellCosts, terms: Terms, u: int, many: int, apart: int) -> int:
-    """The group of its region, other than `apart`, whose total grows least by these records; −1 when none accepts them."""
-    home, least = -1, np.inf
-    for i in range(stand.number[0]):
-        g = stand.live[i]
-        if g == apart or stand.size[g] == 0 or stand.cost[g] * many >= least:
-            continue
-        if stand.region[stand.unit[stand.of_group[g]]] != stand.region[u]:
-            continue  # I2
-        already, each = stand.size[g] * stand.cost[g], 0.0
-        bound = (least + already) / (stand.size[g] + many)
-        for c in range(stand.lo.shape[1]):
-            x = stand.code[u, c]
-            each += cell_cost(costs, c, min(stand.lo[g, c], x), max(stand.last[g, c], x))
-            if each > bound:
-                break
-        growth = (stand.size[g] + many) * each - already
-        if growth < least and accepts(stand, terms, g, u, many):
-            home, least = g, growth
-    return home
-
-
-@in_place
-def rehouse(stand: Seating, costs: CellCosts, shape: Shape, desk: Workbench, terms: Terms) -> bool:
-    """Groups that no longer meet the terms are dissolved; whether everybody found another home."""
-    i, strays = 0, 0
-    while i < desk.number[1]:
-        g = desk.touched[i]
-        lacking = not met(terms, stand.tally, g, stand.size[g])
-        p = stand.of_group[g]
-        while lacking and p >= 0:
-            u, many = stand.unit[p], stand.records[p]
-            p = stand.after[p]
-            home = home_for(stand, costs, terms, u, many, g)
-            desk.number[2] += (4 + stand.tally.shape[1]) * stand.number[0]
-            strays += 1
-            if home < 0 or strays > STRAYS:
-                return False
-            give(stand, desk, u, g, home, many)
-            widen(stand, costs, shape, home, u)
-        if lacking:
-            stand.cost[g] = 0.0
-        i += 1
-    return True
-
-
-@in_place
 def change(stand: Seating, desk: Workbench) -> float:
     """What the step has added to the total cost."""
     total = 0.0
@@ -250,10 +178,15 @@ def undo(stand: Seating, desk: Workbench) -> None:
 
 
 @in_place
-def forget_step(stand: Seating, desk: Workbench, donors: int) -> None:
-    """Clear the desk; groups that are empty end."""
+def forget_inside(desk: Workbench, donors: int) -> None:
+    """Nobody is known to be in the box."""
     for i in range(donors):
         desk.inside[desk.donors[i]] = 0
+
+
+@in_place
+def forget_step(stand: Seating, desk: Workbench) -> None:
+    """Clear the desk; groups that are empty end."""
     for i in range(desk.number[1]):
         g = desk.touched[i]
         desk.marked[g], desk.tail[g] = 0, -1
@@ -264,9 +197,10 @@ def forget_step(stand: Seating, desk: Workbench, donors: int) -> None:
 
 @in_place
 def moved_in(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, pieces: int, new: int, dice: NDArray[np.uint64]
-) -> bool:
-    """Everybody moves who is given; whether all groups meet the terms afterwards."""
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, pieces: int, new: int, most: float,
+    dice: NDArray[np.uint64],
+) -> bool:  # fmt: skip
+    """Everybody moves who is given; whether all groups meet the terms afterwards and no more is added than allowed."""
     begin = random_below(dice, pieces)
     touch(stand, desk, new)
     for j in range(pieces):
@@ -280,7 +214,12 @@ def moved_in(
         return False
     for i in range(desk.number[1]):
         desk.number[2] += 8 + measure(stand, costs, shape, desk.touched[i]) * len(desk.lo)
-    return rehouse(stand, costs, shape, desk, terms)
+    added = change(stand, desk)
+    for i in range(desk.number[1]):
+        g = desk.touched[i]
+        if not met(terms, stand.tally, g, stand.size[g]):
+            added -= stand.size[g] * stand.cost[g]
+    return added < most and rehouse(stand, costs, shape, desk, terms, most - added, dice)
 
 
 @in_place
@@ -324,26 +263,32 @@ def open_drawn(
     dice: NDArray[np.uint64],
 ) -> float:
     """Open the box on the desk for everybody of a region who pays more; what that changed of the total cost."""
-    units_inside(stand, shape, desk, region)
+    units_inside(stand, shape, desk, region)  # I2
     pieces, donors, records = look_inside(stand, desk)
     desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces
-    added, kept = 0.0, False
+    added = 0.0
     roomy = stand.number[1] > 0 and stand.number[2] > pieces + STRAYS
-    if roomy and records >= terms.fewest and allot(stand, desk, terms, donors, price_of(costs, desk), dice):
-        kept = moved_in(stand, costs, shape, terms, desk, pieces, new_group(stand), dice)
-        added = judged(stand, desk, donors, kept, heat, dice)
-    forget_step(stand, desk, donors)
+    enough = roomy and records >= terms.fewest and allot(stand, desk, terms, donors, price_of(costs, desk), dice)
+    forget_inside(desk, donors)
+    if enough:
+        most = allowed(heat, dice)
+        fine = moved_in(stand, costs, shape, terms, desk, pieces, new_group(stand), most, dice)
+        added = judged(stand, desk, fine, most)
+    forget_step(stand, desk)
     return added
 
 
 @in_place
-def judged(stand: Seating, desk: Workbench, donors: int, fine: bool, heat: float, dice: NDArray[np.uint64]) -> float:
-    """What a step has added to the total cost; undone when it is not fine, or adds more than the temperature allows (I1)."""
-    for i in range(donors):
-        desk.inside[desk.donors[i]] = 0
+def allowed(heat: float, dice: NDArray[np.uint64]) -> float:
+    """What a step may add to the total cost."""
+    return -heat * np.log((random_below(dice, 1 << 30) + 1) / (1 << 30)) - TINY
+
+
+@in_place
+def judged(stand: Seating, desk: Workbench, fine: bool, most: float) -> float:
+    """What a step has added to the total cost; undone when it is not fine, or adds more than allowed (I1)."""
     added = change(stand, desk) if fine else 0.0
-    chance = (random_below(dice, 1 << 30) + 1) / (1 << 30)
-    if fine and added < -heat * np.log(chance) - TINY:
+    if fine and added < most:
         return added
     undo(stand, desk)
     return 0.0
@@ -351,32 +296,25 @@ def judged(stand: Seating, desk: Workbench, donors: int, fine: bool, heat: float
 
 @in_place
 def join_box(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, u: int, heat: float, dice: NDArray[np.uint64]
-) -> float:
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, u: int, g: int, heat: float,
+    dice: NDArray[np.uint64],
+) -> float:  # fmt: skip
     """One step in which a group takes in everybody in its box, or a wider one, who pays more; what it changed of the total cost."""
     host = draw_host(stand, shape, desk, u, dice)
     desk.number[2] += 20 + GUESTS * len(desk.lo)
-    if host < 0:
+    price = price_of(costs, desk)
+    if host < 0 or price >= stand.cost[g] - TINY:
         return 0.0
-    price = 0.0
-    for c in range(len(desk.lo)):
-        price += cell_cost(costs, c, desk.lo[c], desk.last[c])
     units_inside(stand, shape, desk, stand.region[u])
     pieces, donors, _ = look_inside(stand, desk)
     desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces
-    coming = 0
-    for i in range(donors):
-        g = desk.donors[i]
-        rest = stand.size[g] - desk.inside[g]
-        desk.gives[g] = 0
-        if g != host and stand.cost[g] > price + TINY:
-            whole = rest == 0 or rest >= terms.fewest or random_below(dice, 2) == 0
-            desk.gives[g] = desk.inside[g] if whole else max(stand.size[g] - terms.fewest, 0)
-        coming += desk.gives[g]
+    coming = offered(stand, desk, terms, donors, host, price, dice)
+    forget_inside(desk, donors)
     added = 0.0
     if coming > 0 and stand.number[2] > pieces + STRAYS:
-        added = judged(stand, desk, donors, moved_in(stand, costs, shape, terms, desk, pieces, host, dice), heat, dice)
-    forget_step(stand, desk, donors)
+        most = allowed(heat, dice)
+        added = judged(stand, desk, moved_in(stand, costs, shape, terms, desk, pieces, host, most, dice), most)
+    forget_step(stand, desk)
     return added
 
 
@@ -406,7 +344,7 @@ def open_boxes(
         p = costly_piece(stand, dice)
         desk.number[2] += 20
         if p >= 0 and random_below(dice, 2 if len(terms.kinds) > 0 else 3) == 0:
-            changed += join_box(stand, costs, shape, terms, desk, stand.unit[p], heat, dice)
+            changed += join_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
         elif p >= 0:
             changed += open_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
     return changed
