@@ -7,11 +7,14 @@ import pytest
 
 from sfumato.audit.series import by_classes
 from sfumato.history.bundles import Bundles
-from sfumato.methods.recoding.base import feasible_problem
+from sfumato.ledger.book import Ledger
+from sfumato.methods.base import Task
+from sfumato.methods.recoding.base import continued_problem, feasible_problem
 from sfumato.methods.recoding.borrowing import borrow
 from sfumato.models.l_diversity import LDiversity
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.randomness import Randomness
 from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
 from tests.secret import SEED
@@ -119,3 +122,24 @@ def test_a_quarter_in_which_everybody_goes_on_as_before_asks_no_method(tmp_path)
         made = publish(declared, some(table, rows), seed=SEED, ledger=tmp_path / "book")
         made.write(tmp_path / f"q{quarter}", report=False)
         assert made.certificate.holds
+
+
+def test_nobody_looks_again_for_better_groups_of_people_who_are_there_as_before(tmp_path):
+    table, declared, fewer = some(population(), range(240)), policy_of(leaving="counterfeits"), some(population(), range(1, 260))
+    publish(declared, table, seed=SEED, ledger=tmp_path / "book", new_ledger=True).write(tmp_path / "q0", report=False)
+    history, _ = Ledger(tmp_path / "book").place()
+
+    def settled(data, policy=declared):
+        going, problem = continued_problem(Task(policy, policy.data.read(data), Randomness(SEED), history=history))
+        mine = problem.settled_regions[problem.regions.of[problem.row_point.of]]
+        return {n: bool(mine[row]) for row, n in enumerate(going.behind.tolist()) if n >= 0}, going.apart, going.behind
+
+    assert all(settled(table)[0].values())
+    mine, apart, behind = settled(fewer)
+    left = apart[np.flatnonzero(behind < 0)]  # the class of who left, stood in for
+    assert len(left) == 1
+    for row, record in enumerate(behind.tolist()):
+        if record >= 0:
+            assert mine[record] == (record < 239 and apart[row] != left[0])
+    coarser = replace(declared, columns={**declared.columns, "age": declared.columns["age"].model_copy(update={"hierarchy": None})})
+    assert not any(settled(table, coarser)[0].values())

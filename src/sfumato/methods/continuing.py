@@ -59,6 +59,9 @@ class Continuation:
     """Keys and last known values of the people that rows stand in for."""
     lineages: Lineages | None = None
     """Where outsiders do not know who is in which release: what becomes of everybody; the method is asked about the rest."""
+    as_before: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """History classes with the same people as in the newest release, which had the same columns and claims: it was looked for a
+    better way to publish them then, and there is no other now."""
 
     @classmethod
     def first(cls, table: Table) -> Continuation:
@@ -175,6 +178,7 @@ def without(continuation: Continuation, dropped: BoolArray) -> Continuation:
         table=Table(continuation.table.frame.take(pa.array(rows))),
         behind=continuation.behind[rows],
         apart=group([continuation.apart[rows]]).of,
+        as_before=np.zeros(0, dtype=np.int64),
         withheld=continuation.withheld + int((dropped & (continuation.behind >= 0)).sum()),
         stand_ins=(tuple(keys[i] for i in mine.tolist()), values.take(pa.array(mine)) if keys else values),
     )

@@ -20,16 +20,23 @@ Invariants
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
+from sfumato.history.bundles import Bundles
 from sfumato.methods.base import Task
 from sfumato.methods.continuing import Continuation, Ties, require_few_withheld
+from sfumato.policy.generalizations import generalization_of
+from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
 from sfumato.release.past import text_of
 
@@ -133,17 +140,46 @@ def _continuation(
     rows = np.flatnonzero(~out)
     withheld = int(out.sum())
     require_few_withheld(task.policy, withheld, table.rows)
-    apart = np.concatenate([of_record[rows], hist[carried]]) + 1
+    classes = group([np.concatenate([of_record[rows], hist[carried]]) + 1])
     behind = np.concatenate([rows, np.full(len(carried), -1)])
+    published = np.zeros(tied.bundles.people, dtype=np.bool_)
+    published[tied.person[old & ~out]] = True
+    before = np.isin(np.append(of_record[rows], hist[carried])[classes.first], _as_before(task, tied, hist, published))
+    going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before))
     if not len(carried):
-        return Continuation(Table(table.frame.take(pa.array(rows))), behind, group([apart]).of, withheld)
+        return replace(going, table=Table(table.frame.take(pa.array(rows))))
     names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]
     frame = pa.table({name: text_of(table, name).take(pa.array(rows)) for name in names})
     beside = frame.take(pa.array(_companion(task.randomness.child("stand-ins"), of_record[rows], hist[carried])))
     remembered = _remembered(tied, carried, beside)
     both = pa.concat_tables([frame, _in_place(tied, remembered, beside)]).combine_chunks()
     who = tuple(tied.bundles.keys.take(pa.array(carried)).to_pylist())
-    return Continuation(Table(both), behind, group([apart]).of, withheld, (who, remembered))
+    return replace(going, table=Table(both), stand_ins=(who, remembered))
+
+
+def _asked(policy: Policy, bundles: Bundles) -> tuple[object, ...]:
+    """What the values of the newest release could be published as under a policy, and what is claimed of them."""
+    columns: dict[str, object] = {}
+    for name in policy.quasi_identifiers:
+        labels = bundles.values.known_to(len(bundles.history) - 1, name)
+        if labels is not None:
+            domain = generalization_of(policy, name, labels)
+            nodes = set(zip(domain.lo.tolist(), domain.hi.tolist(), strict=True)) if isinstance(domain, Hierarchy) else None
+            columns[name] = domain.leaves, nodes, [side.tolist() for side in domain.ceiling()]
+    return policy.published, columns, [(claim.model, claim.given, claim.hide) for claim in policy.claims], policy.utility.minimize
+
+
+def _as_before(task: Task, tied: Ties, hist: IntArray, published: BoolArray) -> IntArray:
+    """History classes of which those are published who were in the newest release, where that was made under the same policy."""
+    assert task.history is not None
+    newest = task.history.releases[-1]
+    if _asked(newest.cover.policy, tied.bundles) != _asked(task.policy, tied.bundles):
+        return np.zeros(0, dtype=np.int64)
+    there = np.zeros(tied.bundles.people, dtype=np.bool_)
+    real = newest.memory.key_column.filter(pa.array(~newest.memory.counterfeit))
+    there[pc.index_in(real, value_set=tied.bundles.keys).to_numpy(zero_copy_only=False)] = True
+    changed = np.bincount(hist[(hist >= 0) & (there != published)], minlength=int(hist.max(initial=-1)) + 1)
+    return np.flatnonzero(changed == 0)
 
 
 def _remembered(tied: Ties, carried: IntArray, beside: pa.Table) -> pa.Table:

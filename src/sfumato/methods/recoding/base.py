@@ -156,7 +156,7 @@ def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]
         if going.lineages is not None and not len(going.behind):
             return going, None
         try:
-            problem = feasible_problem(policy, going.table, going.apart)
+            problem = feasible_problem(policy, going.table, going.apart, going.as_before)
         except Infeasible:
             if going.lineages is None or not going.lineages.steady.rows:
                 raise
@@ -167,17 +167,19 @@ def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]
         going = without(going, torn[going.apart])
 
 
-def feasible_problem(policy: Policy, table: Table, apart: IntArray | None = None) -> RecodingProblem:
+def feasible_problem(
+    policy: Policy, table: Table, apart: IntArray | None = None, as_before: IntArray | None = None
+) -> RecodingProblem:
     """The recoding problem of a policy, or `Infeasible`; `apart` are classes of records that no group may mix.
 
     Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
     regions into smaller ones, some of which may be saved (I3).
     """
-    problem = kept_apart(problem_of(policy, table), apart)
+    problem = kept_apart(problem_of(policy, table), apart, as_before)
     try:
         check_feasible(policy, problem)
     except Infeasible:
-        finer = kept_apart(problem_of(policy, table, policy.quasi_identifiers), apart)
+        finer = kept_apart(problem_of(policy, table, policy.quasi_identifiers), apart, as_before)
         if finer.suppressed >= problem.suppressed:
             raise
         check_feasible(policy, finer)

@@ -172,10 +172,11 @@ class _Search:
         Of people who were published before most are such: only who is new has a choice.
         """
         state, entries = whole.state, whole.entries
-        _, region = np.unique(state.region, return_inverse=True)
+        places, region = np.unique(state.region, return_inverse=True)
         records = np.bincount(region, weights=state.size)
         stuck = (np.bincount(region) == 1) & (records < 2 * self._fewest())
         stuck |= np.bincount(region, weights=state.cost * state.size) <= 1e-12
+        stuck |= self.problem.settled_regions[places]
         first = entries.first
         return _part(entries, first, np.flatnonzero(stuck[region])), _part(entries, first, np.flatnonzero(~stuck[region]))
 

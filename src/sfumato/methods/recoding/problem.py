@@ -142,6 +142,8 @@ class RecodingProblem:
     """How many records each row stands for, where rows are classes with counts; one each without."""
     beside: int = 0
     """Rows at the end that are people of the population and not of the table: company for others, never published."""
+    settled: tuple[str, frozenset[int]] | None = None
+    """A column, and leaves of it whose records were arranged as well as possible before: nobody need look for better groups."""
     whole: RecodingProblem | None = field(default=None, repr=False)
     """The problem that this is a component of, suppressed records included."""
 
@@ -194,6 +196,14 @@ class RecodingProblem:
             if len(lo) and ((lo != lo[0]) | (hi != hi[0])).any():  # else it is the same for everybody
                 ceilings += [lo[self.points[:, column]], hi[self.points[:, column]]]
         return group(ceilings, rows=len(self.points))  # I1: nothing but points of one of these is ever joined
+
+    @cached_property
+    def settled_regions(self) -> BoolArray:
+        """Per region: need nobody look for better groups of its points?"""
+        if self.settled is None or self.settled[0] not in self.names:
+            return np.zeros(len(self.regions), dtype=np.bool_)
+        code = self.points[self.regions.first, self.names.index(self.settled[0])]
+        return np.isin(code, list(self.settled[1]))
 
     @cached_property
     def uniform(self) -> bool:

@@ -31,7 +31,7 @@ HISTORY = "\x1fhistory"
 """The column of history classes in a problem that continues a history; it is never published."""
 
 
-def kept_apart(problem: RecodingProblem, apart: IntArray | None) -> RecodingProblem:
+def kept_apart(problem: RecodingProblem, apart: IntArray | None, as_before: IntArray | None = None) -> RecodingProblem:
     """The problem with one more column that every outsider knows and that no value of may be generalized (I1)."""
     if apart is None or not len(apart) or int(apart.max()) == 0:
         return problem
@@ -44,6 +44,7 @@ def kept_apart(problem: RecodingProblem, apart: IntArray | None) -> RecodingProb
         codes=(*problem.codes, apart.astype(problem.codes[0].dtype)),
         requirements=tuple(replace(one, given=(*(one.given or problem.names), HISTORY)) for one in problem.requirements),
         weights={**problem.weights, HISTORY: 0.0},
+        settled=(HISTORY, frozenset(() if as_before is None else as_before.tolist())),
     )
 
 
