@@ -93,6 +93,25 @@ def test_what_was_promised_before_is_judged_with_a_policy_that_does_not_promise_
         publish(later, FOUR, seed=SEED, ledger=ledger)
 
 
+def test_a_promise_to_somebody_who_knows_less_replaces_none(tmp_path):
+    """Both tables exact would tell everything to who knows a and b, whom the first release counted on."""
+    data = {**FOUR, "c": ["k"] * 4}
+
+    def declared(shown, claim):
+        columns = {name: {"role": "quasi-identifier", "publish": name in shown} for name in ("a", "b", "c")}
+        tree = {"version": 1, "columns": {"id": "identifier", **columns, "s": "sensitive"}, "protect": [claim], "key": "id"}
+        return Policy.parse(tree)
+
+    first, narrow = {"l-diversity": {"l": 2}}, {"given": ["c"], "hide": "s", "by": {"l-diversity": {"l": 2}}}
+    ledger = tmp_path / "book.ledger"
+    publish(declared("a", first), data, seed=SEED, ledger=ledger, new_ledger=True).write(tmp_path / "r1", report=False)
+    second = publish(declared("bc", narrow), data, seed=SEED, ledger=ledger)
+    assert any(finding.model == "earlier promises" and finding.holds for finding in second.certificate.findings)
+    assert set(second.release.parts["data"].table.column("b").to_pylist()) == {"*"}
+    again = publish(declared("bc", first), data, seed=SEED, ledger=ledger)
+    assert not any(finding.model == "earlier promises" for finding in again.certificate.findings)
+
+
 def test_check_says_what_the_past_binds_and_refuses_what_cannot_be_judged(tmp_path):
     ledger = tmp_path / "book.ledger"
     publish(release_policy("mondrian", "distinct", "b"), FOUR, seed=SEED, ledger=ledger, new_ledger=True).write(

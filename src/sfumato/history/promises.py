@@ -2,8 +2,9 @@
 
 Invariants
     I1  A claim whose outsider knows all quasi-identifiers of its policy is about an outsider who knows those of every release.
-    I2  A promise is replaced only by one of the same model about the same hidden columns; everything else still stands. A promise
-        about noise, which every further publication wears down, is replaced only by one that is as strict.
+    I2  A promise is replaced only by one of the same model about the same hidden columns, to an outsider who knows as much;
+        everything else still stands. A promise about noise, which every further publication wears down, is replaced only by one
+        that is as strict.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ def promises(policy: Policy, history: History) -> list[Claim]:
 def standing(policy: Policy, history: History) -> list[Claim]:
     """Claims of earlier releases that the policy does not replace (I2), the newest first."""
     policies = [policy, *(past.cover.policy for past in reversed(history.releases))]
-    said = {_about(claim) for claim in policy.claims}
+    said = [widened(claim, policy, policies) for claim in policy.claims]
     found: list[Claim] = []
     for past in reversed(history.releases):
-        mine = [claim for claim in past.cover.policy.claims if _stands(claim) and _about(claim) not in said]
-        found += [widened(claim, past.cover.policy, policies) for claim in mine]
-        said |= {_about(claim) for claim in mine}
+        stated = [widened(claim, past.cover.policy, policies) for claim in past.cover.policy.claims if _stands(claim)]
+        found += [claim for claim in stated if not any(_replaces(other, claim) for other in [*said, *found])]
     return found
+
+
+def _replaces(new: Claim, old: Claim) -> bool:
+    """Whether a claim makes an earlier one anew: nobody who was counted on then knows more than who is counted on now (I2)."""
+    return _about(new) == _about(old) and set(new.given) >= set(old.given)
 
 
 def _stands(claim: Claim) -> bool:
