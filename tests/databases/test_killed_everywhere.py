@@ -36,6 +36,7 @@ MORE = """
 CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := upper(NEW.name); RETURN NEW; END $$;
 CREATE TRIGGER loud BEFORE INSERT ON town FOR EACH ROW EXECUTE FUNCTION shout();
 CREATE MATERIALIZED VIEW crowd AS SELECT town, count(*) AS people FROM person GROUP BY town;
+CREATE MATERIALIZED VIEW crowds AS SELECT min(people) AS least, max(people) AS most FROM crowd;
 """
 ROWS = """
 INSERT INTO town VALUES (1, 'Gent'), (2, 'Aarhus');
@@ -69,7 +70,9 @@ class Place:
                 return url
         with session(url) as connection:
             connection.execute(TABLES + MORE + ROWS.replace("INSERT", "ALTER TABLE town DISABLE TRIGGER loud; INSERT", 1))
-            connection.execute("ALTER TABLE town ENABLE TRIGGER loud; REFRESH MATERIALIZED VIEW crowd")
+            connection.execute(
+                "ALTER TABLE town ENABLE TRIGGER loud; REFRESH MATERIALIZED VIEW crowd; REFRESH MATERIALIZED VIEW crowds"
+            )
         return url
 
     def target(self) -> str:
@@ -94,9 +97,9 @@ class Place:
             with session(target) as connection:
                 assert connection.execute("SELECT tgenabled FROM pg_trigger WHERE tgname = 'loud'").fetchall() == [("O",)]
                 keys = connection.execute("SELECT convalidated FROM pg_constraint WHERE contype = 'f'").fetchall()
-                crowd = connection.execute("SELECT * FROM crowd ORDER BY 1").fetchall() if self.kind == "clone" else []
+                crowd = connection.execute("SELECT * FROM crowds ORDER BY 1").fetchall()
             assert keys == [(True,)]
-            assert crowd == ([(1, 1), (2, 2)] if self.kind == "clone" else [])
+            assert crowd == [(1, 2)], "each view is made anew after the one it is made of"
 
 
 @pytest.fixture(params=["duckdb", "mariadb", "fill", "clone"])

@@ -3,14 +3,19 @@
 import csv
 import re
 import sqlite3
+from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from small_shop import sfumato
 from tests.secret import SEED
 
+from sfumato.audit.derived_columns import read_off
+from sfumato.audit.survivors import survivors
 from sfumato.data.check_digits import luhn_digit
 from sfumato.discover.derivations import equation
+from sfumato.policy.rules.tree import ColumnValue
 
 PEOPLE = [
     f"{first}{number} {last}" for number, (first, last) in enumerate([("Carla", "Schmidt"), ("Boris", "Ovchin"), ("Mae", "Li")] * 8)
@@ -159,3 +164,82 @@ def test_card_numbers_are_seen_by_their_check_digit():
     assert personal("reference", "payments", "text", cards) == "card"
     wrong = [card[:-1] + str((int(card[-1]) + 1) % 10) for card in cards]
     assert personal("reference", "payments", "text", wrong) == ""
+
+
+ODD = {
+    "without accents": ("Łucja Ångström", "text", "seen by lucja angstrom"),
+    "in an address": ("Łucja Ångström", "text", "/of?name=%C5%81ucja+%C3%85ngstr%C3%B6m"),
+    "in marked-up text": ("Łucja Ångström", "text", "<b>&#321;ucja&nbsp;&Aring;ngstr&ouml;m</b>"),
+    "in bytes": ("Łucja Ångström", "binary", "\\x" + "by Łucja Ångström".encode().hex()),
+    "in Latin bytes": ("Zoë Ångström", "binary", "\\x" + "by Zoë Ångström".encode("latin-1").hex()),
+    "in wide bytes": ("Zoë Ångström", "binary", "\\x" + "by Zoë Ångström".encode("utf-16").hex()),
+    "in an array of composites": ("Zoë Ångström", "array", '{"(home,\\"Zoë Ångström\\",1)"}'),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_a_value_is_found_however_it_is_written(case):
+    value, kind, cell = ODD[case]
+    old = {ColumnValue("name", "t"): pa.array([value, "Wen Zel"])}
+    seen = {ColumnValue("c", "u"): (pa.chunked_array([[cell, None, "nothing", "\\x00ff"]]), kind)}
+    assert [(one.cells, one.replaced.name) for one in survivors(old, seen)] == [(1, "name")]
+    assert survivors({ColumnValue("name", "t"): pa.array(["Wen Zel"])}, seen) == []
+
+
+def test_what_is_made_of_a_value_is_found_in_its_row():
+    days = [f"19{50 + n % 40}-0{n % 9 + 1}-1{n % 7}" for n in range(60)]
+    old = {
+        ColumnValue("mail", "t"): [f"q{n}x@home.test" for n in range(60)],
+        ColumnValue("born", "t"): days,
+        ColumnValue("phone", "t"): [f"+31 6 {10000000 + n * 7919}" for n in range(60)],
+        ColumnValue("name", "t"): [f"Ann{chr(97 + n % 26)} Boe{chr(97 + n // 26)}" for n in range(60)],
+    }
+    kept = {
+        "digest": ("binary", ["\\x" + sha256(mail.encode()).hexdigest() for mail in old[ColumnValue("mail", "t")]], "mail"),
+        "moment": ("timestamp", [f"{day} 08:00:00" for day in days], "born"),
+        "number": ("integer", [day.replace("-", "") for day in days], "born"),
+        "dialled": ("integer", [str(610000000 + n * 7919) for n in range(60)], "phone"),
+        "mirror": ("text", [name[::-1] for name in old[ColumnValue("name", "t")]], "name"),
+        "height": ("integer", [str(150 + n % 40) for n in range(60)], ""),
+        "stamp": ("timestamp", [f"2024-0{n % 9 + 1}-1{n % 5} 08:00:00" for n in range(60)], ""),
+    }
+    sample = pa.table({name: values for name, (_, values, _) in kept.items()})
+    kinds = {name: kind for name, (kind, _, _) in kept.items()}
+    found = {one.kept.name: one.replaced.name for one in read_off("t", old, sample, kinds, 60)}
+    assert found == {name: source for name, (_, _, source) in kept.items() if source}
+
+
+def test_discovery_waves_nothing_through(tmp_path):
+    """One note in a hundred names an address, and a copy two tables away has few values: emptied, and no rule lists old names."""
+    given = ["Ottokar", "Quirina", "Wenzel", "Ysolde", "Thaddeus"]
+    with sqlite3.connect(tmp_path / "people.db") as connection:
+        connection.executescript("""
+            CREATE TABLE client (id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, email TEXT UNIQUE, scan BLOB);
+            CREATE TABLE cart (id INTEGER PRIMARY KEY, client INTEGER REFERENCES client (id));
+            CREATE TABLE line (id INTEGER PRIMARY KEY, cart INTEGER REFERENCES cart (id), engraved TEXT);
+            CREATE TABLE memo (id INTEGER PRIMARY KEY, line TEXT);
+        """)
+        for n in range(200):
+            first, last, mail = given[n % 5], f"Droste{chr(97 + n % 26)}{chr(97 + n // 26)}", f"q{n}x@home.test"
+            connection.execute("INSERT INTO client VALUES (?, ?, ?, ?, ?)", (n, first, last, mail, f"of {first} {last}".encode()))
+            connection.execute("INSERT INTO cart VALUES (?, ?)", (n, n))
+            connection.execute("INSERT INTO line VALUES (?, ?, ?)", (n, n, first))
+            memo = f"sent to {mail} on monday" if n % 100 == 7 else f"batch {n} went out"
+            connection.execute("INSERT INTO memo VALUES (?, ?)", (n, memo))
+    text = sfumato("discover", f"sqlite:///{tmp_path}/people.db").stdout
+    written = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    assert "accept" not in written and not [name for name in given if name in written]
+    (tmp_path / "found.yaml").write_text(text)
+    assert sfumato("check", str(tmp_path / "found.yaml"), "--strict").returncode == 0
+    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report")
+    assert done.returncode == 0, done.stderr
+    shown = "".join(file.read_text() for file in (tmp_path / "release").glob("*.csv"))
+    assert "home.test" not in shown and not [name for name in given if name in shown or name.encode().hex() in shown]
+
+
+def test_check_tells_when_a_domain_has_too_few_values_for_its_link(tmp_path):
+    shop(tmp_path / "people.db", "", "UPDATE log SET text = (SELECT name FROM person WHERE id = person_id)")
+    text = POLICY.format(path=tmp_path / "people.db", accept="").replace("{kind", "{consistent: [[person.name, log.text]], kind")
+    (tmp_path / "p.yaml").write_text(text + """keep: ["person.name in {'Carla0 Schmidt', 'Nobody'}"]\n""")
+    refused = sfumato("check", str(tmp_path / "p.yaml"))
+    assert refused.returncode == 2 and "different values are possible for 24" in refused.stderr, refused.stderr

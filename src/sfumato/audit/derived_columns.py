@@ -2,8 +2,9 @@ r"""Columns that were derived from a replaced one and are published as they are:
 
 Guarantee
     In a sample of rows, the old value of a replaced column is compared with every kept cell of its row: the same, in lower or upper
-    case, its initials, its beginning, its slug, a digest of it, the year or month of a day, or all its words in any order, as
-    a text-search vector holds them. What agrees with the own row far more often than with another row is derived.
+    case, without accents, backwards, its initials, its beginning, its slug, its digits alone, a digest of it, the year, month or
+    day of a day, or all its words in any order, as a text-search vector holds them; bytes are read as text, too. What agrees with
+    the own row far more often than with another row is derived.
 
 Notation
     own      rows in which the kept cell agrees with the old value of that row
@@ -27,22 +28,24 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from sfumato.audit.plain_text import folded, read_bytes
 from sfumato.audit.survivors import QUIET, Survivor, words
 from sfumato.policy.rules.tree import ColumnValue
 
-_SAMPLE, _SCREEN = 2_000, 300
+_SAMPLE, _SCREEN, _REVERSED = 2_000, 300, 3
 _FEWEST = 3
 _SIGMAS = 5.0
 _SHARE_OF_TEXT, _SHARE_OF_NUMBERS = 0.01, 0.5
 _VECTOR = re.compile(r"'((?:[^']|'')*)'")
-_BUT_LETTERS, _BUT_SIGNS = re.compile(r"[^a-z]+"), re.compile(r"[^a-z0-9]+")
+_BUT_LETTERS, _BUT_SIGNS, _BUT_DIGITS = re.compile(r"[^a-z]+"), re.compile(r"[^a-z0-9]+"), re.compile(r"[^0-9]+")
+_LONG = 6
+"""Digits that tell who it is."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -66,11 +69,7 @@ class _Text:
     @cached_property
     def plain(self) -> str:
         """In lower case and without accents."""
-        return (
-            self.lower
-            if self.text.isascii()
-            else unicodedata.normalize("NFKD", self.text).encode("ascii", "ignore").decode().lower()
-        )
+        return folded(self.text)
 
     @cached_property
     def letters(self) -> str:
@@ -79,6 +78,11 @@ class _Text:
     @cached_property
     def signs(self) -> str:
         return _BUT_SIGNS.sub("", self.plain)
+
+    @cached_property
+    def digits(self) -> str:
+        """Without those that a number does not begin with."""
+        return _BUT_DIGITS.sub("", self.text).lstrip("0")
 
     @cached_property
     def slug(self) -> str:
@@ -130,9 +134,10 @@ def read_off(
     met = _Texts()
     sources = {source: met.of(values) for source, values in old.items()}
     for name, kind in kept.items():
-        cells = met.of(sample.column(name).to_pylist())
+        held = sample.column(name).to_pylist()
+        cells, read = met.of(held), met.of([cell and read_bytes(cell) for cell in held]) if kind == "binary" else None
         for source, values in sources.items():
-            found = _derivation(values, cells, kind)
+            found = _derivation(values, cells, kind) or (_derivation(values, read, "text") if read is not None else None)
             if found is not None:
                 how, share = found
                 count = max(1, round(share * rows))
@@ -188,7 +193,12 @@ def _initials(value: _Text, cell: _Text) -> bool:
 
 def _part_of_day(value: _Text, cell: _Text) -> bool:
     day = value.text
-    return bool(_DAY.match(day)) and cell.text in (day[:4], day[:7], day[:10])
+    return bool(_DAY.match(day)) and (cell.text in (day[:4], day[:7], day[:10].replace("-", "")) or cell.text[:10] == day[:10])
+
+
+def _digits(value: _Text, cell: _Text) -> bool:
+    """A telephone number without its signs, with or without what stands before it."""
+    return len(cell.digits) >= _LONG and value.digits.endswith(cell.digits) and not _DAY.match(value.text)
 
 
 def _digest(value: _Text, cell: _Text) -> bool:
@@ -230,10 +240,12 @@ _WAYS: dict[str, Callable[[_Text, _Text], bool]] = {
     "the initials": _initials,
     "a part of the date": _part_of_day,
     "a digest": _digest,
+    "the digits": _digits,
+    "the values backwards": lambda value, cell: len(value.text) > _REVERSED and value.lower[::-1] == cell.lower,
     "the lexemes": _in_vector,
     "the words": _all_words,
     "the text": _within,
     "the beginning": _begins,
 }
 _WEAK = "the beginning"
-_OF_NUMBERS = ("the values", "a part of the date")
+_OF_NUMBERS = ("the values", "a part of the date", "the digits")

@@ -2,11 +2,12 @@ r"""Original values of replaced columns that survive in columns published as the
 
 Guarantee
     Every cell of every kept column is looked at. A value is found when its words stand in the cell one after the other: in text, in
-    json (every text in it), in arrays, composites and text-search vectors. What is replaced in one column and stands in another is
-    published all the same, and a release with such a cell is refused unless the policy accepts that pair of columns by name.
+    json (every text in it), in arrays, composites and text-search vectors, in bytes that are text, and behind the escapes of
+    addresses and marked-up text. What is replaced in one column and stands in another is published all the same, and a release with
+    such a cell is refused unless the policy accepts that pair of columns by name.
 
 Notation
-    words       runs of letters and digits, in lower case
+    words       runs of letters and digits, in lower case and without accents
     telling     a value worth looking for everywhere: at least five signs, and no date, amount or running number
     plain word  a telling value of one word without digits (a first name, a town): anybody may have it, and `brown` is a colour.
                 It counts together with another one of its own row (`Carla Schmidt` from two columns), and where at least half of
@@ -37,16 +38,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.audit.pieces import FEW, in_pieces, slices
+from sfumato.audit.plain_text import ESCAPED, folded, folded_all, read_bytes, unescaped
 from sfumato.policy.rules.tree import ColumnValue
 
 _WORDS = re.compile(r"[^\W_]+")
 _BETWEEN = r"[^\p{L}\p{N}]+"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}|[+-]?[0-9]*\.[0-9]+")
-_LEAST, _DIGITS = 5, 7
+_LEAST, _DIGITS, _SENTENCE = 5, 7, 2
+_ESCAPES = re.compile(ESCAPED)
 _SILENT = r"^([+-]?[0-9]{1,6}|[+-]?[0-9]*\.[0-9]+|[0-9]{4}-[0-9][0-9]-[0-9][0-9]([ T][0-9][0-9]:[0-9][0-9].*)?)$"
 _COPIES, _COPIED = 3, 0.5
-QUIET = ("integer", "decimal", "float", "date", "time", "timestamp", "boolean", "enum", "binary", "interval")
+QUIET = ("integer", "decimal", "float", "date", "time", "timestamp", "boolean", "enum", "interval")
 """Kinds of columns that hold no words."""
 
 Originals = Mapping[ColumnValue, pa.Array]
@@ -65,6 +68,8 @@ class Survivor:
     whole: int
     """Of these, where it is the whole cell."""
     how: str = "the words of its values"
+    surely: int = 0
+    """Of the rows, where it is no coincidence: the value has digits or is an address, or it stands in a sentence."""
 
     def __str__(self) -> str:
         return f"surviving:{self.replaced}->{self.kept}"
@@ -76,7 +81,7 @@ class Survivor:
 
 def words(text: str) -> tuple[str, ...]:
     """The words of a text."""
-    return tuple(_WORDS.findall(text.lower()))
+    return tuple(_WORDS.findall(folded(text)))
 
 
 def telling(value: str) -> bool:
@@ -108,10 +113,12 @@ class _Index:
         """Numbers of the cells in which some value may begin."""
         if kind == "json":
             return list(range(len(cells)))
+        if pc.any(pc.match_substring_regex(cells, ESCAPED)).as_py():
+            cells = pa.array(map(unescaped, cells.to_pylist()), pa.string())
         long = pc.greater_equal(pc.utf8_length(cells), _DIGITS if kind == "integer" else _LEAST)
         places = pc.indices_nonzero(long)
         cells = cells.filter(long)
-        split = pc.split_pattern_regex(pc.utf8_lower(cells), _BETWEEN) if kind != "integer" else None
+        split = pc.split_pattern_regex(folded_all(cells), _BETWEEN) if kind != "integer" else None
         known = pc.is_in(pc.utf8_ltrim(cells, "-") if split is None else split.flatten(), value_set=self.first)
         found = pc.indices_nonzero(known) if split is None else pc.unique(pc.filter(pc.list_parent_indices(split), known))
         return [int(place) for place in places.take(found).to_pylist()]
@@ -125,11 +132,13 @@ class _Index:
             for value in values.filter(pc.is_in(self.begins[column], value_set=listed)).to_pylist():
                 own = words(value)
                 if own and telling(value):
-                    found.setdefault(own[0], []).append((own, column, is_plain(value)))
+                    sure = "@" in value or not all(word.isalpha() for word in own)
+                    found.setdefault(own[0], []).append((own, column, is_plain(value), sure))
         return found
 
 
-Phrases = dict[str, list[tuple[tuple[str, ...], ColumnValue, bool]]]
+Phrases = dict[str, list[tuple[tuple[str, ...], ColumnValue, bool, bool]]]
+"""By the first word: all words, the column, whether it is a plain word, and whether nobody else has such a value."""
 
 
 def _worth(values: pa.Array) -> pa.Array:
@@ -142,25 +151,38 @@ def _worth(values: pa.Array) -> pa.Array:
 
 def _first_words(values: pa.Array) -> pa.Array:
     """In lower case."""
-    begun = pc.replace_substring_regex(pc.utf8_lower(values), f"^{_BETWEEN}", "")
+    begun = pc.replace_substring_regex(folded_all(values), f"^{_BETWEEN}", "")
     return pc.list_element(pc.split_pattern_regex(begun, _BETWEEN, max_splits=1), 0)
 
 
-def _found(phrases: Phrases, cell: str, kind: str) -> dict[ColumnValue, tuple[bool, bool]]:
-    """The replaced columns a value of which stands in the cell; whether it is all of it, and whether it is a plain word."""
-    found: dict[ColumnValue, tuple[bool, bool]] = {}
+def _found(phrases: Phrases, cell: str, kind: str) -> dict[ColumnValue, tuple[bool, bool, bool]]:
+    """The replaced columns a value of which stands in the cell: is it all of it, a plain word, and no coincidence."""
+    found: dict[ColumnValue, tuple[bool, bool, bool]] = {}
     for text in _texts(cell, kind):
         own = words(text)
         for place, word in enumerate(own):
-            for wanted, column, plain in phrases.get(word, ()):
+            for wanted, column, plain, sure in phrases.get(word, ()):
                 whole = len(own) == len(wanted)
                 if own[place : place + len(wanted)] == wanted and (whole or not plain):
-                    found[column] = (whole, plain) if found.get(column, (False, True))[1] else found[column]
+                    surely = sure or (not plain and _is_sentence(text))
+                    found[column] = (whole, plain, surely) if found.get(column, (False, True))[1] else found[column]
     return found
 
 
+def _is_sentence(text: str) -> bool:
+    """Whether it says something, other than a list of names.
+
+    >>> _is_sentence("Phoned Carla Schmidt about order 12"), _is_sentence("Ann Boe/Carla Schmidt/Di Eck and Flo Gee")
+    (True, False)
+    """
+    found: list[str] = _WORDS.findall(text)
+    return sum(word.islower() for word in found) >= _SENTENCE
+
+
 def _texts(cell: str, kind: str) -> Iterable[str]:
-    """The cell, and every text inside a json document that escapes its signs."""
+    """The cell, without what stands for other signs, and every text inside a json document that escapes its signs."""
+    if _ESCAPES.search(cell):
+        cell = unescaped(cell)
     if kind != "json" or "\\" not in cell:
         return (cell,)
     try:
@@ -202,13 +224,19 @@ def _in_column(index: _Index, column: ColumnValue, cells: pa.ChunkedArray, kind:
     different = 0
     for distinct, counts in _counted(_possible(index, cells, kind) if _long_numbers(kind) else cells):
         different += len(distinct)
+        if kind == "binary":
+            distinct = pa.array(map(read_bytes, distinct.to_pylist()), pa.string())
         places = index.candidates(distinct, kind) if len(distinct) else []
         texts = distinct.take(pa.array(places, pa.int64())).to_pylist()
         phrases = index.phrases(texts, kind) if places else {}
         for place, text in zip(places, texts, strict=True):
-            for source, (whole, plain) in _found(phrases, text, kind).items():
-                totals.setdefault(source, _Total()).add(int(counts[place]), whole=whole, plain=plain)
-    return [Survivor(source, column, *total.counted(different)) for source, total in totals.items() if total.tells(different)]
+            for source, (whole, plain, surely) in _found(phrases, text, kind).items():
+                totals.setdefault(source, _Total()).add(int(counts[place]), whole=whole, plain=plain, surely=surely)
+    return [
+        Survivor(source, column, *total.counted(different), surely=total.surely)
+        for source, total in totals.items()
+        if total.tells(different)
+    ]
 
 
 def _possible(index: _Index, cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
@@ -241,8 +269,10 @@ class _Total:
     whole: int = 0
     plain_cells: int = 0
     plain_values: int = 0
+    surely: int = 0
 
-    def add(self, cells: int, *, whole: bool, plain: bool) -> None:
+    def add(self, cells: int, *, whole: bool, plain: bool, surely: bool) -> None:
+        self.surely += cells * (surely and not plain)
         if plain:
             self.plain_cells, self.plain_values = self.plain_cells + cells, self.plain_values + 1
         else:

@@ -59,7 +59,8 @@ def discover_database(
     data = {"kind": "database", "source": _shown("source", where), **_given(where)}
     tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed}, view)
     columns, equations = tree["columns"], [_equation(rule, database) for rule in tree.get("keep", ())]
-    rules = tried_rules(database, tree, ranked(_yielding(each, columns, database) for each in _leaner(found)))
+    changed = columns | {name: {} for group in tree["data"].get("consistent", ()) for name in group if name not in columns}
+    rules = tried_rules(database, tree, ranked(_yielding(each, changed, database) for each in _leaner(found)))
     accepted = remedies.accepted | _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
     tree, rules = {key: value for key, value in tree.items() if key != "keep"}, [*equations, *rules]
     reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
@@ -82,7 +83,8 @@ def _warnings(database: Database, tree: Mapping[str, Any], rules: list[str], acc
         return {}
     policy = Policy.parse({**tree, "keep": [*tree.get("keep", ()), *rules]})
     report = DatabaseAudit().examine(policy, database)
-    return {warning.identifier: warning.text for warning in report.warnings if warning.identifier not in accepted}
+    told = {warning.identifier: warning.text for warning in report.warnings if warning.identifier not in accepted}
+    return {identifier: text for identifier, text in told.items() if not identifier.startswith("surviving:")}
 
 
 def _equation(rule: str, database: Database) -> Proposal:

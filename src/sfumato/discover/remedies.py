@@ -114,7 +114,7 @@ def _judged(rule: str, bound: BoundPolicy, table: Table) -> bool:
 
 
 def _coincides(pairs: list[Survivor], cells: int) -> bool:
-    by_words = all(one.how == "the words of its values" and not one.whole for one in pairs)
+    by_words = all(one.how == "the words of its values" and not one.whole and not one.surely for one in pairs)
     return by_words and sum(one.cells for one in pairs) <= _COINCIDENCE * cells
 
 

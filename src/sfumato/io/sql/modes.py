@@ -32,6 +32,14 @@ SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conna
        format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
 FROM pg_constraint k WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.conrelid = ANY ({0}) OR k.confrelid = ANY ({0}))"""
 _VIEWS = "SELECT format('%I.%I', schemaname, matviewname) FROM pg_matviews WHERE NOT ispopulated ORDER BY 1"
+_OWN_VIEWS = """
+WITH RECURSIVE above(oid, depth) AS (
+  SELECT oid, 0 FROM pg_class WHERE relkind = 'm'
+  UNION SELECT r.ev_class, depth + 1 FROM above JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = above.oid
+    JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid WHERE r.ev_class <> above.oid AND depth < 99)
+SELECT oid::regclass::text FROM above JOIN pg_class v USING (oid) WHERE relkind = 'm' AND pg_has_role(v.relowner, 'USAGE')
+GROUP BY oid ORDER BY max(depth), 1"""
+"""Views of views last; one that is filled already is refreshed as well, for it was made before the rows came."""
 Tell = Callable[[str], None]
 
 
@@ -87,6 +95,8 @@ class Fill(Create):
             for (statement,) in link.rows(f"SELECT statement FROM {quoted(journal.ASIDE)} ORDER BY place"):
                 link.run(statement)
             counters(link, plan)
+            tell("refreshing views")
+            _refresh(link, _OWN_VIEWS)
             link.run(f"DROP TABLE {quoted(journal.ASIDE)}")
             journal.close(link)
             tell("all keys hold")
@@ -185,16 +195,18 @@ def _set_aside(link: Session, plan: Schema) -> None:
         )
 
 
-def _refresh(link: Session) -> None:
+def _refresh(link: Session, views: str = _VIEWS) -> None:
     """Materialized views, those that others are made of first."""
-    while waiting := [str(row[0]) for row in link.rows(_VIEWS)]:
-        done = 0
+    waiting = [str(row[0]) for row in link.rows(views)]
+    while waiting:
+        left = []
         for name in waiting:
             link.run("SAVEPOINT refresh")
             try:
                 link.run(f"REFRESH MATERIALIZED VIEW {name}")
-                done += 1
             except Exception:
                 link.run("ROLLBACK TO SAVEPOINT refresh")
-                if name == waiting[-1] and not done:
+                left.append(name)
+                if len(left) == len(waiting):
                     raise
+        waiting = left

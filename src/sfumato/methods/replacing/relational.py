@@ -37,7 +37,7 @@ from sfumato.methods.base import Method, Progress, Task, silent
 from sfumato.methods.replacing.computed import Calculator, has_dates, speller
 from sfumato.methods.replacing.databases.families import Families
 from sfumato.methods.replacing.databases.linked_rules import apart, narrowing
-from sfumato.methods.replacing.databases.maps import ValueMap, value_map
+from sfumato.methods.replacing.databases.maps import ValueMap, require_values, value_map
 from sfumato.methods.replacing.databases.memory import require_memory
 from sfumato.methods.replacing.databases.parts import FreeColumns, Segment
 from sfumato.methods.replacing.databases.placing import draw_segments, forecasts
@@ -148,7 +148,9 @@ class Relational(Method):
             return []
         bound = BoundPolicy.of(policy, data.schema)
         selected = self.selected(bound, data, Randomness())
-        narrowing(bound)
+        asked = narrowing(bound)
+        for link in bound.links:
+            require_values(link, [bound.facts(column) for column in link.columns], selected, asked[link.root])
         free = FreeColumns(bound, selected, self.heuristic, self.block)
         Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]

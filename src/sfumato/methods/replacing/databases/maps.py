@@ -56,10 +56,15 @@ class ValueMap:
         return len(pc.unique(self.new)) < len(self.new)
 
 
-def value_map(
-    link: LinkedColumns, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition], source: Randomness | bytes
-) -> ValueMap:
-    """The map of a link; `conditions` are rules on its root alone, `source` is chance or a secret."""
+def require_values(link: LinkedColumns, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition]) -> None:
+    """Refuses a link whose domain and rules leave fewer values than it has."""
+    _possible(link, facts, data, conditions)
+
+
+def _possible(
+    link: LinkedColumns, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition]
+) -> tuple[pa.Array, Levels, Any]:
+    """The old values, how the domain is numbered, and what the rules leave of it."""
     old = pc.unique(pa.concat_arrays([pc.drop_null(pc.unique(data.column(column))) for column in link.columns]))
     narrowest = min(facts, key=lambda column: column.length or 1 << 30)
     levels = numbering(link.domain, narrowest, str(link.root))
@@ -70,6 +75,15 @@ def value_map(
     if size < len(old):
         what = f"only {size} different values are possible for {len(old)}"
         raise Infeasible(what, where=f"column '{link.root}'", hint="widen its domain")
+    return old, levels, found
+
+
+def value_map(
+    link: LinkedColumns, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition], source: Randomness | bytes
+) -> ValueMap:
+    """The map of a link; `conditions` are rules on its root alone, `source` is chance or a secret."""
+    old, levels, found = _possible(link, facts, data, conditions)
+    size = found.space.size
     if isinstance(source, bytes):
         ranks = _deterministic(link, levels if not conditions else None, size, old, source)
     else:
