@@ -86,7 +86,7 @@ def broken_without(monkeypatch: pytest.MonkeyPatch, cases: int = 150) -> tuple[i
     """With a method that looks away: releases that the audit refused, and releases that only the enumeration finds."""
     monkeypatch.setattr(people, "settled", lambda problem, grouping: grouping)
     monkeypatch.setattr("sfumato.methods.recoding.base.settled", lambda problem, grouping: grouping)
-    monkeypatch.setattr("sfumato.methods.recoding.partitioning.fit_of", lambda problem: None)
+    monkeypatch.setattr("sfumato.methods.recoding.partitioning.counts_people", lambda problem: False)
     refused = missed = 0
     for seed in range(cases):
         policy, records = random_people(seed)

@@ -8,7 +8,7 @@ Blind grouping
     through that one number only, so a class that was not cut says nothing about its values (no minimality attack).
 
 Invariants
-    I1  A point is never divided, so not even the order of records decides who stands where.
+    I1  A blind grouping never divides a point, so not even the order of records decides who stands where.
     I2  What is published satisfies the claims: the number grows until they hold, and in the end nothing is cut.
 """
 

@@ -9,24 +9,21 @@ Paper: LeFevre, DeWitt, Ramakrishnan (2006); boundaries by starting from the max
 Invariants
     I1  Groups start as regions and only ever shrink, so none crosses a region.
     I2  A cut is made only when every part satisfies the claims; a group that is not cut any more is final.
-    I3  A point is never divided: all records of a point are published alike.
-    I4  Of people who stand in several rows all rows are counted that fit what a part is published as, not only those in it. That
-        does not depend on the other parts, so what holds holds whatever these become.
+    I3  A point is never divided: all records of a point are published alike. Where people in several rows are counted it is
+        (`people_cuts`).
 
 Departures
-    Children that are not safe by themselves stay together under their parent, with the smallest safe children when they need
-    it (one; as many as it takes where people in several rows are counted), instead of forbidding the cut. The column to cut is
-    the one that saves most of the objective, not the widest.
+    Children that are not safe by themselves stay together under their parent, with the smallest safe child when they need it,
+    instead of forbidding the cut. The column to cut is the one that saves most of the objective, not the widest.
 
 Cost: rounds × columns passes over the points that are still in play; rounds grow with the logarithm of the number of points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,15 +34,11 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods.recoding.cell_costs import cell_costs
 from sfumato.methods.recoding.claims import Claims
 from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.people import Fit, fit_of
+from sfumato.methods.recoding.people_cuts import counts_people, cut_people
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
-
-if TYPE_CHECKING:
-    from sfumato.methods.recoding.kernels.cutting import Trees
+from sfumato.methods.recoding.trees import ranks_of, trees_of
 
 Progress = Callable[[float], None]
-_PLACES = 14
-"""Where a range is cut when its median is no safe place."""
 
 
 def mondrian(
@@ -55,6 +48,8 @@ def mondrian(
 
     Cuts are judged by `claims`, those of the problem unless others are given.
     """
+    if claims is None and counts_people(problem):
+        return cut_people(problem, objective)
     claims = claims or Claims(problem)
     if claims.by_size:
         return problem.grouping(_one_by_one(problem, claims.fewest, objective))
@@ -69,7 +64,7 @@ def _one_by_one(problem: RecodingProblem, fewest: int, objective: str) -> IntArr
     region = problem.regions.of[point]
     order = point[np.argsort(region, kind="stable")]
     first = np.concatenate([np.flatnonzero(np.diff(region[np.argsort(region, kind="stable")], prepend=-1)), [len(order)]])
-    trees = _trees(problem)
+    trees = trees_of(problem)
     widest = max(2, int(trees.child.max(initial=0)) + 1) + 1
     base = np.cumsum([0, *(domain.size for domain in problem.domains)]).astype(np.int64)
     lowest, highest = np.zeros((2, len(problem.domains)), dtype=np.int64)
@@ -82,28 +77,9 @@ def _one_by_one(problem: RecodingProblem, fewest: int, objective: str) -> IntArr
     return cut_by_size(codes, problem.counts, order, first.astype(np.int64), fewest, costs, trees, desk)
 
 
-def _trees(problem: RecodingProblem) -> Trees:
-    """The hierarchies of all columns as the compiled pass reads them."""
-    from sfumato.methods.recoding.kernels.cutting import Trees
-
-    none = np.zeros((0, 0), dtype=np.int64)
-    above = [domain.ancestors if isinstance(domain, Hierarchy) else none for domain in problem.domains]
-    ranks = [
-        _ranks(domain)[rows] if isinstance(domain, Hierarchy) else none for domain, rows in zip(problem.domains, above, strict=True)
-    ]
-    before = np.cumsum([0, *(rows.size for rows in above)])[:-1]
-    return Trees(
-        np.where([rows.size > 0 for rows in above], before, -1).astype(np.int64),
-        np.array([len(rows) for rows in above], dtype=np.int64),
-        np.array([domain.size for domain in problem.domains], dtype=np.int64),
-        np.concatenate([rows.ravel() for rows in above]).astype(np.int64),
-        np.concatenate([rows.ravel() for rows in ranks]).astype(np.int64),
-    )
-
-
 def in_rounds(problem: RecodingProblem, claims: Claims, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
     """All groups are cut in the same round, whatever the claims."""
-    play = _Play(problem, claims, Costs.of(problem, objective), fit_of(problem))
+    play = _Play(problem, claims, Costs.of(problem, objective))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     point = np.flatnonzero(~problem.out)
     of = np.unique(problem.regions.of[point], return_inverse=True)[1].astype(np.int64)
@@ -127,8 +103,6 @@ class _Play:
     problem: RecodingProblem
     claims: Claims
     costs: Costs
-    fit: Fit | None
-    """Who fits where, when a person may stand in several rows: parts are judged with all rows that fit them (I4)."""
 
     def cut(self, point: IntArray, of: IntArray) -> IntArray:
         """For each point the part its group falls into by the best safe cut; −1 when the group cannot be cut."""
@@ -140,50 +114,20 @@ class _Play:
         return chosen
 
     def _cut(self, point: IntArray, of: IntArray, groups: int) -> IntArray:
-        chosen = self._best(point, of, groups, self._proposals(point, of, groups))
-        stuck = chosen < 0
-        if self.fit is not None and stuck.any():
-            number = np.unique(of[stuck], return_inverse=True)[1].astype(np.int64)
-            many = int(number.max()) + 1
-            chosen[stuck] = self._best(point[stuck], number, many, self._last_proposals(point[stuck], number, many))
-        return chosen
-
-    def _best(self, point: IntArray, of: IntArray, groups: int, proposals: Iterator[tuple[Sequence[int], IntArray]]) -> IntArray:
-        """The part of each point by the proposal that saves most; where people are counted, what stays behind speaks against it."""
         best = np.zeros(groups)
         chosen = np.full(len(point), -1, dtype=np.int64)
-        count = self.problem.counts[point]
-        for columns, child in proposals:
-            part, safe, left = self._safe_parts(point, of, child, groups)
-            gain = np.sum([self._gain(point, of, part, column, groups) for column in columns], axis=0)
-            if self.fit is not None:
-                total = np.bincount(of, weights=count, minlength=groups)
-                gain = gain * (1 - np.bincount(of, weights=count * left, minlength=groups) / total)
+        for column, child in self._proposals(point, of, groups):
+            part, safe = self._safe_parts(point, of, child, groups)
+            gain = self._gain(point, of, part, column, groups)
             better = safe & (gain > best)
             best[better] = gain[better]
             chosen = np.where(better[of], part, chosen)
         return chosen
 
-    def _last_proposals(self, point: IntArray, of: IntArray, groups: int) -> Iterator[tuple[Sequence[int], IntArray]]:
-        """Where people are counted and no cut is safe: points, leaves or children of two columns, leaves of one, other ranges."""
-        every = range(len(self.problem.domains))
-        leaves = [self.problem.points[point, column].astype(np.int64) for column in every]
-        children = [next(iter(self._cuts(column, point, of, groups)), leaves[column]) for column in every]
-        yield every, np.unique(point, return_inverse=True)[1].astype(np.int64)
-        for one, other in combinations(every, 2):
-            for first, second in product((leaves[one], children[one]), (leaves[other], children[other])):
-                yield every, group([first, second]).of
-        for column in every:
-            if isinstance(self.problem.domains[column], Hierarchy):
-                yield (column,), leaves[column]
-            else:
-                for at in np.unique(np.linspace(1, self.problem.domains[column].size - 1, _PLACES).astype(np.int64)):
-                    yield (column,), (leaves[column] >= at).astype(np.int64)
-
-    def _proposals(self, point: IntArray, of: IntArray, groups: int) -> Iterator[tuple[Sequence[int], IntArray]]:
+    def _proposals(self, point: IntArray, of: IntArray, groups: int) -> Iterator[tuple[int, IntArray]]:
         """Cuts worth trying: the column and, for each point, the child it falls into."""
         for column in range(len(self.problem.domains)):
-            yield from (((column,), child) for child in self._cuts(column, point, of, groups))
+            yield from ((column, child) for child in self._cuts(column, point, of, groups))
 
     def _cuts(self, column: int, point: IntArray, of: IntArray, groups: int) -> Iterator[IntArray]:
         domain, code = self.problem.domains[column], self.problem.points[point, column].astype(np.int64)
@@ -197,9 +141,8 @@ class _Play:
             yield (code >= below[of]).astype(np.int64)
             yield (code >= above[of]).astype(np.int64)
 
-    def _safe_parts(self, point: IntArray, of: IntArray, child: IntArray, groups: int) -> tuple[IntArray, BoolArray, BoolArray]:
-        """Parts made of the children so that they are safe, for which groups that succeeds with two parts or more (I2), and which
-        points stay under the parent."""
+    def _safe_parts(self, point: IntArray, of: IntArray, child: IntArray, groups: int) -> tuple[IntArray, BoolArray]:
+        """Parts made of the children so that they are safe, and for which groups that succeeds with two parts or more (I2)."""
         classes = group([of, child])
         owner = of[classes.first]
         size = np.bincount(classes.of, weights=self.problem.counts[point], minlength=len(classes))
@@ -211,12 +154,11 @@ class _Play:
         waiting, added = needy & possible, 0
         while waiting.any():
             waiting &= ~self._leftover_holds(point, of, unsafe[classes.of], waiting, groups)
-            enough = (fine > 1) & (added < 1 or self.fit is not None)
-            possible &= ~waiting | enough  # the last safe child would leave nothing to cut
+            possible &= ~waiting | ((fine > 1) & (added < 1))  # the last safe child would leave nothing to cut
             waiting &= possible
             unsafe[_smallest(owner, size, ~unsafe & waiting[owner])] = True
             fine, added = fine - waiting, added + 1
-        return np.where(unsafe, len(classes) + owner, np.arange(len(classes)))[classes.of], possible, unsafe[classes.of]
+        return np.where(unsafe, len(classes) + owner, np.arange(len(classes)))[classes.of], possible
 
     def _leftover_holds(self, point: IntArray, of: IntArray, unsafe: BoolArray, asked: BoolArray, groups: int) -> BoolArray:
         """For the groups asked about: do the children marked unsafe satisfy the claims together?"""
@@ -230,9 +172,7 @@ class _Play:
         """The claims for groups of whole points."""
         if self.claims.by_size:
             return np.bincount(of, weights=self.problem.counts[point], minlength=groups) >= self.claims.fewest
-        part = self.problem.grouping_of(point, of)
-        verdict = self.claims.hold(part)
-        return verdict if self.fit is None or not verdict.any() else self.fit.holds(part, verdict)
+        return self.claims.hold(self.problem.grouping_of(point, of))
 
     def _gain(self, point: IntArray, of: IntArray, part: IntArray, column: int, groups: int) -> FloatArray:
         """What each group saves in the cut column."""
@@ -265,19 +205,11 @@ def _extent(of: IntArray, code: IntArray, groups: int, size: int) -> tuple[IntAr
 
 def children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: IntArray) -> IntArray:
     """For each code the child, of the lowest node around its group, that it stands under, counted among its siblings."""
-    above, rank = tree.ancestors, _ranks(tree)
+    above, rank = tree.ancestors, ranks_of(tree)
     depth = np.zeros(len(lo), dtype=np.int64)
     for row in above[1:]:
         depth += row[lo] == row[last]
     return rank[above][np.minimum(depth + 1, len(above) - 1)[of], code]
-
-
-def _ranks(tree: Hierarchy) -> IntArray:
-    """The place of each node among its siblings."""
-    order = np.argsort(tree.parent[:-1], kind="stable")
-    rank = np.zeros(len(tree.names), dtype=np.int64)
-    rank[order] = np.arange(len(order)) - np.searchsorted(tree.parent[order], tree.parent[order])
-    return rank
 
 
 def medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tuple[IntArray, IntArray]:

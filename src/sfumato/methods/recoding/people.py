@@ -236,20 +236,6 @@ class Fit:
                 broken |= ~holds[alike.of]
         return broken
 
-    def holds(self, part: Grouping, verdict: BoolArray) -> BoolArray:
-        """Of the groups that hold by their own rows, those that hold with M: a group may become a class of its own (I1)."""
-        asked = [one for one in self.problem.requirements if isinstance(one.model, OfPeople)]
-        some = np.flatnonzero(verdict)
-        inside = verdict[part.group]
-        kept = Grouping(part.cell[inside], (np.cumsum(verdict) - 1)[part.group[inside]], part.count[inside])
-        cells = self.problem.cells(kept)
-        lo, hi = np.stack([one.lo for one in cells], axis=1), np.stack([one.hi for one in cells], axis=1)
-        most = np.maximum(self.most(self.problem.names, lo, hi), 1)
-        result = verdict.copy()
-        for requirement in asked:
-            result[some] &= _judged(requirement.model, self.problem.linkage(kept, requirement.hide), most)
-        return result
-
     def _by_given(self) -> Iterator[tuple[tuple[str, ...], list[Requirement]]]:
         asked: dict[tuple[str, ...], list[Requirement]] = {}
         for requirement in self.problem.requirements:
@@ -283,10 +269,13 @@ class Fit:
         return self.guides[given, place]
 
 
-def fit_of(problem: RecodingProblem) -> Fit | None:
-    """Who fits where, when something is asked of people and groups are judged one by one."""
-    asked = any(isinstance(one.model, OfPeople) for one in problem.requirements)
-    return Fit(problem) if asked and problem.uniform else None
+def rows_of_several(problem: RecodingProblem, given: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """Leaf codes of all rows of people with several, published or suppressed, and whose they are."""
+    whole = problem.whole or problem
+    whose = next(column.codes for column in whole.sensitive if column.name == WHOSE)
+    rows = np.flatnonzero(whose != SINGLE)
+    codes = np.stack([whole.codes[whole.names.index(name)][rows] for name in given], axis=1).astype(np.int64)
+    return np.ascontiguousarray(codes), whose[rows].astype(np.int64)
 
 
 def _judged(model: Model, seen: Linkage, most: IntArray) -> BoolArray:

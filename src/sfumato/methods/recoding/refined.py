@@ -19,7 +19,8 @@ from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.methods.recoding.lattice import lattice_sweep
 from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.people import fit_of, settled
+from sfumato.methods.recoding.people import settled
+from sfumato.methods.recoding.people_cuts import counts_people
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.policy.policy import Policy
 
@@ -69,7 +70,7 @@ class Refined(RecodingMethod):
             jobs=task.jobs,
             progress=lambda done: task.progress(done, "improving"),
         )
-        if fit_of(problem) is None:
+        if not counts_people(problem):
             return found
         costs = Costs.of(problem, objective)  # the search counts rows of people where they are, and is set right afterwards
         return min((settled(problem, found), first[0]), key=lambda one: costs.mean(problem, one))
