@@ -4,6 +4,8 @@ violation."""
 from __future__ import annotations
 
 import os
+from fractions import Fraction
+from itertools import product
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -130,6 +132,15 @@ def _rows_are_people(self: PeopleCount, exhibit: Any) -> None:
 
     self.exhibit, self.table, self.original = exhibit, exhibit.data, exhibit.original
     self.person = np.arange(self.original.rows)
+
+
+def test_who_knows_some_others_needs_rows_that_fit() -> None:
+    """Two classes of four rows; one row of Max fits both. Three others are known who fit the second only, nobody else is."""
+    first, second = range(4), range(4, 8)
+    known = [second, second, second, range(8), first]  # three others, then the two rows of Max, who stands once in each class
+    worlds = [places for places in product(*known) if len(set(places)) == len(places)]
+    mine = Fraction(sum(0 in places[3:] for places in worlds), len(worlds))
+    assert Fraction(1, 4) < mine <= Fraction(2, 4)  # more than m/n, where k = 4 rows would do; at most M/n
 
 
 def test_counting_where_rows_are_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
