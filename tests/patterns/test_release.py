@@ -12,7 +12,8 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.checks.neighbours import judged, majority, nearest
+from sfumato.audit.checks import neighbours
+from sfumato.audit.checks.neighbours import judged, majority, nearest, some_people
 from sfumato.audit.space import KeptSpace
 from sfumato.data.table import Table
 from sfumato.errors import DataError, PolicyError
@@ -241,6 +242,24 @@ def test_neighbours_against_plain_loops():
     guesses = [[np.bincount(label[near[p, : k + 1]], minlength=4).argmax() for p in range(40)] for k in range(30)]
     votes = max(np.mean(np.array(guess) == label) for guess in guesses)
     assert majority(label[near], label) == pytest.approx(votes)
+
+
+def test_of_many_people_the_same_are_asked_for_in_any_order(monkeypatch):
+    rng = np.random.default_rng(5)
+    values, codes = rng.integers(0, 5, (400, 2)).astype(np.float64), rng.integers(0, 3, 400)
+    assert (some_people(values, [codes]) == np.arange(400)).all()
+    monkeypatch.setattr(neighbours, "ASKED", 50)
+    order = rng.permutation(400)
+    chosen, again = some_people(values, [codes]), order[some_people(values[order], [codes[order]])]
+    assert len(set(chosen)) == 50
+    assert sorted(zip(*values[chosen].T, codes[chosen], strict=True)) == sorted(zip(*values[again].T, codes[again], strict=True))
+
+
+def test_of_many_people_some_are_asked_for_and_that_is_said(publication, monkeypatch):
+    monkeypatch.setattr(neighbours, "ASKED", 4)
+    found = neighbours.Neighbours().examine(publication.exhibit)
+    assert found.reason == f"measured on 4 of {publication.original.rows} people of this release, not guaranteed"
+    assert 0 <= found.achieved["first_neighbour"] <= found.achieved["best_guess"] <= 1
 
 
 def test_an_unchanged_table_gives_everybody_away():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.generalization import Ranges
 from sfumato.data.numbers import DIGITS, number, span, whole
-from sfumato.data.table import Table
+from sfumato.data.table import Table, as_number
 from sfumato.errors import DataError, PolicyError
 from sfumato.io.hierarchies import build_generalization, by_intervals
 from sfumato.policy import replacements
@@ -25,6 +25,15 @@ NO_NUMBERS = [
     " 7", "7 ", "1_0", "nan", "NaN", "inf", "-inf", "Infinity", "1e400", "1e1000000", "-1e999999999", "1" * (DIGITS + 1),
     "NA", "n/a", "1,5", "1.234,5", "", ".", "-", "e5", "0x10", "٣", "1/3", "--1", "1e", "1.2.3", "9" * 5000, "1\n", "\u00a07",
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*NUMBERS, *NO_NUMBERS])
+def test_a_column_of_numbers_reads_what_a_number_is(text: str) -> None:
+    if text in NO_NUMBERS:
+        with pytest.raises(DataError):
+            as_number(text, "age")
+    else:
+        assert as_number(text, "age") == float(Decimal(text))
 
 
 def policy(hierarchy: Any, **data: Any) -> sf.Policy:

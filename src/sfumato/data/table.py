@@ -31,7 +31,7 @@ from sfumato.data.classes import weighed
 from sfumato.data.generalization import MISSING
 from sfumato.data.labels import Labels
 from sfumato.data.moments import moment
-from sfumato.data.numbers import no_number, number
+from sfumato.data.numbers import DIGITS, no_number, number
 from sfumato.errors import DataError
 from sfumato.registry import nearest
 
@@ -66,6 +66,8 @@ class Table:
     _text: dict[str, TextColumn] = field(default_factory=dict, repr=False, compare=False)
     counts: IntArray | None = None
     """How many records each row stands for, where rows are classes; one without."""
+    _number: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
+    """Per column of numbers the number of each label."""
 
     @property
     def frame(self) -> pa.Table:
@@ -96,7 +98,9 @@ class Table:
     def numbers(self, name: str) -> NDArray[np.float64]:
         """The column as numbers, days as day numbers; a value that is neither is a `DataError`."""
         text = self.text(name)
-        return np.array([as_number(label, name, text.labels) for label in text.labels], dtype=np.float64)[text.codes]
+        if name not in self._number:
+            self._number[name] = np.array([as_number(label, name, text.labels) for label in text.labels], dtype=np.float64)
+        return self._number[name][text.codes]
 
     def column(self, name: str) -> pa.ChunkedArray:
         return plain(self.coded(name))
@@ -173,6 +177,8 @@ def _coded(column: pa.ChunkedArray) -> TextColumn | None:
 
 def as_number(label: str, name: str, labels: Sequence[str] = ()) -> float:
     """A written number, or the day number of a written day; `labels` know the row of one that is neither."""
+    if len(label) <= DIGITS and label.isdecimal() and label.isascii():
+        return float(label)  # what `number` reads, and most numbers are
     value = number(label)
     if value is not None:
         return float(value)

@@ -7,7 +7,8 @@ person's sensitive value. The best guess is the largest share of people that any
 - the most frequent sensitive value among the nearest k rows, for the best k up to 30, in both orders of nearness;
 - nobody's position at all: always the most frequent value (`blind`).
 
-This is measured on one release and bounds nothing: a cleverer outsider may do better, so the grade is a lower bound.
+This is measured on one release and bounds nothing: a cleverer outsider may do better, so the grade is a lower bound. Of a table
+with more than `ASKED` people so many are asked for, the same in any order of the rows: those whose values have the lowest hash.
 
 Paper
     [multitype §5.6, Eq. 5.8, Figures 5.8-5.9]
@@ -18,6 +19,7 @@ Departures
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,7 +33,8 @@ from sfumato.release.certificate import MEASURED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
-NEIGHBOURS = 30
+NEIGHBOURS, ASKED = 30, 20_000
+_FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
 class Neighbours(Check):
@@ -56,7 +59,9 @@ class Neighbours(Check):
             "first_neighbour": round(float(worst.first[0]), 4),
             "median_k_t": worst.median,
         }
-        reason = "measured on this release, not guaranteed"
+        people = exhibit.original.rows
+        some = f"{ASKED:,} of {people:,} people of " if people > ASKED else ""
+        reason = f"measured on {some}this release, not guaranteed"
         given = numeric_columns(exhibit.original, exhibit.data, exhibit.policy)
         return Finding(
             self.name, True, {}, achieved, given, hide, grade=f"{MEASURED}, a bound (an outsider gets at least this)", reason=reason
@@ -95,13 +100,33 @@ def measure(original: Any, data: Any, policy: Any) -> dict[str, Measured]:
     names = numeric_columns(original, data, policy)
     before = np.column_stack([original.numbers(name) for name in names])
     after = np.column_stack([data.numbers(name) for name in names])
-    by_value = nearest(*same_range(before, after))
-    by_rank = nearest(mid_ranks(before, before), mid_ranks(after, after))
+    hidden = [name for name in policy.sensitive if name in data.names]
+    asked = some_people(before, [_alphabetical(original.text(name)) for name in hidden])
+    scaled, rows = same_range(before, after)
+    by_value, by_rank = nearest(scaled[asked], rows), nearest(mid_ranks(before[asked], before), mid_ranks(after, after))
     found = {}
-    for name in (name for name in policy.sensitive if name in data.names):
+    for name in hidden:
         mine, theirs = _codes(original.text(name), data.text(name))
-        found[name] = judged(mine, theirs, by_value, by_rank)
+        found[name] = judged(mine[asked], theirs, by_value, by_rank)
     return found
+
+
+def some_people(values: FloatArray, codes: Sequence[IntArray]) -> IntArray:
+    """Everybody, or of very many those whose numbers and codes have the lowest hash; people who have the same are alike."""
+    if len(values) <= ASKED:
+        return np.arange(len(values))
+    key = np.zeros(len(values), dtype=np.uint64)
+    for column in (*(np.ascontiguousarray(one).view(np.uint64) for one in values.T), *(one.astype(np.uint64) for one in codes)):
+        key = (key ^ column) * _FACTOR
+        key ^= key >> _HALF
+    return np.argpartition(key, ASKED)[:ASKED]
+
+
+def _alphabetical(text: Any) -> IntArray:
+    """Codes that do not depend on the order of the rows."""
+    place = {label: code for code, label in enumerate(sorted(text.labels))}
+    codes: IntArray = np.array([place[label] for label in text.labels], dtype=np.int64)[text.codes]
+    return codes
 
 
 def judged(mine: IntArray, theirs: IntArray, by_value: IntArray, by_rank: IntArray) -> Measured:
