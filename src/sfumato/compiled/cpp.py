@@ -29,6 +29,14 @@ from sfumato.compiled.translation import (
 )
 
 
+_STRAIGHT = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
+
+
+def _straight(function: ast.FunctionDef) -> bool:
+    """Whether a function is a few sums one after the other: no loops, no choices."""
+    return all(isinstance(one, _STRAIGHT) for one in function.body)
+
+
 class Writer:
     """Writes the functions of one module; `modules` are all modules of kernels by name."""
 
@@ -46,7 +54,10 @@ class Writer:
             for kind, argument in zip(kinds, function.args.args, strict=True)
         ]
         template = "template <" + ", ".join(f"class {kind}" for kind in kinds) + "> " if kinds else ""
-        return f"{template}static {self.returned(function)} f_{function.name}({', '.join(given)})"
+        where = (
+            "ALWAYS" if _straight(function) else "static"
+        )  # the compiler calls what is written in many places, and a call is dear
+        return f"{template}{where} {self.returned(function)} f_{function.name}({', '.join(given)})"
 
     def returned(self, function: ast.FunctionDef) -> str:
         note = function.returns

@@ -42,7 +42,7 @@ _POSITION = 32
 
 @jit
 def _rotate(word: np.uint32, count: int) -> np.uint32:
-    return np.uint32((word << np.uint32(count)) | (word >> np.uint32(32 - count)))
+    return np.uint32(np.uint32(word << np.uint32(count)) | np.uint32(word >> np.uint32(32 - count)))
 
 
 @jit
