@@ -28,7 +28,6 @@ from sfumato.compiled.translation import (
     number,
 )
 
-
 _STRAIGHT = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
 
 

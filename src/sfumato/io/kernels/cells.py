@@ -88,7 +88,7 @@ def code_of(
 ) -> int:
     """The number of a label of a column, new or known (I1); −1 when there is no room for another."""
     last = labels.slot.shape[1] - 1
-    place = int(key & np.uint64(last))
+    place = int(np.int64(key & np.uint64(last)))
     while labels.slot[c, place] >= 0:
         code = labels.slot[c, place]
         alike = labels.hash[c, code] == key and labels.size[c, code] == size
@@ -128,7 +128,7 @@ def code_cells(
                 if found != np.uint64(0):
                     below = ((found & (~found + np.uint64(1))) >> np.uint64(7)) - np.uint64(1)
                     word &= below
-                    i += int(((below & np.uint64(_ONES)) * np.uint64(_ONES)) >> np.uint64(56))
+                    i += int(np.int64(((below & np.uint64(_ONES)) * np.uint64(_ONES)) >> np.uint64(56)))
                     ended = True
                 else:
                     ended, i = i + 8 > end, min(i + 8, end)
