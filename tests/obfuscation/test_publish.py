@@ -9,14 +9,17 @@ import shutil
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.secret import secret
 
 import sfumato as sf
+from sfumato.audit.checks.replacements import _echoes
 from sfumato.cli import main
+from sfumato.data.table import Table
 from sfumato.demos.testdata import POLICY as DEMO
 from sfumato.demos.testdata import students
-from sfumato.errors import PolicyError
+from sfumato.errors import DataError, PolicyError
 from sfumato.release.folder import digest
 
 GRADES = {
@@ -334,3 +337,25 @@ def test_the_demo_holds(tmp_path):
     assert result.exit_code == 0
     assert "everything holds" in result.output
     assert "New values under rules" in (tmp_path / "demo" / "release" / "report.html").read_text()
+
+
+def test_what_is_missing_is_no_echo_and_what_is_repeated_is_one():
+    """Six of ten closing days are empty and stay so; among the others the new ones are strangers to the old."""
+    days = ["" if n % 10 < 6 else f"2020-{n % 12 + 1:02d}-{n % 28 + 1:02d}" for n in range(600)]
+    text = sf.Policy.parse(
+        {"version": 1, "columns": {"closed": {"role": "replaced", "domain": {"dates": ["2019-01-01", "2024-12-31"]}}}}
+    )
+    made = sf.publish(text, {"closed": days}, seed=secret(1))
+    assert made.certificate.holds
+    assert sum(not day for day in made.release.parts["data"].table.column("closed").to_pylist()) == 360
+    rows = np.arange(600)
+    old = Table(pa.table({"closed": days})).text("closed")
+    assert _echoes(old, old, rows)
+    assert not _echoes(Table(pa.table({"closed": [day and "1999-01-01" for day in days]})).text("closed"), old, rows)
+
+
+def test_a_rule_that_new_values_cannot_mend_is_told_before_anything_is_made():
+    columns = {"a": "other", "b": {"role": "replaced", "domain": {"integers": [1, 9]}}}
+    text = sf.Policy.parse({"version": 1, "columns": columns, "keep": ["a <= 5"]})
+    with pytest.raises(DataError, match="broken 1 time"):
+        sf.publish(text, {"a": ["1", "7"], "b": ["1", "2"]}, seed=secret(1))

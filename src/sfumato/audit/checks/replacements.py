@@ -86,7 +86,13 @@ def _behind(exhibit: Exhibit) -> IntArray:
 
 def _missing(table: Table, name: str) -> IntArray:
     text = table.text(name)
-    found: IntArray = np.array([not label for label in text.labels], dtype=bool)[text.codes]
+    found: IntArray = ~_has_value(text)[text.codes]
+    return found
+
+
+def _has_value(text: TextColumn) -> IntArray:
+    """For every label whether it is a value."""
+    found: IntArray = np.array([bool(label) for label in text.labels], dtype=bool)
     return found
 
 
@@ -160,10 +166,15 @@ def _bound(exhibit: Exhibit, name: str) -> bool:
 
 
 def _echoes(now: TextColumn, before: TextColumn, rows: IntArray) -> bool:
-    """More agreements than independent columns with these frequencies would have, by seven standard deviations."""
-    code = _places(now, before)
-    agreements = int((code[now.codes] == before.codes[rows]).sum())
-    count = len(rows)
+    """More agreements than independent columns with these frequencies would have, by seven standard deviations.
+
+    Only records that have a value before and after count: what was missing stays missing by the policy's own wish.
+    """
+    old = before.codes[rows]
+    there = _has_value(now)[now.codes] & _has_value(before)[old]
+    code, new, old = _places(now, before), now.codes[there], old[there]
+    agreements = int((code[new] == old).sum())
+    often, once = np.bincount(new, minlength=len(code)), np.bincount(old, minlength=len(before.labels))
     shared = code >= 0
-    expected = float((now.counts()[shared].astype(np.float64) * before.counts()[code[shared]]).sum()) / count
+    expected = float((often[shared].astype(np.float64) * once[code[shared]]).sum()) / max(len(new), 1)
     return agreements > expected + _SIGMA * math.sqrt(expected + 1)

@@ -17,7 +17,7 @@ from sfumato.forms.recoded import Recoded
 from sfumato.policy.keep import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Like
-from sfumato.policy.rules import IntegrityRule
+from sfumato.policy.rules import IntegrityRule, columns_of
 from sfumato.policy.rules.tree import Localities, References
 from sfumato.registry import nearest
 from sfumato.release.certificate import NOT_JUDGED, Finding
@@ -38,6 +38,9 @@ class TableAudit(SourceAudit):
         if policy.keep and rules_stay:
             hint = "clean the data, drop the rule, or replace its columns with a method that keeps rules"
             require(rules_in_original(policy, dataset), policy.document.where("keep"), hint)
+        elif policy.keep:
+            hint = "clean the data, drop the rule, or replace one of its columns: new values elsewhere do not mend it"
+            require(rules_in_original(policy, dataset, mendable=False), policy.document.where("keep"), hint)
 
     def reads_rows(self, policy: Policy) -> bool:
         return policy.data.size() is not None
@@ -74,12 +77,14 @@ def require_said(policy: Policy, table: Table) -> None:
             raise DataError(what, where=policy.document.where("columns", name), hint=hint)
 
 
-def rules_in_original(policy: Policy, table: Table) -> tuple[Finding, ...]:
-    """One finding per rule that can be judged before anything is made."""
+def rules_in_original(policy: Policy, table: Table, *, mendable: bool = True) -> tuple[Finding, ...]:
+    """One finding per rule that can be judged before anything is made; without `mendable` of those about kept columns alone."""
     columns = {name: table.text(name) for name in table.names}
     judge = Judge({None: columns}, {None: columns})
     kept = [rule for rule in integrity_rules(policy) if not isinstance(rule.body, (Localities, References))]
-    return tuple(_judged(judge, rule) for rule in kept)
+    new = replacements_of(policy)
+    fixed = [rule for rule in kept if all(column.original or column.name not in new for column in columns_of(rule))]
+    return tuple(_judged(judge, rule) for rule in (kept if mendable else fixed))
 
 
 def _judged(judge: Judge, rule: IntegrityRule) -> Finding:
