@@ -38,6 +38,7 @@ from sfumato.data.people import most_in_buckets, people_of
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
 from sfumato.forms.anatomy import BUCKET, sensitive_part
+from sfumato.forms.microaggregated import Microaggregated
 from sfumato.forms.recoded import Recoded
 from sfumato.models.base import Demand
 from sfumato.policy.claims import Claim
@@ -217,6 +218,27 @@ def judged_in_buckets(exhibit: Exhibit, claim: Claim) -> Tally:
     return Tally(int(broken.sum()), not lasting, int((rows // most).min(initial=table.rows)))
 
 
+def judged_in_averages(exhibit: Exhibit, claim: Claim) -> Tally:
+    """One claim on averages, for people: these cover nobody's values, so all rows that anybody has count against every class."""
+    demand, table = claim.model.demand(), exhibit.data
+    lasting = any(exhibit.policy.columns[name].persistent for name in claim.hide)
+    if claim.model.joint or not demand.sufficient or lasting:
+        return Tally(0, complete=False)
+    person = people_of(exhibit.original, person_of(exhibit).unit)
+    most, behind, complete = int(np.bincount(person).max(initial=1)), exhibit.behind, True
+    classes = group([table.text(name).codes for name in claim.given], rows=table.rows)
+    broken = classes.counts < demand.candidates * most
+    for name in claim.hide if demand.of_values else ():
+        value = table.text(name).codes.astype(np.int64)
+        pairs, frequent = group([classes.of, value]), np.zeros(len(classes), dtype=np.int64)
+        np.maximum.at(frequent, classes.of[pairs.first], pairs.counts)
+        broken |= frequent + most > classes.counts
+        if demand.largest_share < 1 and behind is not None:
+            broken |= ~few_have_it(classes.of, person[behind["data"]], value, demand.largest_share)
+        complete &= demand.largest_share >= 1 or behind is not None
+    return Tally(int(broken.sum()), complete, int((classes.counts // most).min(initial=table.rows)))
+
+
 def _beside(now: TextColumn, before: TextColumn) -> IntArray:
     """Published cells and original ones in the same codes, one after the other."""
     known = {label: code for code, label in enumerate(before.labels)}
@@ -225,9 +247,10 @@ def _beside(now: TextColumn, before: TextColumn) -> IntArray:
 
 
 def names_behind(exhibit: Exhibit) -> list[str] | None:
-    """The name of the person behind every row of a recoded table, when rows are not tied and the private trace is at hand."""
+    """The name of the person behind every row of one table, when rows are not tied and the private trace is at hand."""
     person, traced = exhibit.policy.person, exhibit.behind
-    if person is None or person.linked or not exhibit.private or traced is None or type(exhibit.form) is not Recoded:
+    grouped = type(exhibit.form) in (Recoded, Microaggregated)
+    if person is None or person.linked or not exhibit.private or traced is None or not grouped:
         return None
     columns = [exhibit.original.column(name).to_pylist() for name in person.unit]
     return ["\x1f".join(str(column[record]) for column in columns) for record in traced["data"].tolist()]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Check
-from sfumato.audit.people import PEOPLE, PeopleCount, Tally, judged_in_buckets
+from sfumato.audit.people import PEOPLE, PeopleCount, Tally, judged_in_averages, judged_in_buckets
 from sfumato.forms.anatomy import AnatomyForm
+from sfumato.forms.microaggregated import Microaggregated
 from sfumato.forms.recoded import Recoded
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
@@ -33,6 +34,8 @@ class CountedPeople(Check):
         if exhibit.policy.person is not None and not exhibit.policy.person.linked:
             if type(exhibit.form) is Recoded:
                 return _found([exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims])
+            if isinstance(exhibit.form, Microaggregated):
+                return _found([judged_in_averages(exhibit, claim) for claim in exhibit.policy.claims])
             if isinstance(exhibit.form, AnatomyForm):
                 return _found([judged_in_buckets(exhibit, claim) for claim in exhibit.policy.claims])
         return _open(f"nobody counts people in a {exhibit.form}")

@@ -2,7 +2,8 @@
 
 Guarantee: everybody in a group has the same quasi-identifiers, so whoever knows a person's is left with the whole group. Every
 claim that survives joining groups can be kept: groups that break one join their nearest neighbours until none does. What is
-published of a group are averages, medians or modes of quasi-identifiers, never a hidden value.
+published of a group are averages, medians or modes of quasi-identifiers, never a hidden value. Where a person may stand in several
+rows, claims hold for people as well (`people_averaged`).
 
 Paper: Hansen, Mukherjee (2003) for one column of numbers, where the groups are the best there are; Domingo-Ferrer, Torra (2005).
 
@@ -31,9 +32,11 @@ from sfumato.errors import Infeasible
 from sfumato.forms.microaggregated import Microaggregated
 from sfumato.methods.aggregating.ground import is_numeric, points_of, values_of
 from sfumato.methods.aggregating.one_column import best_groups
+from sfumato.methods.aggregating.people_averaged import kept_for_people, most_rows
 from sfumato.methods.aggregating.several_columns import districts, near_groups
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.base import recodes
+from sfumato.methods.recoding.people import refusal_of_people
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form
@@ -49,6 +52,7 @@ class Microaggregation(Method):
     name: ClassVar[str] = "microaggregation"
     form: ClassVar[type[Form]] = Microaggregated
     paper: ClassVar[str] = "Hansen, Mukherjee 2003; Domingo-Ferrer, Torra 2005"
+    counts_people: ClassVar[bool] = True
 
     centre: Literal["mean", "median", "mode"] = Field(default="mean", description="what a group's numbers are replaced by")
     categories: tuple[str, ...] = Field(default=(), description="columns of digits that are names, not numbers")
@@ -69,7 +73,7 @@ class Microaggregation(Method):
         for claim in policy.claims:
             if not self.enforces(claim, policy):
                 return f"{claim} speaks about columns that averaging leaves as they are, or about several releases"
-        return ""
+        return refusal_of_people(policy)
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         one_table = not claim.model.joint and not claim.model.of_population
@@ -85,7 +89,8 @@ class Microaggregation(Method):
         table, names = task.data, task.policy.quasi_identifiers
         numeric = [name for name in names if name not in self.categories and is_numeric(table.text(name))]
         points = points_of(table, names, numeric)
-        fewest = max(claim.model.demand().fewest for claim in task.policy.claims)
+        demands, most = [claim.model.demand() for claim in task.policy.claims], most_rows(task.policy, table)
+        fewest = max(max(demand.fewest, demand.candidates * most) for demand in demands)
         if table.rows < fewest:
             raise Infeasible(f"{table.rows} records are fewer than a group needs", hint="lower the levels of the claims")
         task.progress(0.0, "gathering")
@@ -126,7 +131,7 @@ def satisfied_groups(task: Task, of: IntArray, points: FloatArray) -> IntArray:
 def holding(task: Task, of: IntArray) -> BoolArray:
     """For each group: do all claims hold? Whoever knows some of the columns only sees several groups as one."""
     table: Table = task.data
-    verdict = np.ones(int(of.max()) + 1, dtype=np.bool_)
+    verdict = kept_for_people(task.policy, table, of)
     for claim in task.policy.claims:
         hidden = {name: (table.text(name).codes, table.text(name).labels) for name in claim.hide}
         verdict &= np.asarray(claim.model.by_group().satisfied(Linkage.of_groups(of, hidden)))
