@@ -17,7 +17,7 @@ import csv
 import gzip
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -31,6 +31,7 @@ from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.base import Model
+from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.models.entropy_diversity import corrected_logarithms
 from sfumato.registry import find
 from sfumato.risks.population import population_uniques
@@ -120,6 +121,17 @@ OF_DRAWN = (
     (9000, case(L, {"l": 5, "kind": "recursive", "c": 4}, 0.0, "entropy", 65996.221545847, (1, 2, 1, 1, 3, 2, 2, 1))),
 )  # fmt: skip
 """Of the records that ARX's tests draw with a fixed seed: how many draws, and what is found among them."""
+LOW_MEDIUM, MEDIUM, HIGH = (0, 2, 0, 1, 1, 1, 1, 1, 0), (1, 2, 1, 1, 2, 1, 1, 1, 1), (1, 3, 1, 2, 2, 2, 2, 2, 1)
+OF_SAMPLING = (
+    case("differential-privacy", {"epsilon": 2, "delta": 1e-5}, 1.0, "loss", 0.6820705793543056, LOW_MEDIUM),
+    case("differential-privacy", {"epsilon": 1.5, "delta": 1e-6}, 1.0, "loss", 0.8112222411559193, HIGH),
+    case("differential-privacy", {"epsilon": math.log(2), "delta": 1e-7}, 1.0, "loss", 0.7437618217405468, LOW_MEDIUM),
+    case("differential-privacy", {"epsilon": math.log(3), "delta": 1e-8}, 1.0, "loss", 0.6092780386290699, MEDIUM),
+    case("differential-privacy", {"epsilon": 2, "delta": 1e-5}, 1.0, "loss", 0.5968589299712612, MEDIUM),
+    case("differential-privacy", {"epsilon": 1.5, "delta": 1e-6}, 1.0, "loss", 0.6856395441402736, LOW_MEDIUM),
+    case("differential-privacy", {"epsilon": 0.01, "delta": 1e-9}, 1.0, "loss", 0.9999999999999989, LOW_MEDIUM),
+)
+"""Differential privacy by sampling at fixed levels: the share that is drawn and the threshold follow from ε and δ."""
 UNIQUES = ((0.01, "pitman", 0.1446083531167384), (0.1, "pitman", 0.27684993883653597), (0.1, "zayatz", 0.3207402393466189),
            (0.2, "zayatz", 0.3577099234829125), (1.0, "zayatz", 0.5142895033485844))  # fmt: skip
 """Share of the population that is unique, by the sampling fraction; ARX compares four digits, and names the model for 0.1 only."""
@@ -189,17 +201,35 @@ def adult(*without: str, subset: Sequence[tuple[str, ...]] | None = None) -> Tab
     return Table([_column(name, [row[name] for row in rows]) for name in names], hidden, labels, mine)
 
 
-def drawn(table: Table, draws: int) -> Table:
-    """The records that draws with ARX's seed meet: the generator of its language, of which 31 bits are used at a time."""
-    state, met = (-559038737 ^ 0x5DEECE66D) & ((1 << 48) - 1), set()
-    left = draws
-    while left:
+def bits_drawn() -> Iterator[int]:
+    """48 bits at a time, with the generator of ARX's language and the seed of its tests."""
+    state = (-559038737 ^ 0x5DEECE66D) & ((1 << 48) - 1)
+    while True:
         state = (state * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
+        yield state
+
+
+def drawn(table: Table, draws: int) -> Table:
+    """The records that so many draws meet, of which 31 bits are used each."""
+    met, left = set(), draws
+    for state in bits_drawn():
         bits = state >> 17
         if bits - bits % draws + draws - 1 < 1 << 31:  # the others are drawn again
             met.add(bits % draws)
             left -= 1
-    rows = np.array(sorted(met))
+        if not left:
+            break
+    return _only(table, np.array(sorted(met)))
+
+
+def sampled(table: Table, share: float) -> Table:
+    """Every record with a probability, of which 53 bits are drawn."""
+    bits = bits_drawn()
+    drawn = [((next(bits) >> 22 << 27) + (next(bits) >> 21)) * 2.0**-53 for _ in range(len(table.hidden))]
+    return _only(table, np.flatnonzero(np.array(drawn) < share))
+
+
+def _only(table: Table, rows: IntArray) -> Table:
     columns = [
         Column([each[rows] for each in one.levels], [each[rows] for each in one.leaves], one.domain) for one in table.columns
     ]
@@ -358,6 +388,22 @@ def sweep(table: Table, cases: Sequence[Case]) -> list[dict[str, Any]]:
     return found
 
 
+def of_sampling(table: Table) -> list[dict[str, Any]]:
+    """On ARX's draw and levels, with one more than the threshold that our model asks for: what ARX takes, by its figures."""
+    found = []
+    for one in OF_SAMPLING:
+        level = one.models[0][1]
+        share = -math.expm1(-level["epsilon"])
+        k = DifferentialPrivacy(**level).threshold(share, 0.0)
+        seen = Seen.at(sampled(table, share), one.node, hidden=False)
+        cost = seen.cost("loss", seen.rows >= k + 1)
+        same = math.isclose(cost, one.loss, rel_tol=1e-9)
+        said = f"{one}: k {k} is enough, {k + 1} taken"
+        found.append({"case": said, "arx": one.loss, "here": cost, "arx's node": one.node, "same": same})
+        print(found[-1], flush=True)
+    return found
+
+
 def uniqueness() -> list[dict[str, Any]]:
     """Average risk and population uniqueness of the table as it is, nine columns."""
     table = adult()
@@ -387,7 +433,7 @@ def main() -> None:
     part = sys.argv[1]
     found = {
         "hidden": of_hidden,
-        "risk": lambda: [*uniqueness(), *sweep(adult(), OF_RISK)],
+        "risk": lambda: [*uniqueness(), *of_sampling(adult()), *sweep(adult(), OF_RISK)],
         "population": lambda: sweep(adult(HIDDEN, subset=subset_of(Path(sys.argv[2]))), OF_POPULATION),
     }[part]()
     known = []

@@ -140,6 +140,17 @@ def test_the_studio_counts_coded_records_where_they_are_published() -> None:
     assert {node["label"]: node["records"] for node in shown if node["leaf"]} == {"40": 5, "45": 2, "≤20": 4, "≥80": 4}
 
 
+def test_everybody_may_lie_at_an_end() -> None:
+    for method in ("mondrian", "global"):
+        tree = policy(method)
+        tree["columns"]["age"]["hierarchy"] = {"top": 40, "intervals": [10]}
+        data = {name: values[:12] for name, values in people().items()} | {"age": ["41", "52", "63", "90"] * 3}
+        rows = sf.publish(sf.Policy.parse(tree), data=data).release.parts["data"].table.to_pylist()
+        assert {row["age"] for row in rows} == {"≥40"}
+    tree["columns"]["state"]["hierarchy"] = {"recode": {"NY": ""}, "all": ["CA"]}
+    assert generalization_of(sf.Policy.parse(tree), "state", ["NY"]).code_of["NY"] == 1
+
+
 def test_a_root_may_be_called_top() -> None:
     tree = policy("mondrian")
     tree["columns"]["state"]["hierarchy"] = {"top": {"East": ["NY", "NJ"], "West": ["CA", "WA"], "South": ["TX"]}}

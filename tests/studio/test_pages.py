@@ -234,11 +234,35 @@ def test_every_rule_can_be_chosen(project: tuple[Path, httpx.Client, Studio]) ->
     assert sum(count for _, _, count in cuts["numbers"]["bins"]) == 60
     ordered = use(asking, "town", rule="order", entry=["Ulm", "Bonn", "Kiel"])
     assert level(ordered) == {"Ulm to Bonn", "Kiel"}
+    coded = use(asking, "age", rule="coding", top="60", bottom="25", round="5", recode="")
+    assert {"≤25", "≥60"} <= {node["label"] for node in coded["nodes"]} and not {"61", "23"} & {
+        node["label"] for node in coded["nodes"]
+    }
+    now = sf.Policy.read(folder / "people.yaml").columns["age"].hierarchy  # beside the cuts that are there
+    assert now == {"top": "60", "bottom": "25", "round": "5", "cuts": [["20", "30", "45", "60", "70"], ["20", "45", "70"]]}
+    use(asking, "age", rule="intervals", value="10")
+    assert sf.Policy.read(folder / "people.yaml").columns["age"].hierarchy == {
+        "top": "60",
+        "bottom": "25",
+        "round": "5",
+        "intervals": ["10"],
+    }
+    assert 'value="60"' in asking.get(f"{PAGE}/hierarchies?column=age").text
+    use(asking, "age", rule="coding", recode="")
+    assert sf.Policy.read(folder / "people.yaml").columns["age"].hierarchy == {"intervals": ["10"]}
+    use(asking, "town", rule="flat")
+    assert level(use(asking, "town", rule="coding", recode="Ulm = South\nBonn = South")) == {"South", "Kiel"}
+    use(asking, "town", rule="coding", recode="")
     assert use(asking, "town", rule="list", value="countries")["kind"] == "tree"
     assert use(asking, "age", rule="ranges")["kind"] == "ranges"
     assert level(use(asking, "town", rule="flat")) == {"Ulm", "Bonn", "Kiel"}
     assert use(asking, "age", rule="cuts", value="20, 30")["kind"] == "broken"  # people of 45 have no place
-    for wrong in ({"rule": "cuts", "value": ""}, {"rule": "tree", "tree": "{"}, {"rule": "file", "file": "../x"}):
+    for wrong in (
+        {"rule": "coding", "recode": "Ulm = South\nKiel"},
+        {"rule": "cuts", "value": ""},
+        {"rule": "tree", "tree": "{"},
+        {"rule": "file", "file": "../x"},
+    ):
         seen = asking.get(f"{PAGE}/hierarchies.json").json()["seen"]
         assert asking.post(f"{PAGE}/hierarchies", data={"column": "age", "seen": seen, **wrong}).status_code == 422
 

@@ -251,6 +251,11 @@ def test_hierarchies_are_built_by_hand(browser: object, project: tuple[Path, int
     visitor.press(page.get_by_role("button", name="Use these cuts"))
     cuts = parse_yaml((folder / "people.yaml").read_text(), name="p").tree["columns"]["age"]["hierarchy"]["cuts"]
     assert cuts == [str(point) for point in (first, *moved[1:3], last)]
+    page.get_by_label("Top, from").fill("60")
+    page.get_by_label("Round to").fill("5")
+    visitor.press(page.get_by_role("button", name="Use these codes"))
+    assert page.locator(".tree span", has_text="≥60").is_visible() and page.get_by_label("Round to").input_value() == "5"
+    visitor.picture("coding")
     visitor.go("/p/people.yaml/hierarchies?column=town")
     page.locator("#ordering .node", has_text="Ulm").press("Enter")
     for _ in range(2):

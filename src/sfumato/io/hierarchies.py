@@ -254,12 +254,13 @@ def _coded(spec: Mapping[Any, Any], values: Sequence[str], column: str, base: Pa
     coding = Coding.of(with_table(spec, base), column=column)
     found = coding.of_all(values, column)
     shown = [value for value in dict.fromkeys(found.values()) if value not in coding.ends() and value != MISSING]
-    built = _build(without_coding(spec) or None, shown, column, base) if shown else Hierarchy.flat([])
-    assert isinstance(built, Hierarchy)
-    root = built.names[built.root]
+    rule = without_coding(spec) or None
+    built = _build(rule, shown, column, base) if shown or is_standing(rule) else None  # everybody may lie at an end
+    assert built is None or isinstance(built, Hierarchy)
+    root = ROOT if built is None else built.names[built.root]
     ends = [[label, root] for label in coding.ends() if label in found.values()]
     blank = [[MISSING, root]] if MISSING in found.values() else []
-    tree = Hierarchy.from_paths([*built.paths(), *ends, *blank])
+    tree = Hierarchy.from_paths([*([] if built is None else built.paths()), *ends, *blank])
     return replace(tree, coded={value: label for value, label in found.items() if value != label})
 
 

@@ -1,4 +1,8 @@
-"""Hierarchies: how each quasi-identifier may be generalized, built by rule, by hand or from a file, and how far at most."""
+"""Hierarchies: how each quasi-identifier may be generalized, built by rule, by hand or from a file, and how far at most.
+
+Words of coding (top, bottom, round, recode) say what values always become. They stand beside a rule that makes them coarser:
+choosing a rule keeps the words, and choosing words keeps the rule. A file, and ranges, have no place beside them.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,14 @@ from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.io.amnesia import cuts_of_amnesia, is_amnesia, is_range
+from sfumato.io.coding import WORDS, is_coded, without_coding
 from sfumato.io.known_lists import LISTS
 from sfumato.policy.read import write_flow
 from sfumato.studio.drafting import REMOVE
 from sfumato.studio.visit import Page, Visit, question
 from sfumato.studio.work.planning import tree
 
-RULES = ("intervals", "cuts", "prefix", "dates", "order", "list", "flat", "ranges", "file", "tree")
+RULES = ("intervals", "cuts", "prefix", "dates", "order", "list", "flat", "ranges", "file", "tree", "coding")
 _DEEPEST, _MOST_VALUES, _LARGEST_FILE = 12, 20_000, 8 << 20
 _FILES = (".csv", ".txt", ".tsv", ".dat")
 
@@ -35,7 +40,7 @@ class HierarchiesPage(Page):
         files = [file.name for file in visit.project.data_files() if file.name.lower().endswith(_FILES)]
         shown: dict[str, Any] = {"columns": names, "files": files, "lists": list(LISTS), "seen": visit.digest, "job": None}
         if chosen not in names:
-            return shown | {"column": "", "spec": None, "said": "", "boundary": None}
+            return shown | {"column": "", "spec": None, "said": "", "boundary": None, "coded": coding_of(None)}
         entry = known[chosen]
         spec = entry.get("hierarchy")
         stamp = visit.data_stamp(chosen, repr(entry), visit.seen(spec) if isinstance(spec, str) else "")
@@ -44,6 +49,7 @@ class HierarchiesPage(Page):
             "column": chosen,
             "spec": spec,
             "said": write_flow(spec) if spec is not None else "",
+            "coded": coding_of(spec),
             "boundary": entry.get("boundary"),
             "job": question(job),
         }
@@ -55,9 +61,57 @@ class HierarchiesPage(Page):
             nodes = [label for label in several.get("node", []) if label]
             visit.edit(form["seen"], (("columns", name, "boundary"), nodes or REMOVE))
         else:
-            rule = read_file(visit, form) if form.get("rule") == "file" else chosen_rule(form, several)
+            entry = (visit.tree.get("columns") or {}).get(name)
+            rule = asked_rule(visit, form, several, entry.get("hierarchy") if isinstance(entry, dict) else None)
             visit.edit(form["seen"], (("columns", name, "hierarchy"), rule), (("columns", name, "boundary"), REMOVE))
         return ""
+
+
+def asked_rule(visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]], now: Any) -> Any:
+    """The entry that a form asks for, beside what stays of the one that is there."""
+    if form.get("rule") == "coding":
+        return coded_rule(form, now)
+    rule = read_file(visit, form) if form.get("rule") == "file" else chosen_rule(form, several)
+    words = {word: now[word] for word in WORDS if word in now} if is_coded(now) else {}
+    return {**words, **rule} if isinstance(rule, dict) else words if words and rule == "flat" else rule
+
+
+def coding_of(spec: Any) -> dict[str, str]:
+    """What the form of coding shows of an entry: each word, and the table as lines.
+
+    >>> coding_of({"top": 90, "recode": {"NY": "East"}, "intervals": [5]})
+    {'top': '90', 'bottom': '', 'round': '', 'recode': 'NY = East'}
+    """
+    words = {word: spec.get(word, "") if is_coded(spec) else "" for word in WORDS}
+    table = words["recode"]
+    lines = [f"{old} = {'' if new is None else new}" for old, new in table.items()] if isinstance(table, Mapping) else [str(table)]
+    return {word: str(value) for word, value in words.items()} | {"recode": "\n".join(lines)}
+
+
+def coded_rule(form: Mapping[str, str], now: Any) -> Any:
+    """Words of coding beside the rule that is there; without any word, that rule alone.
+
+    >>> coded_rule({"top": "90", "recode": "NY = East"}, {"intervals": ["5"], "bottom": "18"})
+    {'top': '90', 'recode': {'NY': 'East'}, 'intervals': ['5']}
+    """
+    words: dict[str, Any] = {word: form[word].strip() for word in WORDS[:3] if form.get(word, "").strip()}
+    lines = [line for line in form.get("recode", "").splitlines() if line.strip()]
+    if len(lines) == 1 and "=" not in lines[0]:
+        words["recode"] = lines[0].strip()  # a file with rows old;new
+    elif lines:
+        words["recode"] = dict(_pair(line) for line in lines)
+    rule = (without_coding(now) if is_coded(now) else now) if isinstance(now, Mapping) else {}
+    if isinstance(now, str) and words and now != "flat":
+        what = f"coded values cannot stand in '{now}'"
+        raise PolicyError(what, where="hierarchy", hint="choose intervals, a prefix or a tree first, or kept or suppressed")
+    return {**words, **rule} or (now if isinstance(now, str) else REMOVE)
+
+
+def _pair(line: str) -> tuple[str, str]:
+    old, sign, new = (part.strip() for part in line.partition("="))
+    if not sign or not old:
+        raise PolicyError("a line of the table says what becomes of a value", where="hierarchy", hint="for example: NY = East")
+    return old, new
 
 
 def read_file(visit: Visit, form: Mapping[str, str]) -> Any:
