@@ -55,6 +55,8 @@ SEEDS = 1_000_003
 """Turns between one seed and the next: more than any search takes."""
 PATIENCE, SHORT = 12, 6
 """Turns in a row that may bring next to nothing, in a search and in a short one."""
+WAIT = 4
+"""A kind of turns that brought less is tried again after so many times the work of its last turn."""
 HURRY = 0.05
 """The share of their work that the first turns of opening boxes take in short searches."""
 PER_RECORD = 250_000
@@ -129,7 +131,10 @@ class _Turns:
     rate: float = np.inf
     heat: float = 1.0
     longer: float = 1.0
+    work: int = 0
+    """Of the last turn."""
     last: int = 0
+    """What was done when it ended."""
 
 
 @dataclass
@@ -160,9 +165,9 @@ class _Search:
     def __post_init__(self) -> None:
         whole = Rebuilding(self.ground, self.ground.units.entries(self.start), 0)
         self.settled, self.entries = self._apart(whole)
-        self.kinds = {"rebuild": _Turns(last=self.turn)}
+        self.kinds = {"rebuild": _Turns()}
         if self.ground.terms is not None:
-            self.kinds["open"] = _Turns(last=self.turn, longer=self.hurry)
+            self.kinds["open"] = _Turns(longer=self.hurry)
         self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
 
@@ -198,8 +203,8 @@ class _Search:
                 idle = idle + 1 if before - self.total <= 2e-5 * before else 0
 
     def _next_kind(self) -> Kind:
-        """What brought most for its work, unless the other has waited for long."""
-        waited = [kind for kind, turns in self.kinds.items() if self.turn - turns.last > 4]
+        """What brought most for its work, unless the other has waited for several times the work of its last turn."""
+        waited = [kind for kind, turns in self.kinds.items() if self.done - turns.last > WAIT * turns.work]
         return waited[0] if waited else max(self.kinds, key=lambda kind: self.kinds[kind].rate)
 
     def _take_turn(self, kind: Kind, workers: ThreadPoolExecutor) -> None:
@@ -220,7 +225,7 @@ class _Search:
         self.entries = _together([*made, *(part for _, part in parts[len(made) :])])
         self.total -= saved
         self.done += work
-        turns.rate, turns.last = saved / max(work, 1), self.turn
+        turns.rate, turns.work, turns.last = saved / max(work, 1), work, self.done
         if saved <= 1e-3 * self.total:
             turns.longer = min(turns.longer * 1.5, 40.0)
 
