@@ -3,10 +3,15 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.errors import Infeasible
 from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting
 from sfumato.models.base import Demand
+from sfumato.policy.policy import Policy
+from sfumato.spine.publish import publish
+from tests.secret import SEED
 
 TENS = Hierarchy.from_tree({"*": {f"{d}0-{d}9": [f"{d}{n}" for n in range(10)] for d in range(4)}})
 THREE = Wants.of([(Demand(distinct=3), ("s",))], ["s"])
@@ -58,3 +63,32 @@ def test_shares_are_looked_at_too():
     half = Wants.of([(Demand(largest_share=0.5), ("s",))], ["s"])
     crowd = kinds([35, 36, 20], [0, 0, 1], [np.inf, 0.0, 0.0])
     assert parting(crowd, half, [TENS]).tolist() == [1, 0, 1]
+
+
+def _office(people, values="AB"):
+    return {"id": [f"p{i}" for i in people], "a": [str(i // 2 % 3) for i in people], "s": [values[i % 2] for i in people]}
+
+
+def _declared(method, **series):
+    columns = {"id": "identifier", "a": "quasi-identifier", "s": "sensitive"}
+    claims = [{"l-diversity": {"l": 2}}]
+    tree = {"version": 1, "columns": columns, "protect": claims, "key": "id", "method": {method: {}}, "series": series}
+    return Policy.parse(tree)
+
+
+def test_nobody_joins_people_in_buckets_whose_numbers_cover_nobody_else(tmp_path):
+    """After an anatomy newcomers stand with newcomers, in tables of any form."""
+    book = tmp_path / "book"
+    first = publish(_declared("anatomy", cohorts="unknown"), _office(range(8)), seed=SEED, ledger=book, new_ledger=True)
+    first.write(tmp_path / "r1", report=False)
+    made = publish(_declared("sequential", cohorts="unknown"), _office(range(12)), seed=SEED, ledger=book)
+    assert made.certificate.holds
+    assert made.certificate.records.published >= 4
+
+
+@pytest.mark.parametrize("method", ["anatomy", "mondrian"])
+def test_when_everybody_would_be_withheld_nothing_is_published(tmp_path, method):
+    book = tmp_path / "book"
+    publish(_declared(method), _office(range(6)), seed=SEED, ledger=book, new_ledger=True).write(tmp_path / "r1", report=False)
+    with pytest.raises(Infeasible, match="beside people who left"):
+        publish(_declared(method), _office([0]), seed=SEED, ledger=book)

@@ -120,7 +120,7 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     keys = keys_of(task.policy, task.data)
     require_expected(task.policy, task.history, keys, task.data)
     tied = ties(task.policy, task.history, keys)
-    if not tied.classes:
+    if (tied.history_class() < 0).all():  # nobody stands in a table that binds it
         return Continuation.first(task.data)
     from sfumato.methods.leaving import looked_after
     from sfumato.methods.lineages import lineages

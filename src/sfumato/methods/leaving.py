@@ -140,6 +140,9 @@ def _continuation(
     rows = np.flatnonzero(~out)
     withheld = int(out.sum())
     require_few_withheld(task.policy, withheld, table.rows)
+    if not len(rows):
+        hint = "publish when others have come, or set 'series: {leaving: counterfeits}'"
+        raise Infeasible("everybody in the table stands beside people who left, and would be withheld", where="key", hint=hint)
     classes = group([np.concatenate([of_record[rows], hist[carried]]) + 1])
     behind = np.concatenate([rows, np.full(len(carried), -1)])
     published = np.zeros(tied.bundles.people, dtype=np.bool_)

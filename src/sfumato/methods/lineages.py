@@ -187,9 +187,9 @@ class _LineageBoard:
         told = {name: np.asarray(self.task.data.text(name).codes, dtype=np.int64) for name in hidden}
         classes = group([self.codes[name][new] for name in self.columns] + [told[name][new] for name in hidden], rows=len(new))
         one = new[classes.first]
-        codes = np.stack([self.codes[name][one] for name in self.columns], axis=1)
+        codes = np.array([self.codes[name][one] for name in self.columns], dtype=np.int64).reshape(len(self.columns), len(one)).T
         cost, thin, carries = self._costs(), ~self.satisfied(), self.policy.series.leaving == "counterfeits"
-        some = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0
+        some = (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0) & ~self._in_buckets()
         best = self._smallest(codes, cost, some & (~thin | carries))
         price = np.where(best >= 0, cost[np.maximum(best, 0)], np.inf)
         kinds = Kinds(codes, [told[name][one] for name in hidden], classes.counts.copy(), price)
@@ -198,6 +198,14 @@ class _LineageBoard:
         part = parting(kinds, wants, [self.domains[name] for name in self.columns])
         seats = [*mended, *((-1, kind) for kind in np.repeat(np.arange(len(part)), part).tolist())]
         self._seat(new[np.argsort(classes.of, kind="stable")], classes.counts, seats, best)
+
+    def _in_buckets(self) -> BoolArray:
+        """Lineages with people in buckets, whose numbers cover nobody who was not there (I2)."""
+        found = np.zeros(self.count, dtype=np.bool_)
+        for sheet in self.joint.sheets:
+            if any(name.startswith(SEPARATOR) for name in sheet.columns):
+                found[self.union[sheet.here & (self.union >= 0)]] = True
+        return found
 
     def _thin(self, lineages: IntArray, told: list[IntArray]) -> Iterator[Thin]:
         order = np.argsort(self.of_record, kind="stable")
