@@ -1,17 +1,27 @@
-"""One Spark session for all tests of this folder, which run in one process (`tests/conftest.py`)."""
+"""One Spark session for all tests of this folder, which run in one process (`tests/conftest.py`), and a cluster beside it.
+
+The cluster of real processes takes as long as many other tests together: it is started with the first session, and looked at last.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.engines.settings import SMALL
+import sfumato as sf
+from tests.engines.settings import INTERPRETED, MASTER, SMALL, TROUBLED
 
 WITHOUT_JAVA = "Spark needs Java 17, which is not on this machine"
+ROOT = Path(__file__).resolve().parents[2]
+ON_A_CLUSTER = "test_real_processes.py"
 
 
 def require_java() -> None:
@@ -20,11 +30,53 @@ def require_java() -> None:
         pytest.skip(WITHOUT_JAVA)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name == ON_A_CLUSTER)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A program that `spark-submit` runs, with the folder that it works in."""
+
+    process: subprocess.Popen[bytes]
+    place: Path
+
+    def said(self) -> tuple[int, str, str]:
+        """How it ended, and what it wrote."""
+        code = self.process.wait(timeout=900)
+        return code, (self.place / "stdout").read_text(), (self.place / "stderr").read_text()
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def submitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Submitted]:
+    """A release on a troubled cluster, in the making."""
+    require_java()
+    import pyspark
+
+    home, place = Path(pyspark.__file__).parent, tmp_path_factory.mktemp("cluster")
+    paths = os.pathsep.join([str(Path(sf.__file__).parents[1]), str(ROOT)])
+    settings = [word for name, value in (SMALL | TROUBLED).items() for word in ("--conf", f"{name}={value}")]
+    script = Path(__file__).with_name("on_a_cluster.py")
+    with (place / "stdout").open("wb") as said, (place / "stderr").open("wb") as logged:
+        process = subprocess.Popen(
+            [home / "bin" / "spark-submit", "--master", MASTER, *settings, script, place],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)},
+            stdout=said,
+            stderr=logged,
+        )
+    yield Submitted(process, place)
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     require_java()
     from sfumato.engines.spark_session import start
 
-    session = start("local[2,4]", **SMALL)
+    if any(item.path.name == ON_A_CLUSTER for item in request.session.items):
+        request.getfixturevalue("submitted")
+    session = start("local[2,4]", **SMALL, **INTERPRETED)
     yield session
     session.stop()

@@ -11,3 +11,12 @@ SMALL = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
 }
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Without compiling every query first, which takes longer than running it once; the cluster of real processes compiles them."""
+MASTER = "local-cluster[2,1,1024]"
+TROUBLED = {
+    "spark.executor.memory": "1g",
+    "spark.speculation": "true",
+    "spark.speculation.multiplier": "1.1",
+    "spark.speculation.quantile": "0.3",
+}

@@ -152,8 +152,8 @@ def test_claims_that_need_the_whole_are_not_for_regions() -> None:
 
 def test_a_table_in_regions_holds_and_is_what_it_would_be_as_a_whole(spark: Any, tmp_path: Path) -> None:
     """Mondrian in regions is mondrian: the same rows are published."""
-    table = people(1500, seed=5)
-    engine = SparkEngine(spark, tmp_path, most_classes=100, region_classes=80)
+    table = people(900, seed=5)
+    engine = SparkEngine(spark, tmp_path, most_classes=100, region_classes=100)
     found = sf.publish(policy(), data=spark.createDataFrame(table), engine=engine, seed=SEED)
     assert found.certificate.holds
     assert any("region by region" in said for said in found.certificate.assumptions)

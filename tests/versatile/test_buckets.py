@@ -1,12 +1,14 @@
 """Bucketization keeps its promise on random columns, refuses ineligible ones, and looks at nothing but the hidden values."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import Infeasible
-from sfumato.methods.subtables.buckets import bucket_counts, bucketize, largest_l, largest_share, spread
+from sfumato.methods.subtables.buckets import bucket_counts, bucketize, contents, largest_l, largest_share, spread
 from sfumato.randomness import Randomness
 
 columns = st.lists(st.integers(0, 9), min_size=1, max_size=60).map(lambda values: np.array(values, dtype=np.int64))
@@ -24,6 +26,19 @@ def test_no_bucket_holds_a_value_twice_or_fewer_than_l_rows(codes, wanted, seed)
     assert counts.max() == 1
     assert np.bincount(buckets).min() >= wanted
     assert largest_share(codes, buckets) <= 1 / wanted
+
+
+@given(columns, st.data())
+@settings(max_examples=100, deadline=None)
+def test_what_a_deal_comes_to_is_known_before(codes, data):
+    count = data.draw(st.integers(1, codes.size))
+    dealt = spread(codes, count, Randomness(seed=5))
+    seen = Counter(tuple(np.bincount(codes[dealt == bucket], minlength=10).tolist()) for bucket in range(count))
+    kinds, often = contents(np.bincount(codes, minlength=10), count)
+    foretold = Counter()
+    for kind, many in zip(kinds.tolist(), often.tolist(), strict=True):
+        foretold[tuple(kind)] += many
+    assert foretold == seen
 
 
 @given(columns, st.data())

@@ -49,9 +49,11 @@ class Spread:
     ) -> Spread:
         """Count (kind, value) pairs, each with a weight (1 when absent)."""
         width = max(len(labels), 1)
-        key = kind * width + value
+        key = kind * width
+        key += value
         if kinds * width <= 4 * len(key) + 1024:
             totals = np.bincount(key, weights=weight, minlength=kinds * width)
+            del key
             pairs = np.flatnonzero(totals)
             weights = totals[pairs].astype(np.int64)
         else:

@@ -15,6 +15,7 @@ Invariants
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.data.table import TextColumn
+from sfumato.data.table import Table, TextColumn
 from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Recoding, Secret
 from sfumato.engines.local import HERE
 from sfumato.errors import DataError, PolicyError
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 5_000_000
 """Rows that are brought to the driver where classes do not do."""
+_AT_ONCE = 4
+"""Columns of all classes that are laid beside each other at once."""
 NOTE_OF_REGIONS = "rows and their classes stayed where they lie: groups were made region by region"
 NOTE = "rows stayed where they lie: groups were made from classes of records with their counts"
 
@@ -223,8 +226,7 @@ def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, 
     names = [name for name in found.held.column_names if name in made.held.column_names]
     if set(names) != set(made.held.column_names):
         return found, np.full(found.text.rows, -1, dtype=np.int64)
-    both = [_alike(found.text.text(name), made.text.text(name)) for name in names]
-    alike = group(both, rows=found.text.rows + made.text.rows).of
+    alike = _same_rows(found.text, made.text, names)
     mine, theirs = alike[: found.text.rows], alike[found.text.rows :]
     have = np.asarray(found.counts)
     given = np.asarray(made.counts)
@@ -242,7 +244,17 @@ def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, 
     rows = np.concatenate([place[theirs[order]][taken > 0], np.flatnonzero(over)])
     counts = np.concatenate([taken[taken > 0], over[over > 0]])
     trace = np.concatenate([behind[order][taken > 0], np.full(int((over > 0).sum()), -1, dtype=np.int64)])
+    del alike, mine, theirs, order, left, ends, before, taken, asked, over, place  # with many classes every array counts
     return Part(found.held.take(pa.array(rows)), counts, found.beside), trace
+
+
+def _same_rows(one: Table, other: Table, names: Sequence[str]) -> IntArray:
+    """A number for every row of two tables, one below the other, the same for the same texts; a few columns at a time."""
+    alike = np.zeros(one.rows + other.rows, dtype=np.int64)
+    for first in range(0, len(names), _AT_ONCE):
+        columns = [_alike(one.text(name), other.text(name)) for name in names[first : first + _AT_ONCE]]
+        alike = group([alike, *columns], rows=len(alike)).of
+    return alike
 
 
 def _alike(one: TextColumn, other: TextColumn) -> IntArray:

@@ -22,6 +22,7 @@ from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Secret
 from sfumato.errors import DataError, ReleaseError
 from sfumato.forms.anatomy import AnatomyForm, AnatomyTrace
 from sfumato.methods.subtables.anatomy import most_buckets
+from sfumato.methods.subtables.buckets import contents
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sfumato.engines.spark_source import DistantRows
 
 NOTE = "rows stayed where they lie: they were dealt to buckets there"
+_MANY_VALUES = 2_000
 Kinds = Mapping[str, tuple[pa.Table, IntArray]]
 """Per hidden column the entries of every kind of bucket, and how many buckets have each."""
 
@@ -98,9 +100,14 @@ def _dealt(
         return dealt, AnatomyTrace(secret=secret.content.hex(), by=by, buckets=buckets, attempt=attempt, lasting=True)
 
     def kept(by: str, buckets: int, attempt: int) -> tuple[DealtRows, AnatomyTrace] | None:
+        known = _contents(by, hidden[by], buckets)
+        foreseen = [claim for claim in policy.claims if known and claim.hide == (by,)]
+        if not all(claim.model.satisfied(_linkage(known, claim)).all() for claim in foreseen):
+            return None
         dealt, trace = deal(by, buckets, attempt)
-        kinds = engine.kinds(dealt)
-        if all(claim.model.satisfied(_linkage(kinds, claim)).all() for claim in policy.claims):
+        left = [claim for claim in policy.claims if claim not in foreseen]
+        kinds = engine.kinds(dealt) if left else {}
+        if all(claim.model.satisfied(_linkage(kinds, claim)).all() for claim in left):
             return dealt, trace
         dealt.frame.unpersist()
         return None
@@ -108,6 +115,17 @@ def _dealt(
     found = most_buckets(policy.claims, hidden, kept)
     found = deal(next(iter(hidden)), 1, 0) if found is None else found
     return found
+
+
+def _contents(by: str, text: TextColumn, buckets: int) -> Kinds:
+    """What the buckets of a deal list of the column it goes by, before it is dealt; nothing where there are very many values."""
+    if len(text.labels) > _MANY_VALUES:
+        return {}
+    values, code = sorted(text.labels), {label: code for code, label in enumerate(text.labels)}
+    rows, often = contents(text.counts()[[code[value] for value in values]], buckets)
+    kind, value = np.nonzero(rows)
+    entries = {"bucket": pa.array(kind + 1).cast(pa.string()), "value": pa.array(values).take(pa.array(value))}
+    return {by: (pa.table({**entries, "count": pa.array(rows[kind, value])}), often[kind])}
 
 
 def _linkage(kinds: Kinds, claim: Claim) -> Linkage:

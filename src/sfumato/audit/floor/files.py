@@ -153,10 +153,10 @@ class Folder:
         bags = self.over_files(count, files) if self.over_files is not None else [count(file) for file in files]
         if len({bag.columns for bag in bags}) > 1:
             raise ReleaseError("the files of a part have different columns")
-        whole: Counter[Row] = Counter()
-        for bag in bags:
-            whole.update(bag.rows)
-        return Bag(bags[0].columns, whole)
+        whole, columns = Counter[Row](), bags[0].columns
+        while bags:  # one after the other is let go
+            whole.update(bags.pop().rows)
+        return Bag(columns, whole)
 
 
 def _is_single(files: tuple[Path, ...]) -> bool:

@@ -36,7 +36,7 @@ from sfumato.errors import ReleaseError
 K = TypeVar("K")
 MOST, TIMES = 1_000_000, 50
 """Pairs of a group and a value that are counted in any folder, and how many more for each of its rows."""
-MOST_ELSEWHERE = 1_000_000
+MOST_ELSEWHERE = 200_000
 """Rows with buckets that are brought together from where they lie: almost every one is different."""
 _WIDEST = 1 << 512
 
@@ -60,8 +60,14 @@ def _sum(spread: Weights) -> int:
 def _spreads(part: Bag, given: Sequence[str], column: str) -> list[Weights]:
     if ("spreads", column, *given) not in part.seen:
         found: dict[Any, dict[str, int]] = defaultdict(dict)
-        for (known, value), count in part.alike(given, column).items():
-            found[known][value] = count
+        if part.known is None:
+            for (known, value), count in part.alike(given, column).items():
+                found[known][value] = count
+        else:  # rows that are at hand need not be kept a second time
+            pick, place = cells(part, given), part.place(column)
+            for row, count in part.known.items():
+                values = found[pick(row)]
+                values[row[place]] = values.get(row[place], 0) + count
         part.seen["spreads", column, *given] = list(found.values())
     spreads: list[Weights] = part.seen["spreads", column, *given]
     return spreads

@@ -295,10 +295,12 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
         [laid.row < table.rows, *(of >= 0 for of in laid.groups)]
     )  # nobody beside the table is published
     kept = np.flatnonzero(inside)
+    suppressed = problem.own - int(laid.count.sum(where=inside))
     order = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
     rows = order if table.counts is None else laid.row[order]
+    groups, counts = [of[order] for of in laid.groups], None if table.counts is None else laid.count[order]
+    del laid, inside, kept, order  # with many classes every array counts
     labels = [_labels(part.problem, grouping) for part, grouping in arranged]
-    groups = [of[order] for of in laid.groups]
     columns = {}
     for name in task.policy.published:  # I2
         place = next((place for place, written in enumerate(labels) if name in written), None)
@@ -313,8 +315,6 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     if said is not None and said.weight is not None and task.policy.calibrated is not None:
         columns[said.weight] = calibrated(task.policy, said, table, columns, rows, task.randomness)
         columns = {name: columns[name] for name in task.policy.published}
-    counts = None if table.counts is None else laid.count[order]
-    suppressed = problem.own - int(laid.count.sum(where=inside))
     return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
 
 

@@ -52,7 +52,9 @@ class Claims:
         verdict = self._large_enough(size)
         if self.by_size or not verdict.any():
             return verdict
-        return verdict & self.problem.satisfied(self._with_rest(part))[:groups]
+        whole = self._with_rest(part)
+        del part  # a caller who does not keep it makes room
+        return verdict & self.problem.satisfied(whole)[:groups]
 
     @cached_property
     def _profiles(self) -> tuple[IntArray, IntArray, IntArray]:

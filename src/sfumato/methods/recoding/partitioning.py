@@ -135,7 +135,9 @@ class _Play:
         if (lo == hi).all():
             return
         if isinstance(domain, Hierarchy):
-            yield children(domain, code, lo, hi, of)
+            child = children(domain, code, lo, hi, of)
+            del code  # with many classes every array counts
+            yield child
         else:
             below, above = medians(of, code, self.problem.counts[point], groups)
             yield (code >= below[of]).astype(np.int64)

@@ -382,24 +382,32 @@ class RecodingProblem:
             return Shares(np.arange(self.rows), of_cell[self.row_cell.of], one_each(self.rows))
         order = np.argsort(self.row_cell.of, kind="stable")
         many = np.ones(self.rows, dtype=np.int64) if self.multiplicity is None else self.multiplicity[order]
-        starts = np.cumsum(many) - many
+        starts, records = np.cumsum(many) - many, int(many.sum())
+        del many
         of_cell = np.cumsum(self.row_cell.counts) - self.row_cell.counts
         by_cell = np.argsort(grouping.cell, kind="stable")
         cell, count = grouping.cell[by_cell], grouping.count[by_cell]
         placed = np.cumsum(count) - count
         first = of_cell[cell] + placed - placed[np.searchsorted(cell, cell)]
-        return _crossed(order, starts, grouping.group[by_cell], first, count, int(many.sum()))
+        del of_cell, cell, placed  # with many classes every array counts
+        return _crossed(order, starts, grouping.group[by_cell], first, count, records)
 
 
 def _crossed(order: IntArray, starts: IntArray, group: IntArray, first: IntArray, count: IntArray, records: int) -> Shares:
     """Rows that begin at `starts`, cut where groups begin and end; what no group takes is suppressed. In the order of the rows."""
-    cuts = np.unique(np.concatenate([starts, first, first + count]))
-    cuts = cuts[cuts < records]
-    place = np.searchsorted(starts, cuts, side="right") - 1
-    taker = np.searchsorted(first, cuts, side="right") - 1
-    taken = (taker >= 0) & (cuts < (first + count)[taker]) if len(first) else np.zeros(len(cuts), dtype=np.bool_)
-    of = np.where(taken, group[taker], -1) if len(first) else np.full(len(cuts), -1, dtype=np.int64)
-    row, many = order[place], np.diff(cuts, append=records)
+    last = first + count
+    cuts = np.concatenate([starts, first, last])
+    cuts.sort()
+    cuts = cuts[(cuts < records) & (np.diff(cuts, prepend=-1) > 0)]
+    row = order[np.searchsorted(starts, cuts, side="right") - 1]
+    of = np.full(len(cuts), -1, dtype=np.int64)
+    if len(first):
+        taker = np.searchsorted(first, cuts, side="right") - 1
+        taken = (taker >= 0) & (cuts < last[taker])
+        of[taken] = group[taker[taken]]
+        del taker, taken
+    many = np.diff(cuts, append=records)
+    del cuts, last
     by_row = np.argsort(row, kind="stable")
     return Shares(row[by_row], of[by_row], many[by_row])
 

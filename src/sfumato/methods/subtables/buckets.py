@@ -85,6 +85,23 @@ def spread(codes: Codes, buckets: int, randomness: Randomness) -> IntArray:
     return randomness.permutation(buckets)[dealt]  # I3
 
 
+def contents(counts: IntArray, buckets: int) -> tuple[IntArray, IntArray]:
+    """What a deal of values with these counts comes to, without dealing: kinds of buckets × rows of each value, buckets per kind.
+
+    Place i goes to bucket i mod B (I1), so what a bucket gets changes only where a value begins or ends.
+
+    >>> contents(np.array([3, 2]), 2)
+    (array([[2, 1],
+           [1, 1]]), array([1, 1]))
+    """
+    last = np.cumsum(counts)
+    first = last - counts
+    begin = np.unique(np.concatenate([[0], last % buckets]))
+    kind = begin[:, None]
+    got = [np.maximum(0, -((kind - place[None, :]) // buckets)) for place in (first, last)]
+    return got[1] - got[0], np.diff(begin, append=buckets)
+
+
 def _sorted_rows(codes: Codes, start: NDArray[np.int64]) -> NDArray[np.int64]:
     """`start` reordered by code, keeping its order within a code: numpy sorts 16-bit words stably in linear time."""
     if codes.size and (int(codes.min()) < 0 or int(codes.max()) >= 1 << 32):
