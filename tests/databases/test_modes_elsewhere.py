@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from database_cases import whole
 from modes_elsewhere import PLAIN, assert_alive, cursor_of, maker, migrated, run, source_of
 from test_cut_off import in_child
 
+from sfumato.data.table import Table
 from sfumato.errors import DataError, PolicyError
 from sfumato.io.database import DatabaseSource
 from sfumato.io.sql import load
@@ -96,6 +99,17 @@ def test_rows_that_are_there_are_kept_or_replaced(way: Way) -> None:
     else:
         way.load(target, replace=True)
         way.assert_complete(target)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_that_slept_are_asked_in_the_end(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Rows that name nothing: refused, and the load stays unfinished."""
+    way = Way(kind, "fill", tmp_path, request)
+    people = pa.table({"id": ["1"], "town": ["7"], "name": ["Ann"]})
+    way.data = replace(way.data, tables={**way.data.tables, "person": Table(people)})
+    with pytest.raises(DataError, match=r"names? a row that is not there"):
+        way.load(target := way.target())
+    assert has_journal(target)
 
 
 @pytest.mark.parametrize("kind", KINDS)

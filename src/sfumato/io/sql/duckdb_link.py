@@ -100,7 +100,8 @@ def insert_texts(raw: Any, relation: str, table: TableFacts, batch: pa.RecordBat
     try:
         raw.execute(f"INSERT INTO {relation} ({listed(table.written)}) SELECT {values} FROM {_ARRIVING}")
     finally:
-        raw.unregister(_ARRIVING)
+        with contextlib.suppress(Exception):  # in a transaction that has failed; why it has is what is told
+            raw.unregister(_ARRIVING)
 
 
 def _value(column: ColumnFacts) -> str:
