@@ -398,7 +398,7 @@ def _crossed(order: IntArray, starts: IntArray, group: IntArray, first: IntArray
     last = first + count
     cuts = np.concatenate([starts, first, last])
     cuts.sort()
-    cuts = cuts[(cuts < records) & (np.diff(cuts, prepend=-1) > 0)]
+    cuts = cuts[np.append(True, cuts[1:] != cuts[:-1]) & (cuts < records)]
     row = order[np.searchsorted(starts, cuts, side="right") - 1]
     of = np.full(len(cuts), -1, dtype=np.int64)
     if len(first):
