@@ -144,11 +144,10 @@ def test_killed_while_several_tables_are_loaded_at_once(place: Place, monkeypatc
     assert in_child(lambda: _dies_when_both_are_loading(place, first)) == signal.SIGKILL
     assert place.load(first, jobs=2).resumed == ()
     place.assert_complete(first)
-    for step in (6, 7, len(told) - 2):
-        target = place.target()
-        assert killed(place, target, step, 2)
-        place.load(target, jobs=2)
-        place.assert_complete(target, judged=False)
+    second = place.target()
+    assert killed(place, second, 7, 2)  # one of them may be complete, the other is not
+    place.load(second, jobs=2)
+    place.assert_complete(second, judged=False)
 
 
 def _dies_when_both_are_loading(place: Place, target: str) -> None:
