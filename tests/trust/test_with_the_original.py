@@ -33,6 +33,29 @@ def test_an_age_that_nobody_has_and_an_illness_never_seen(tmp_path: Path) -> Non
     assert "truthful buckets" in violations(illness, original)
 
 
+def test_an_anatomy_that_withholds_somebody_of_a_history(tmp_path: Path) -> None:
+    """Who left leaves a companion alone, who is withheld: only the trace tells that nothing else is missing."""
+    tree = {"version": 1, "key": "name", "columns": {"name": "identifier", "age": "quasi-identifier", "illness": "sensitive"}}
+    tree |= {"protect": [{"l-diversity": {"l": 2}}], "method": {"anatomy": {}}, "series": {"leaving": "withhold"}}
+    policy, book = sf.Policy.parse(tree), tmp_path / "book.ledger"
+    people = {"name": [f"P{n}" for n in range(12)], "age": [str(20 + n) for n in range(12)], "illness": ["flu", "gout", "cold"] * 4}
+    left = {name: values[1:] for name, values in people.items()}
+    sf.publish(policy, data=people, seed=secret(4), ledger=book, new_ledger=True).write(tmp_path / "first")
+    second = sf.publish(policy, data=left, seed=secret(5), ledger=book)
+    assert second.certificate.records.suppressed == 1
+    folder = second.write(tmp_path / "second")
+    assert violations(folder, left) == set()
+
+    def found(folder: Path) -> sf.Finding:
+        return next(one for one in sf.verify(folder, original=left).findings if one.model == "truthful buckets")
+
+    assert found(folder).judged
+    (tmp_path / "second.private.trace").unlink()
+    assert not found(folder).judged
+    strange = changed(folder, "sensitive.csv", lambda rows: rows[0].update(value="never seen"))
+    assert "truthful buckets" in violations(strange, left)
+
+
 def illness(age: int) -> str:
     return random.Random(age).choice("abcdefgh")
 

@@ -3,7 +3,8 @@
 Rows of an anatomy are exact, so the table with buckets must be the original's projection, row for row. Which record stands behind
 a row tells which value belongs into its bucket: with the private trace of every row, without it of every kind of row that stands in
 one bucket only. Where people who look alike stand in several buckets, each bucket must list at least the values of those who stand
-in no other, all buckets together exactly the original's values, and there must be a way to seat everybody (see `placing`).
+in no other, all buckets together exactly the original's values, and there must be a way to seat everybody (see `placing`). Records
+that a release of a history withholds stand nowhere: then only the trace tells which values belong to nobody.
 
 Where rows lie elsewhere they are dealt once more there with the secret that the trace keeps, and compared with what was written.
 
@@ -56,7 +57,7 @@ class TruthfulBuckets(Check):
             values += lost
             wrong += [f"{lost} listed values of '{name}' belong to nobody in their bucket"] if lost else []
         achieved = {"rows": rows, "values": values}
-        why = "people who look alike stand in several buckets: who has which value only the private trace tells"
+        why = "who stands in which bucket, or in none, only the private trace tells"
         said = unless_refuted(not wrong, "exact" if exact else SOME_FOUND, achieved, "; ".join(wrong), why)
         return Finding(self.name, required={"rows": 0, "values": 0}, **said)
 
@@ -91,13 +92,18 @@ def _alike(exhibit: Exhibit) -> Classes:
 
 
 def _strangers(exhibit: Exhibit, people: Classes) -> int:
-    """Rows more than records, and records more than rows, of each kind."""
+    """Rows more than records, and records more than rows, of each kind; as many records as are said to be withheld may lack one."""
     rows = exhibit.data.rows
     if exhibit.behind is not None and len(exhibit.behind["data"]) != rows:
         raise DataError("the private trace does not belong to as many rows as are published")
     shown = weighed(people.of[:rows], exhibit.data.counts, len(people))
     real = weighed(people.of[rows:], exhibit.original.counts, len(people))
-    return int(np.maximum(shown - real, 0).sum() + np.maximum(real - shown, 0).sum())
+    return int(np.maximum(shown - real, 0).sum() + max(np.maximum(real - shown, 0).sum() - _withheld(exhibit), 0))
+
+
+def _withheld(exhibit: Exhibit) -> int:
+    """Records that the release says it does not show; the suppression check judges that number."""
+    return exhibit.records.suppressed if exhibit.records is not None else 0
 
 
 def _misplaced(exhibit: Exhibit, people: Classes, name: str) -> tuple[int, bool]:
@@ -113,6 +119,10 @@ def _misplaced(exhibit: Exhibit, people: Classes, name: str) -> tuple[int, bool]
         entry, truth = of_bucket * width + value[: len(listed)], bucket * width + own[exhibit.behind["data"]]
         return _difference(entry, weight, truth, np.ones(len(truth), dtype=np.int64)), True
     rows = exhibit.data.rows
+    if rows < exhibit.original.rows:  # whose values need not be listed only the trace tells
+        ones = np.ones(len(own) + rows, dtype=np.int64)
+        more = _difference(own, ones[: len(own)], value[: len(listed)], weight, only_missing=True)
+        return max(more, _difference(of_bucket, weight, bucket, ones[:rows])), False
     seats = Seats(people.of[:rows], bucket, buckets)
     return seats.unplaced(people.of[rows:], own, (of_bucket, value[: len(listed)], weight))
 
