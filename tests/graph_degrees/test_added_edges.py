@@ -71,6 +71,14 @@ def test_graphs_with_hubs_stay_near_the_bound(nodes, k, seed):
     assert found.size <= 2 * found.least + 3 * k
 
 
+def test_an_odd_number_of_missing_ties_raises_no_crowd_for_nothing():
+    """Twenty people who all lack ties, and crowds of even size: raising these one after the other never makes the sum even."""
+    graph = Graph.from_networkx(nx.barabasi_albert_graph(109, 3, seed=1))
+    found = grown(graph, 20)
+    check_lawful(graph, 20, found)
+    assert found.size <= found.least + 20
+
+
 def test_the_degree_method_is_never_better_than_the_solver_and_the_solver_proves_it():
     worse = 0
     for seed in range(8):

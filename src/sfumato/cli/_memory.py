@@ -5,7 +5,8 @@ before it gives it out anew: of a million published rows that was a fifth of the
 it keeps for its next arrays, and Arrow asks the same place. Nothing is asked of other C libraries, and a program that uses
 Sfumato as a library decides for itself. For the same reason Python looks for objects that hold each other only after half a million
 new ones: while modules are loaded it looks 190 times and finds next to nothing, for a tenth of a short command's time. At the end
-of a process it would look three times more, at objects that vanish with it: another tenth.
+of a process it would look three times more, at objects that vanish with it: another tenth. Where DuckDB was used it does look, or
+DuckDB complains of everything that is still there.
 """
 
 from __future__ import annotations
@@ -29,10 +30,19 @@ def keep_memory() -> None:
     import pyarrow as pa
 
     gc.set_threshold(_OBJECTS, 5, 5)
-    atexit.unregister(gc.freeze)  # once, however many commands one process runs
-    atexit.register(gc.freeze)
+    atexit.unregister(_look_no_more)  # once, however many commands one process runs
+    atexit.register(_look_no_more)
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError, TypeError):
         tell = ctypes.CDLL(None).mallopt
         for setting, value in ((_MMAP_THRESHOLD, _LARGEST), (_TRIM_THRESHOLD, _KEPT), (_TOP_PAD, _STEP), (_ARENA_MAX, 1)):
             tell(setting, value)
+
+
+def _look_no_more() -> None:
+    """At the end of a process: what is there is not looked through."""
+    import gc
+    import sys
+
+    if "_duckdb" not in sys.modules:
+        gc.freeze()

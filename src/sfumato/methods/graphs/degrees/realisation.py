@@ -113,12 +113,16 @@ class Growth:
                         near[other] = progress = True
 
     def _lift(self, stuck: int) -> None:
-        """Raise the cheapest whole degree, or k people of a very crowded one, that somebody who can help `stuck` belongs to."""
+        """Raise the cheapest whole degree, or k people of a very crowded one, that somebody who can help `stuck` belongs to.
+
+        Ties have two ends: an odd number of missing ones is made even where a degree can be raised by an odd number of people.
+        """
         free = np.flatnonzero(~self._near(stuck) & (self.plan < self.graph.nodes - 1))
         degrees = np.unique(self.plan[free])  # I3: never empty, two people who lack a tie and are not joined have been joined
         crowd = self.people[degrees]
-        moved = np.where((crowd >= 2 * self.k) & (self.people[degrees + 1] == 0), self.k, crowd)  # I1
-        best = int(moved.argmin())
+        few = self.k + (self.lacking.sum() + self.k) % 2
+        moved = np.where((crowd >= self.k + few) & (self.people[degrees + 1] == 0), few, crowd)  # I1
+        best = int(np.lexsort([moved, (self.lacking.sum() + moved) % 2])[0])
         group = self._shuffled(np.flatnonzero(self.plan == degrees[best]))
         helpful = np.isin(group, free)
         for node in np.concatenate([group[helpful], group[~helpful]])[: moved[best]].tolist():
