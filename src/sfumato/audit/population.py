@@ -26,8 +26,7 @@ from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.generalization import Generalization
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.numbers import number
-from sfumato.data.population import fewest_people
+from sfumato.data.population import fewest_people, positive_numbers
 from sfumato.data.table import Table
 from sfumato.errors import DataError, ReleaseError
 from sfumato.models.delta_presence import IN
@@ -116,15 +115,6 @@ def weights_of(table: Table, name: str) -> FloatArray:
     if (weights < 1).any():
         raise DataError(f"'{name}' must say of every record for how many people it stands, at least 1")
     return weights
-
-
-def positive_numbers(table: Table, name: str) -> FloatArray:
-    """A column of weights."""
-    text = table.text(name)
-    values = [number(label) for label in text.labels]
-    if any(value is None or value <= 0 for value in values):
-        raise DataError(f"'{name}' must be numbers above 0")
-    return np.array([float(value) for value in values if value is not None])[text.codes]
 
 
 class _Everybody:

@@ -1,4 +1,4 @@
-"""How many people of a population look like the rows of a sample: bounded from the share that was sampled.
+"""How many people of a population look like the rows of a sample: said by weights, or bounded from the share that was sampled.
 
 Notation
     f, F    rows of a class, people of the population who look like them
@@ -21,6 +21,18 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.numbers import number
+from sfumato.data.table import Table
+from sfumato.errors import DataError
+
+
+def positive_numbers(table: Table, name: str) -> FloatArray:
+    """How many people each row stands for, as a column of weights says it."""
+    text = table.text(name)
+    values = [number(label) for label in text.labels]
+    if any(value is None or value <= 0 for value in values):
+        raise DataError(f"'{name}' must say of every record for how many people it stands, above 0")
+    return np.array([float(value) for value in values if value is not None])[text.codes]
 
 
 def fewest_people(rows: IntArray, fraction: float, confidence: float) -> IntArray:

@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.population import positive_numbers
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import group
+from sfumato.data.population import positive_numbers
 from sfumato.forms.recoded import Recoded
 from sfumato.policy.population import TOLERANCE, SampledPopulation
 from sfumato.release.certificate import Finding

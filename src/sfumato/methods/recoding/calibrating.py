@@ -33,9 +33,9 @@ import pyarrow as pa
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
-from sfumato.data.numbers import number
+from sfumato.data.population import positive_numbers
 from sfumato.data.table import Table, as_text
-from sfumato.errors import DataError, Infeasible
+from sfumato.errors import Infeasible
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.population import TOLERANCE, SampledPopulation
@@ -49,7 +49,7 @@ def calibrated(
     policy: Policy, said: SampledPopulation, table: Table, shown: Mapping[str, pa.Array], rows: IntArray, randomness: Randomness
 ) -> pa.Array:
     """The weight of every published row, as text; `shown` are the published columns, `rows` the records behind them."""
-    own = read_weights(table, str(said.weight))
+    own = positive_numbers(table, str(said.weight))
     margins = [_margin(policy, table, shown[name], name, own) for name in said.calibrate]
     alike = group([as_text(pa.chunked_array([shown[name]]), name).codes for name in policy.quasi_identifiers], rows=len(rows))
     start = np.bincount(alike.of, weights=own[rows]) / alike.counts  # I1
@@ -58,15 +58,6 @@ def calibrated(
     rounded = _rounded(weights, kinds.of, float(said.round), randomness)
     _require_kept(rounded, margins, said)
     return pa.array([f"{weight:.10g}" for weight in rounded], pa.string())
-
-
-def read_weights(table: Table, name: str) -> FloatArray:
-    """How many people each record stands for."""
-    text = table.text(name)
-    values = [number(label) for label in text.labels]
-    if any(value is None or value <= 0 for value in values):
-        raise DataError(f"'{name}' must say of every record for how many people it stands, above 0")
-    return np.array([float(value) for value in values if value is not None])[text.codes]
 
 
 def _margin(policy: Policy, table: Table, column: pa.Array, name: str, own: FloatArray) -> tuple[IntArray, FloatArray]:
