@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,55 @@ def test_an_anatomy_that_withholds_somebody_of_a_history(tmp_path: Path) -> None
     assert not found(folder).judged
     strange = changed(folder, "sensitive.csv", lambda rows: rows[0].update(value="never seen"))
     assert "truthful buckets" in violations(strange, left)
+
+
+@pytest.fixture(scope="module", params=["guardian", "utility-aware", "single-attribute", "multi-sensitive"])
+def without_a_companion(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sf.Policy, dict]:
+    """The second release in sub-tables of eleven people, of whom one is withheld, and the eleven."""
+    path = tmp_path_factory.mktemp(request.param)
+    shown = {"age": "quasi-identifier", "town": "quasi-identifier", "illness": "sensitive"}
+    tree = {"version": 1, "key": "name", "columns": {"name": "identifier", **shown}, "method": {request.param: {}}}
+    policy = sf.Policy.parse(tree | {"protect": [{"l-diversity": {"l": 2}}], "series": {"leaving": "withhold"}})
+    people = {"name": [f"P{n}" for n in range(12)], "age": [str(20 + n) for n in range(12)], "town": list("abcd") * 3}
+    people |= {"illness": ["flu", "gout", "cold"] * 4}
+    left = {name: values[1:] for name, values in people.items()}
+    sf.publish(policy, data=people, seed=secret(4), ledger=path / "book", new_ledger=True).write(path / "first", report=False)
+    second = sf.publish(policy, data=left, seed=secret(5), ledger=path / "book")
+    assert second.certificate.records.suppressed == 1
+    second.write(path / "second", report=False)
+    return path, policy, left
+
+
+def test_sub_tables_that_withhold_somebody_of_a_history(without_a_companion: tuple, tmp_path: Path) -> None:
+    """All tables are about the same people, which only the trace tells, and say nothing but the truth about them."""
+    path, _, left = without_a_companion
+    assert sf.verify(path / "second", original=left, ledger=path / "book").holds
+    folder = Path(shutil.copytree(path / "second", tmp_path / "second"))
+    (agreement,) = (one for one in sf.verify(folder, original=left).findings if one.model == "agreement")
+    assert agreement.holds
+    assert agreement.judged == (not any(folder.glob("*-sensitive.csv")))  # whose values buckets list only the trace tells
+    strange = changed(folder, "table-1.csv", lambda rows: rows[0].update({next(iter(set(rows[0]) - {"bucket"})): "never seen"}))
+    assert "agreement" in violations(strange, left)
+
+
+def test_sub_tables_about_different_people(without_a_companion: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method that left out somebody else in each table, or put somebody in twice, would be found out."""
+    from sfumato.audit.checks.agreement import Agreement
+    from sfumato.methods.subtables.base import SubTableMethod
+
+    path, policy, left = without_a_companion
+    run = SubTableMethod.run
+
+    def twice(self, task):
+        release = run(self, task)
+        rows = {name: behind.copy() for name, behind in release.trace.rows.items()}
+        first = next(iter(rows.values()))
+        first[0] = first[1]
+        return replace(release, trace=replace(release.trace, rows=rows))
+
+    monkeypatch.setattr(SubTableMethod, "run", twice)
+    with pytest.raises(sf.AuditRefused, match=f"{Agreement.name}: .*has a record twice"):
+        sf.publish(policy, data=left, seed=secret(6), ledger=path / "book")
 
 
 def illness(age: int) -> str:

@@ -3,7 +3,9 @@
 From the published files: columns that two tables share are distributed alike in both, and every column the policy publishes is
 in some table. With the original: every table is the original's own projection (values as they are, or generalized truthfully),
 and hidden values are the original's, in their bucket where no other bucket has a row that looks alike. With the private trace:
-every bucket holds its own rows' values, and no two tables stand in the same order.
+every bucket holds its own rows' values, and no two tables stand in the same order. Records that a release of a history withholds
+stand in no table: as many as the release says, and with the trace the same ones in all of them; without it every table must be a part
+of the original's projection, and whose values its buckets list is not judged.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.audit.base import Check
-from sfumato.audit.checks.truthful_buckets import Seats
+from sfumato.audit.checks.truthful_buckets import Seats, withheld
 from sfumato.audit.checks.truthfulness import cover
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
@@ -49,7 +52,7 @@ class Agreement(Check):
             wrong += [f"{table.name} {_FOREIGN}" for table, fits in zip(hiding, own, strict=True) if fits is False]
             unsure = own.count(None)
         if exhibit.behind is not None:
-            wrong += _linked(exhibit)
+            wrong += [*_linked(exhibit), *_different_people(exhibit)]
         why = f"whose values the buckets of {unsure} table(s) list is not judged without the private trace"
         said = unless_refuted(not wrong, SOME_FOUND if unsure else "exact", {"tables": len(wrong)}, "; ".join(wrong), why)
         return Finding(self.name, required={"tables": 0}, **said)
@@ -81,8 +84,8 @@ def _same(one: object, other: object, names: list[str]) -> bool:
 
 
 def _untrue(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> Iterator[str]:
-    original: Table = exhibit.original
-    if original.rows != table.rows:
+    original = _behind(exhibit, table)
+    if not 0 <= exhibit.original.rows - table.rows <= withheld(exhibit):
         yield "does not have as many rows as the original"
         return
     if table.visible and not _exact(tables, table, original) and _uncovered(exhibit, table):
@@ -90,6 +93,14 @@ def _untrue(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> I
     for name in table.hidden:
         if not _hidden_values(tables, table, original, name):
             yield f"lists values of '{name}' that are not the original's"
+
+
+def _behind(exhibit: Exhibit, table: Published) -> Table:
+    """The records that a table is about: all of them, or those behind its rows where some are withheld and the trace tells whom."""
+    original: Table = exhibit.original
+    if exhibit.behind is None or original.rows == table.rows:
+        return original
+    return Table(original.frame.take(pa.array(exhibit.behind[table.name])))
 
 
 def _recoded(tables: PublishedSubTables, original: Table, name: str) -> IntArray:
@@ -101,8 +112,11 @@ def _recoded(tables: PublishedSubTables, original: Table, name: str) -> IntArray
 
 
 def _exact(tables: PublishedSubTables, table: Published, original: Table) -> bool:
-    truth = {name: _recoded(tables, original, name) for name in table.visible}
-    return _same(table.visible, truth, sorted(table.visible))
+    """Whether every row is a record of its own, as it is; then no record lacks a row where there are as many rows."""
+    names = sorted(table.visible)
+    both = group([np.concatenate([table.visible[name], _recoded(tables, original, name)]) for name in names])
+    shown, real = (np.bincount(part, minlength=len(both)) for part in (both.of[: table.rows], both.of[table.rows :]))
+    return bool((shown <= real).all())
 
 
 def _uncovered(exhibit: Exhibit, table: Published) -> bool:
@@ -127,12 +141,13 @@ def _hidden_values(tables: PublishedSubTables, table: Published, original: Table
     assert table.entry_count is not None
     truth = np.bincount(_recoded(tables, original, name), minlength=len(tables.labels[name]))
     listed = np.bincount(table.hidden[name], weights=table.entry_count, minlength=len(truth))
-    return bool((listed <= truth).all()) if table.withheld else bool((listed == truth).all())
+    fewer = table.withheld or table.rows < original.rows
+    return bool((listed <= truth).all()) if fewer else bool((listed == truth).all())
 
 
 def _own_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool | None:
     """Whether buckets list the values of their own rows; nothing where that cannot be told."""
-    if exhibit.original.rows != table.rows:
+    if exhibit.original.rows < table.rows:
         return False
     return _as_traced(exhibit, tables, table) if exhibit.behind is not None else _possible_values(exhibit, tables, table)
 
@@ -154,11 +169,12 @@ def _as_traced(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -
 
 
 def _possible_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool | None:
-    """Without the trace: whether everybody can be seated, where nothing is withheld or generalized."""
+    """Without the trace: whether everybody can be seated, where nobody is withheld and nothing generalized."""
     assert table.bucket is not None
     assert table.entry_bucket is not None
     assert table.entry_count is not None
-    if table.withheld or not table.visible or not _exact(tables, table, exhibit.original):
+    fewer = table.withheld or table.rows < exhibit.original.rows
+    if fewer or not table.visible or not _exact(tables, table, exhibit.original):
         return None
     truth = {name: _recoded(tables, exhibit.original, name) for name in table.columns}
     kinds = group([np.concatenate([codes, truth[name]]) for name, codes in table.visible.items()]).of
@@ -168,6 +184,15 @@ def _possible_values(exhibit: Exhibit, tables: PublishedSubTables, table: Publis
     listed = table.entry_bucket, values[:entries], table.entry_count
     wrong, sure = seats.unplaced(kinds[table.rows :], values[entries:], listed)
     return False if wrong else True if sure else None
+
+
+def _different_people(exhibit: Exhibit) -> list[str]:
+    """All tables are about the same records, each of them once."""
+    assert exhibit.behind is not None
+    told = {name: np.sort(rows) for name, rows in exhibit.behind.items()}
+    first = next(iter(told.values()), np.zeros(0, dtype=np.int64))
+    twice = [f"{name} has a record twice" for name, rows in told.items() if (np.diff(rows) == 0).any()]
+    return twice + [f"{name} is not about the same records" for name, rows in told.items() if not np.array_equal(rows, first)]
 
 
 def _linked(exhibit: Exhibit) -> list[str]:

@@ -98,10 +98,10 @@ def _strangers(exhibit: Exhibit, people: Classes) -> int:
         raise DataError("the private trace does not belong to as many rows as are published")
     shown = weighed(people.of[:rows], exhibit.data.counts, len(people))
     real = weighed(people.of[rows:], exhibit.original.counts, len(people))
-    return int(np.maximum(shown - real, 0).sum() + max(np.maximum(real - shown, 0).sum() - _withheld(exhibit), 0))
+    return int(np.maximum(shown - real, 0).sum() + max(np.maximum(real - shown, 0).sum() - withheld(exhibit), 0))
 
 
-def _withheld(exhibit: Exhibit) -> int:
+def withheld(exhibit: Exhibit) -> int:
     """Records that the release says it does not show; the suppression check judges that number."""
     return exhibit.records.suppressed if exhibit.records is not None else 0
 
