@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.audit.accounting import require_accounted
-from sfumato.audit.series import joint_of
+from sfumato.audit.series import joint_of, levels_after
 from sfumato.history.bundles import Bundles
 from sfumato.history.promises import widened
 from sfumato.models.k_anonymity import KAnonymity
@@ -92,3 +92,19 @@ def test_judging_without_one_of_the_releases_is_found_out():
     while wrong <= 10 and n < 60:
         wrong, n = wrong + wrong_worlds(n, drop=True)[1], n + 1
     assert wrong > 10
+
+
+def test_the_timeline_counts_everybody_who_was_ever_published():
+    """Not those of one table: after each release all who stand in a table that tells the column, or is joined with one."""
+    different = 0
+    for seed in range(30):
+        story = Story(np.random.default_rng(seed))
+        bundles, claim = Bundles(story.history), Claim(LDiversity(l=2), ("a", "b"), ("s",))
+        told = [r for r, past in enumerate(story.releases) if "s" in past.published]
+        if any({"t", "o"} & set(past.published) for past in story.releases) or not told:
+            continue  # columns that tie further tables to the bundle
+        for number, verdict in levels_after(bundles, claim, cohorts=True):
+            so_far = [set(story.releases[r].memory.keys) for r in told if r < number]
+            assert verdict.people == len(set.union(*so_far))
+            different += verdict.people > max(map(len, so_far))
+    assert different

@@ -20,7 +20,6 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,6 +51,7 @@ class ClassVerdict:
     below: int
     """People in classes that break the model, in the table where they are most."""
     people: int
+    """Everybody who stands in a joint class, in whichever of the tables."""
 
 
 def is_series(exhibit: Exhibit) -> bool:
@@ -157,7 +157,9 @@ def bundles_of(exhibit: Exhibit) -> Bundles:
 
 def by_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> ClassVerdict | None:
     """The claim on joint classes, at its worst table (I2); nothing when no table tells what it hides."""
-    found = [_verdict(claim, linkage) for linkage in linkages(bundles, claim, cohorts)]
+    joint = joint_of(bundles, claim, cohorts)
+    people = int((joint.of >= 0).sum())
+    found = [_verdict(claim, linkage, people) for linkage in joint.linkages(claim.hide, each=claim.model.compares)]
     if not found:
         return None
     return max(found, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))
@@ -173,11 +175,6 @@ def levels_after(bundles: Bundles, claim: Claim, cohorts: bool) -> list[tuple[in
     return found
 
 
-def linkages(bundles: Bundles, claim: Claim, cohorts: bool) -> Iterator[Linkage]:
-    """What joint classes leave an outsider, table by table."""
-    yield from joint_of(bundles, claim, cohorts).linkages(claim.hide, each=claim.model.compares)
-
-
 def joint_of(bundles: Bundles, claim: Claim, cohorts: bool) -> Joint:
     """The joint classes of a claim, for outsiders who know who is in which release or who do not."""
     bundles, newest = (bundles, []) if claim.hide else bundles.newest_apart()
@@ -185,6 +182,6 @@ def joint_of(bundles: Bundles, claim: Claim, cohorts: bool) -> Joint:
     return joint if cohorts else united_classes(bundles, joint)
 
 
-def _verdict(claim: Claim, linkage: Linkage) -> ClassVerdict:
+def _verdict(claim: Claim, linkage: Linkage, people: int) -> ClassVerdict:
     holds = claim.model.satisfied(linkage)
-    return ClassVerdict(claim.model.achieved(linkage), int(linkage.people[~holds].sum()), int(linkage.people.sum()))
+    return ClassVerdict(claim.model.achieved(linkage), int(linkage.people[~holds].sum()), people)

@@ -24,7 +24,7 @@ _LARGE = 500_000
 """People times releases up to which every step is counted again."""
 _CLASSES = (
     "A joint class is people whose published cells are equal wherever the hidden columns stand, in all releases so far. "
-    "Whoever joins all releases cannot tell its members apart."
+    "Whoever joins all releases cannot tell its members apart. People so far are all who were ever published, those who left included."
 )
 _WORDS = (
     "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both flatter. "
@@ -57,7 +57,7 @@ class Releases(Section):
             if _searched(exhibit) and claim.model.joint:
                 for column in claim.hide:
                     parts += _levels(history, column)
-        return Markup("").join(parts)
+        return Markup("").join([*parts, paragraph(_CLASSES)])
 
 
 def _together(exhibit: Exhibit) -> list[Markup]:
@@ -90,9 +90,8 @@ def _in_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> list[Markup]:
     chart = [(f"after release {n}", float(v.achieved.get(level, 0.0)), _words(v.achieved)) for n, v in steps]  # type: ignore[arg-type]
     return [
         Markup("<h3>{}</h3>").format(f"{claim.model.name}{about}, in joint classes after each release"),
-        table(("after release", "worst class", "people below", "people"), rows),
+        table(("after release", "worst class", "people below", "people so far"), rows),
         bars(chart, title=f"{claim.model.name}{about} after each release"),
-        paragraph(_CLASSES),
     ]
 
 
