@@ -10,7 +10,7 @@ from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
 from tests.secret import SEED
 
-FOUR = {"id": list("pqrs"), "a": ["1", "1", "2", "2"], "b": ["x", "y", "x", "y"], "s": ["A", "B", "B", "A"]}
+FOUR = {"id": list("pqrs"), "a": ["1", "1", "2", "2"], "b": ["x", "y", "x", "y"], "s": ["A", "B", "C", "D"]}
 CLAIMS = {
     "distinct": {"l-diversity": {"l": 2}},
     "frequency": {"l-diversity": {"l": 2, "kind": "frequency"}},

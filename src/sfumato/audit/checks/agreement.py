@@ -4,8 +4,8 @@ From the published files: columns that two tables share are distributed alike in
 in some table. With the original: every table is the original's own projection (values as they are, or generalized truthfully),
 and hidden values are the original's, in their bucket where no other bucket has a row that looks alike. With the private trace:
 every bucket holds its own rows' values, and no two tables stand in the same order. Records that a release of a history withholds
-stand in no table: as many as the release says, and with the trace the same ones in all of them; without it every table must be a part
-of the original's projection, and whose values its buckets list is not judged.
+stand in no table: as many as the release says, and with the trace the same ones in all of them; without it every table must be a
+part of the original's projection, and whose values its buckets list is not judged.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _LARGE = 500_000
 """People times releases up to which every step is counted again."""
 _CLASSES = (
     "A joint class is people whose published cells are equal wherever the hidden columns stand, in all releases so far. "
-    "Whoever joins all releases cannot tell its members apart. People so far are all who were ever published, those who left included."
+    "Whoever joins all releases cannot tell its members apart. People so far are all who were ever published."
 )
 _WORDS = (
     "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both flatter. "
