@@ -1,8 +1,8 @@
-"""Every pair of claims with different outsiders and hidden columns, one after the other: what holds together is what no world breaks.
+"""Every pair of claims with different outsiders and hidden columns, one after the other: what is said to hold no world breaks.
 
-Two exact tables of four people under one claim each. The judge here knows nothing of joint classes or of which promise replaces which:
-it lists all ways to give the rows of both tables to people, keeps those that agree with what a claim's outsider knows of everybody,
-and asks whether everybody is left with two values of what the claim hides.
+Two exact tables of four people under one claim each. The judge here knows nothing of joint classes or of promises that replace
+others: it lists all ways to give the rows of both tables to people, keeps those that agree with what a claim's outsider knows of
+everybody, and asks whether everybody is left with two values of what the claim hides.
 """
 
 from collections import Counter
