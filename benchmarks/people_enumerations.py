@@ -4,7 +4,8 @@
 
 Every release is held against plain enumeration (`tests/people`): all ways to hand the published rows out to records, for whoever
 knows one row of a person, all of them, or everybody's; for linked files all ways to hand pseudonyms out to people; for anatomies
-all ways to hand rows and values out. Then the same tables with a method that counts rows (the audit must refuse), and with a method
+all ways to hand rows and values out; for sub-tables all ways to put the tables together; for suppressed cells every choice of
+known columns. Then the same tables with a method that counts rows (the audit must refuse), and with a method
 and an audit that both count rows (the floor must refuse). Results: ``results/people-enumerations.csv``.
 """
 
@@ -20,8 +21,11 @@ from typing import Any
 
 import pytest
 from tests.people import test_anatomy_by_enumeration as of_anatomy
+from tests.people import test_averages_of_people as of_averages
 from tests.people import test_linked_by_enumeration as of_linked
 from tests.people import test_people_by_enumeration as of_rows
+from tests.people import test_subtables_by_enumeration as of_subtables
+from tests.people import test_suppressed_cells_of_people as of_cells
 from tests.people.worlds_of_people import Row, linked_violations, people_violations, random_people
 
 import sfumato as sf
@@ -64,6 +68,24 @@ def anatomy(seed: int) -> Judged:
     return publication, [] if publication is None else of_anatomy.violations(publication, policy, records), records
 
 
+def averages(seed: int) -> Judged:
+    policy, records = of_averages.case(seed)
+    publication = of_averages.made(policy, records)
+    return publication, [] if publication is None else of_averages.violations(publication, policy, records), records
+
+
+def cells(seed: int) -> Judged:
+    policy, records = of_cells.case(seed)
+    publication = of_cells.made(policy, records)
+    return publication, [] if publication is None else of_cells.violations(publication, policy, records), records
+
+
+def sub_tables(method: str, seed: int) -> Judged:
+    policy, records = of_subtables.case(seed)
+    publication = of_subtables.made(policy, records, method)
+    return publication, [] if publication is None else of_subtables.violations(publication, policy, records), records
+
+
 def ways() -> Iterator[tuple[str, Callable[[int], Judged], int]]:
     """Name, one table judged, and how many times fewer tables it gets."""
     for method in of_rows.METHODS:
@@ -73,6 +95,11 @@ def ways() -> Iterator[tuple[str, Callable[[int], Judged], int]]:
     for groups in ("mondrian", "clustering", "refined"):
         yield f"linked, {groups}", lambda seed, groups=groups: linked(groups, seed), 2 if groups == "refined" else 1  # type: ignore[misc]
     yield "anatomy", anatomy, 1
+    yield "averages", averages, 1
+    yield "suppressed cells", cells, 2
+    for method in of_subtables.METHODS:
+        fewer = 10 if method == "single-attribute" else 2
+        yield f"sub-tables, {method}", lambda seed, method=method: sub_tables(method, seed), fewer  # type: ignore[misc]
 
 
 def counted(name: str, judge: Callable[[int], Judged], seeds: range) -> dict[str, Any]:

@@ -17,6 +17,9 @@ Guarantee
     persistent values  may be intersected over classes. Where a hidden column is persistent, people with equal bags of classes are
             counted instead: at least k of them, no value with all of them, no value above the share.
 
+Of a claim that says how many columns are known (subset anonymity), every choice of so many columns or fewer makes classes of its
+own, and a suppressed cell fits every value: whoever knows fewer columns may find more rows of a person in a larger class.
+
 Classes may overlap, so a person's rows are counted by fit (M), not by where they are. Shares of people and bags need to know who
 stands where: from the private trace, or where every record fits one class only; else they are *not judged*.
 """
@@ -26,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -34,12 +37,13 @@ from sfumato.audit.boxes import contained
 from sfumato.audit.readings.anatomy import listed_values
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import Classes, group
-from sfumato.data.people import most_in_buckets, people_of
+from sfumato.data.people import most_in_buckets, people_of, too_sure
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
 from sfumato.forms.anatomy import BUCKET, sensitive_part
 from sfumato.forms.microaggregated import Microaggregated
 from sfumato.forms.recoded import Recoded
+from sfumato.forms.suppressed import SuppressedCells
 from sfumato.models.base import Demand
 from sfumato.policy.claims import Claim
 from sfumato.policy.person import Person
@@ -105,6 +109,8 @@ class PeopleCount:
     def most(self, classes: Classes, given: Sequence[str]) -> IntArray:
         """M of each class; at least 1, since somebody stands in every row."""
         rows = np.bincount(self.person)
+        if not given:  # nothing is known: everybody's rows fit
+            return np.full(len(classes), int(rows.max(initial=1)), dtype=np.int64)
         records = np.flatnonzero(rows[self.person] > 1)
         record, j = self.fitting(records, classes, given)
         pairs = group([j, self.person[record]], rows=len(j))
@@ -113,11 +119,19 @@ class PeopleCount:
         return most
 
     def judged(self, claim: Claim) -> Tally:
-        """One claim, for people."""
-        demand, given = claim.model.demand(), claim.given
-        if claim.model.joint or not demand.sufficient:
+        """One claim, for people; of one that says how many columns are known, for every choice of so many or fewer."""
+        if claim.model.joint or not claim.model.demand().sufficient:
             return Tally(0, complete=False)
-        classes = self.classes(given)
+        most = claim.model.known_columns
+        if most is None:
+            return self._judged(claim, claim.given)
+        numbers = range(min(most, len(claim.given)) + 1)
+        found = [self._judged(claim, known) for many in numbers for known in combinations(claim.given, many)]
+        fewest = min(one.fewest for one in found if one.fewest is not None)
+        return Tally(sum(one.broken for one in found), all(one.complete for one in found), fewest)
+
+    def _judged(self, claim: Claim, given: Sequence[str]) -> Tally:
+        demand, classes = claim.model.demand(), self.classes(given)
         most = self.most(classes, given)
         broken = classes.counts < demand.candidates * most
         complete = True
@@ -194,7 +208,7 @@ def person_of(exhibit: Exhibit) -> Person:
 def judged_in_buckets(exhibit: Exhibit, claim: Claim) -> Tally:
     """One claim on an anatomy, for people: rows stand there exactly, so a person fits rows with the given values of an own record.
 
-    M is then counted by kinds of rows, and where a share is asked for it is at most 1: the people of a bucket are its rows.
+    M is then counted by kinds of rows; where a share is asked for, one of M rows has a value with no more than that.
     """
     demand, table, original = claim.model.demand(), exhibit.data, exhibit.original
     text = table.text(BUCKET)
@@ -212,8 +226,7 @@ def judged_in_buckets(exhibit: Exhibit, claim: Claim) -> Tally:
         pairs = group([of_bucket, value])
         frequent = np.zeros(len(rows), dtype=np.int64)
         np.maximum.at(frequent, of_bucket[pairs.first], np.bincount(pairs.of, weights=weight).astype(np.int64))
-        broken |= frequent + most > rows
-    broken |= (most > 1) & (demand.largest_share < 1)
+        broken |= too_sure(rows, frequent, most, demand.largest_share)
     lasting = any(exhibit.policy.columns[name].persistent for name in claim.hide)
     return Tally(int(broken.sum()), not lasting, int((rows // most).min(initial=table.rows)))
 
@@ -249,7 +262,7 @@ def _beside(now: TextColumn, before: TextColumn) -> IntArray:
 def names_behind(exhibit: Exhibit) -> list[str] | None:
     """The name of the person behind every row of one table, when rows are not tied and the private trace is at hand."""
     person, traced = exhibit.policy.person, exhibit.behind
-    grouped = type(exhibit.form) in (Recoded, Microaggregated)
+    grouped = type(exhibit.form) in (Recoded, Microaggregated, SuppressedCells)
     if person is None or person.linked or not exhibit.private or traced is None or not grouped:
         return None
     columns = [exhibit.original.column(name).to_pylist() for name in person.unit]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.generalization import MISSING
 from sfumato.data.table import Table
@@ -82,6 +82,24 @@ def most_in_buckets(bucket: IntArray, alike: IntArray, person: IntArray, records
     most = np.ones(int(bucket.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(most, bucket[theirs.first][place][pairs.first], np.bincount(pairs.of, weights=both).astype(np.int64))
     return most
+
+
+def too_sure(rows: IntArray, frequent: IntArray, most: IntArray, share: float) -> BoolArray:
+    """Per bucket: is somebody with `most` of its rows certain to have a value, or has one with more than a share?
+
+    A value that f of n rows have is dealt to none of M rows with C(n−f, M) / C(n, M).
+
+    >>> too_sure(np.array([4, 4, 9]), np.array([1, 3, 2]), np.array([2, 2, 2]), 0.5).tolist()
+    [False, True, False]
+    """
+    found: BoolArray = frequent + most > rows
+    if share < 1:
+        without = np.ones(len(rows))
+        for drawn in range(int(most.max(initial=0))):
+            left = np.maximum(rows - frequent - drawn, 0) / np.maximum(rows - drawn, 1)
+            without = np.where(drawn < most, without * left, without)
+        found |= 1 - without > share + 1e-9
+    return found
 
 
 def several(person: IntArray) -> IntArray:

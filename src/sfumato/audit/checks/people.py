@@ -10,9 +10,12 @@ from typing import ClassVar
 
 from sfumato.audit.base import Check
 from sfumato.audit.people import PEOPLE, PeopleCount, Tally, judged_in_averages, judged_in_buckets
+from sfumato.audit.people_in_subtables import judged_in_subtables
 from sfumato.forms.anatomy import AnatomyForm
 from sfumato.forms.microaggregated import Microaggregated
 from sfumato.forms.recoded import Recoded
+from sfumato.forms.subtables import SubTables
+from sfumato.forms.suppressed import SuppressedCells
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 
@@ -32,10 +35,12 @@ class CountedPeople(Check):
         if not exhibit.private:
             return _open("whose rows they are is not published: give the original")
         if exhibit.policy.person is not None and not exhibit.policy.person.linked:
-            if type(exhibit.form) is Recoded:
+            if type(exhibit.form) in (Recoded, SuppressedCells):
                 return _found([exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims])
             if isinstance(exhibit.form, Microaggregated):
                 return _found([judged_in_averages(exhibit, claim) for claim in exhibit.policy.claims])
+            if isinstance(exhibit.form, SubTables):
+                return _found([judged_in_subtables(exhibit, claim) for claim in exhibit.policy.claims])
             if isinstance(exhibit.form, AnatomyForm):
                 return _found([judged_in_buckets(exhibit, claim) for claim in exhibit.policy.claims])
         return _open(f"nobody counts people in a {exhibit.form}")

@@ -7,6 +7,7 @@ Per class of n rows, for every person with m of them, and every value that f row
     k·m ≤ n, when a number of candidates is asked for
     f + m ≤ n, when something is asked of values
     people who have the value ≤ share × people of the class, when a share is asked for
+Of subset anonymity there are classes for every choice of up to m columns.
 
 >>> rows = [("30", "flu")] * 4 + [("30", "gout")] * 3
 >>> whose = ["Max"] * 5 + ["Ann", "Eve"]
@@ -20,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 from sfumato.audit.floor.definitions import NotCounted, level_of
@@ -34,6 +36,8 @@ class Asking:
     k: int = 1
     values: bool = False
     share: Fraction = Fraction(1)
+    known: int | None = None
+    """The most columns that an outsider knows; all that are given when it is not said."""
 
 
 def broken_for_people(folder: Path, whose: Sequence[str]) -> int:
@@ -43,8 +47,11 @@ def broken_for_people(folder: Path, whose: Sequence[str]) -> int:
         return len(rows)
     broken = 0
     for asked in read_policy(folder / "policy.yaml").asked:
-        places = [[header.index(name) for name in side] for side in (asked.given, asked.hide)]
-        broken += broken_classes(rows, whose, asking(asked), *places)
+        given, hide = ([header.index(name) for name in side] for side in (asked.given, asked.hide))
+        wanted = asking(asked)
+        many = [len(given)] if wanted.known is None else range(min(wanted.known, len(given)) + 1)
+        choices = [known for one in many for known in combinations(given, one)]
+        broken += sum(broken_classes(rows, whose, wanted, known, hide) for known in choices)
     return broken
 
 
@@ -53,6 +60,8 @@ def asking(asked: Asked) -> Asking:
     level = level_of(asked.model, asked.level)
     if asked.model == "k-anonymity":
         return Asking(k=int(level["k"]))
+    if asked.model == "subset-anonymity":
+        return Asking(k=int(level["k"]), known=int(level["m"]))
     if asked.model == "p-sensitivity":
         return Asking(values=level["p"] > 0)
     if asked.model == "alpha-k-anonymity":

@@ -30,7 +30,7 @@ from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import continued, dealt_apart, require_few_withheld
 from sfumato.methods.recoding.people import refusal_of_people
 from sfumato.methods.subtables.buckets import spread
-from sfumato.methods.subtables.people_apart import BucketsApart
+from sfumato.methods.subtables.people_apart import BucketsApart, too_large_a_part
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -109,7 +109,8 @@ def _deal(task: Task, hidden: dict[str, TextColumn], apart: IntArray) -> IntArra
 def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
     """As many buckets as the claims and people in several rows allow."""
     claims = task.policy.claims
-    apart = None if task.policy.person is None else BucketsApart(task.policy, task.data, hidden)
+    shown = [name for name in task.data.names if name not in hidden]
+    apart = None if task.policy.person is None else BucketsApart(task.policy, task.data, hidden, shown)
 
     def deal(by: str, buckets: int, attempt: int) -> IntArray | None:
         bucket = spread(hidden[by].codes, buckets, task.randomness.child(f"buckets {attempt}"))  # I2
@@ -122,8 +123,7 @@ def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
         return found
     everyone = _everyone(hidden)
     if apart is not None and apart.broken(everyone).any():
-        hint = "ask for less, or leave rows of people with very many out"
-        raise Infeasible("somebody has too large a part of every bucket that could be made", where="person", hint=hint)
+        raise too_large_a_part()
     return everyone
 
 

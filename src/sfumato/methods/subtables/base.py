@@ -6,6 +6,8 @@ Invariants
     I3  The order of a table of hidden values tells nothing: it is sorted by what it says.
     I4  Only columns the policy publishes leave.
     I5  Buckets never cross history classes (`methods.continuing`), so joint classes over all releases keep every claim.
+    I6  Where a person may stand in several rows, nobody has too large a part of a bucket (`people_apart`). In normal form, with
+        one hidden column in a table, buckets may be dealt anew without another table telling (`decomposition.trading`).
 
 Departures
     A rule that hides several columns together is kept by hiding one of them [versatile Cor. 3.1.1]: the one that another rule
@@ -15,7 +17,7 @@ Departures
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -34,8 +36,10 @@ from sfumato.forms.recoded import Recoded
 from sfumato.forms.subtables import SubTables
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import continued, dealt_apart
+from sfumato.methods.recoding.people import refusal_of_people
 from sfumato.methods.subtables.bucketizing import buckets_for
 from sfumato.methods.subtables.coloring import guarantees
+from sfumato.methods.subtables.people_apart import BucketsApart, require_apart
 from sfumato.models.base import Model
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Column, Policy
@@ -110,6 +114,7 @@ class SubTableMethod(Method):
 
     form: ClassVar[type[Form]] = SubTables
     remembers: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = True
 
     inner: str = Field(default="anatomy", description="how a table that hides a column is anonymized: anatomy or a recoding method")
 
@@ -130,7 +135,17 @@ class SubTableMethod(Method):
             privacy_rules(policy).over_units()
         except Infeasible as error:
             return str(error)
-        return self.refusal_of_inner(policy)
+        return self.refusal_of_inner(policy) or self.refusal_of_people(policy)
+
+    def refusal_of_people(self, policy: Policy) -> str:
+        """Why people in several rows cannot be protected; empty when they can, or rows are people."""
+        if policy.person is None:
+            return ""
+        if policy.knows:
+            return "what outsiders know ('knows:') ties columns, and nobody counts people in several rows then; leave it out"
+        if self.inner != "anatomy":
+            return "people in several rows are counted in buckets: use 'inner: anatomy'"
+        return refusal_of_people(policy)
 
     def refusal_of_inner(self, policy: Policy) -> str:
         if self.inner == "anatomy":
@@ -161,6 +176,8 @@ class SubTableMethod(Method):
         data = Hidden(task.data, rule_set.over_units(one_sided(wanted, task.data)), rule_set.members, apart)
         task.progress(0.1, "choosing the tables")
         tables = self.decompose(list(rule_set.members), data.rules, rule_set.guardable, data)
+        if task.policy.person is not None:  # I6
+            require_apart(task.policy, task.data, tables)
         return self._published(task, [_over_columns(table, rule_set.members) for table in tables], data)
 
     def _published(self, task: Task, tables: Sequence[SubTable], data: Hidden) -> Release:
@@ -185,15 +202,15 @@ class SubTableMethod(Method):
         shown = {name: _taken(data.table, name, rows) for name in task.policy.published if name in columns}  # I4
         if alone:
             return MadeTable(pa.table(shown), rows)
-        bucket = self._buckets_apart(sorted(table.guarded), data, task)
+        bucket = self._buckets_apart(sorted(table.guarded), data, task, table.visible)
         numbers = pa.array([WITHHELD if number < 0 else str(number + 1) for number in bucket[rows]], pa.string())
         entries = _entries(data.table, sorted(table.guarded), bucket)
         return MadeTable(pa.table({**shown, BUCKET: numbers}), rows, entries, int((bucket < 0).sum()))
 
-    def _buckets_apart(self, hidden: Sequence[str], data: Hidden, task: Task) -> IntArray:
+    def _buckets_apart(self, hidden: Sequence[str], data: Hidden, task: Task, shown: Collection[str]) -> IntArray:
         """Buckets within every history class (I5); values of who cannot be given one are withheld."""
         if int(data.apart.max(initial=0)) == 0:
-            return self.buckets(hidden, data, task)
+            return self.buckets(hidden, data, task, people_in(task, data, hidden, shown))
 
         def deal(rows: IntArray, place: int) -> IntArray | None:
             mine = data.of(rows)
@@ -206,10 +223,17 @@ class SubTableMethod(Method):
 
         return dealt_apart(data.apart, deal, task.randomness.child("numbers"))
 
-    def buckets(self, hidden: Sequence[str], data: Hidden, task: Task) -> IntArray:
+    def buckets(self, hidden: Sequence[str], data: Hidden, task: Task, people: BucketsApart | None = None) -> IntArray:
         """A bucket for every record, −1 where the hidden values must be withheld."""
         (name,) = hidden
-        return buckets_for(data.asked(name), name, data.table.text(name), task.randomness.child("buckets"))
+        return buckets_for(data.asked(name), name, data.table.text(name), task.randomness.child("buckets"), people)
+
+
+def people_in(task: Task, data: Hidden, hidden: Sequence[str], shown: Collection[str]) -> BucketsApart | None:
+    """What is asked of people in the buckets of a table; nothing where rows are people."""
+    if task.policy.person is None:
+        return None
+    return BucketsApart(task.policy, data.table, {name: data.table.text(name) for name in hidden}, shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage
 from sfumato.data.table import TextColumn
 from sfumato.methods.subtables.buckets import spread
+from sfumato.methods.subtables.people_apart import BucketsApart, too_large_a_part
 from sfumato.models.base import Model
 from sfumato.randomness import Randomness
 
@@ -27,8 +28,10 @@ def least_rows(model: Model) -> int:
     return max(2, model.demand().fewest)
 
 
-def buckets_for(models: Sequence[Model], name: str, text: TextColumn, randomness: Randomness) -> IntArray:
-    """A bucket for every row of the hidden column `name`."""
+def buckets_for(
+    models: Sequence[Model], name: str, text: TextColumn, randomness: Randomness, apart: BucketsApart | None = None
+) -> IntArray:
+    """A bucket for every row of the hidden column `name`; where rows are people's, with nobody in too large a part of one."""
     ranks = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable")
     codes = ranks[text.codes]  # neighbours in the deal are neighbours in meaning, and nothing depends on the order of the data
     buckets = max(1, len(codes) // max((least_rows(model) for model in models), default=2))
@@ -38,9 +41,14 @@ def buckets_for(models: Sequence[Model], name: str, text: TextColumn, randomness
         dealt = spread(codes, buckets, randomness.child(attempt))
         seen = Linkage.of_groups(dealt, {name: (text.codes, text.labels)})
         if all(model.satisfied(seen).all() for model in models):
-            return dealt
+            traded = dealt if apart is None else apart.traded(dealt, randomness.child(f"people {attempt}"))
+            if traded is not None:
+                return traded
         buckets = buckets * 7 // 8  # I1
-    return np.zeros(len(codes), dtype=np.int64)
+    everybody = np.zeros(len(codes), dtype=np.int64)
+    if apart is not None and apart.broken(everybody).any():
+        raise too_large_a_part()
+    return everybody
 
 
 def bucket_size(models: Sequence[Model]) -> float:

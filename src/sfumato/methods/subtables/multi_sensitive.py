@@ -23,6 +23,7 @@ from sfumato.methods.subtables.base import Hidden, SubTableMethod
 from sfumato.methods.subtables.bucketizing import least_rows
 from sfumato.methods.subtables.coloring import guarded_table
 from sfumato.methods.subtables.joint_buckets import joint_buckets
+from sfumato.methods.subtables.people_apart import BucketsApart, too_large_a_part
 from sfumato.models.base import Model, crowd
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -49,9 +50,16 @@ class MultiSensitive(SubTableMethod):
             raise Infeasible(what, hint="use utility-aware, which separates them")
         return [guarded_table(units, hidden, rules)]
 
-    def buckets(self, hidden: Sequence[str], data: Hidden, task: Task) -> IntArray:
+    def refusal_of_people(self, policy: Policy) -> str:
+        hidden = {name for claim in policy.claims for name in claim.hide}
+        known = sorted(name for claim in policy.claims for name in claim.given if name in hidden)
+        if policy.person is not None and known:
+            return f"'{known[0]}' is hidden in the buckets of the one table and known to somebody: use utility-aware or guardian"
+        return super().refusal_of_people(policy)
+
+    def buckets(self, hidden: Sequence[str], data: Hidden, task: Task, people: BucketsApart | None = None) -> IntArray:
         if len(hidden) == 1:
-            return super().buckets(hidden, data, task)
+            return super().buckets(hidden, data, task, people)
         levels = [float(max(math.ceil(least_rows(model)) for model in data.asked(name))) for name in hidden]
         codes = [data.table.text(name).codes.astype(np.int64) for name in hidden]
         dealt = joint_buckets(codes, levels, task.randomness.child("buckets"), self.grids)
@@ -60,7 +68,18 @@ class MultiSensitive(SubTableMethod):
                 f"no group of records keeps {listed(hidden)} diverse for whoever knows the others",
                 hint="lower the levels, or use utility-aware, which hides them in different tables",
             )
-        return dealt
+        return dealt if people is None else _apart(dealt, people, task)
+
+
+def _apart(dealt: IntArray, people: BucketsApart, task: Task) -> IntArray:
+    """The buckets after trades, or all that is published as one bucket; the same values are listed."""
+    traded = people.traded(dealt, task.randomness.child("people"))
+    if traded is not None:
+        return traded
+    together = np.where(dealt < 0, -1, 0)
+    if people.broken(together).any():
+        raise too_large_a_part()
+    return together
 
 
 def _kept_by_different_values(model: Model) -> bool:

@@ -2,7 +2,8 @@
 
 Small tables are given to an integer program (`fewest_cells`), whose bound the private report states. For others cells are
 suppressed in rounds: every row that too few look like loses the cell that settles most of what is wrong with it for its weight;
-where a row has nothing left to lose, the rows nearest to it follow it. Then what was not needed is given back.
+where a row has nothing left to lose, the rows nearest to it follow it. Then what was not needed is given back. Where a person may
+stand in several rows, k times as many rows as anybody has among those that fit must look alike (`patterns`), by rounds alone.
 
 Guarantee: what is published is counted again (I1), so the claims hold however cells were chosen.
 Paper: Templ, Kowarik, Meindl (2015) for what is asked; the search is our own.
@@ -24,13 +25,14 @@ from pydantic import Field
 
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.generalization import Generalization
+from sfumato.data.people import people_of
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.forms.recoded import Optimality, RecodedTrace
 from sfumato.forms.suppressed import SuppressedCells
 from sfumato.methods.base import Method, Task
 from sfumato.methods.suppressing.fewest_cells import MOST, fewest_cells, terms
-from sfumato.methods.suppressing.patterns import Known, choices, short_rows
+from sfumato.methods.suppressing.patterns import Known, RowsOfPeople, choices, short_rows, wanted
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -47,6 +49,7 @@ class LocalSuppression(Method):
     name: ClassVar[str] = "local-suppression"
     form: ClassVar[type[Form]] = SuppressedCells
     paper: ClassVar[str] = "Templ, Kowarik, Meindl 2015"
+    counts_people: ClassVar[bool] = True
 
     weights: dict[str, float] = Field(default_factory=dict, description="how much a cell of a column is worth; 1 unless said")
     seconds: float = Field(default=10.0, gt=0, description="time of the integer program, where the table is small enough for one")
@@ -75,18 +78,18 @@ class LocalSuppression(Method):
         table, names = task.data, task.policy.quasi_identifiers
         codes = np.stack([table.text(name).codes.astype(np.int64) + 1 for name in names], axis=1)
         asked = _asked(task.policy)
-        if table.rows < max(k for _, k in asked):
-            raise Infeasible(f"{table.rows} rows are fewer than the claims ask for", hint="lower k")
+        people = None if task.policy.person is None else RowsOfPeople(codes, people_of(table, task.policy.person.unit))
+        _require_enough(codes, asked, people)
         weights = np.array([self.weights.get(name, 1.0) for name in names])
         task.progress(0.0, "suppressing cells")
-        hidden = given_back(codes, asked, weights, in_rounds(codes, asked, weights))
+        hidden = given_back(codes, asked, weights, in_rounds(codes, asked, weights, people), people)
         said = None
-        if terms(codes, asked) <= MOST:
+        if people is None and terms(codes, asked) <= MOST:
             found = fewest_cells(codes, asked, weights, self.seconds)
             if found is not None and _holds(codes, found.hidden, asked) and _cost(found.hidden, weights) <= _cost(hidden, weights):
                 hidden = found.hidden
             said = _statement(found.bound, hidden, weights) if found is not None and not self.weights else None
-        if not _holds(codes, hidden, asked):  # I1
+        if not _holds(codes, hidden, asked, people):  # I1
             raise Infeasible("no choice of suppressed cells was found", hint="lower k or m")
         return _written(task, hidden, said)
 
@@ -96,16 +99,29 @@ def _asked(policy: Policy) -> list[tuple[Known, int]]:
     place = {name: number for number, name in enumerate(policy.quasi_identifiers)}
     found: dict[Known, int] = {}
     for claim in policy.claims:
-        for known in choices([place[name] for name in claim.given], claim.model.known_columns or 1):
+        given, fewer_too = [place[name] for name in claim.given], policy.person is not None
+        for known in choices(given, claim.model.known_columns or 1, fewer_too=fewer_too):
             if known:
                 found[known] = max(found.get(known, 1), claim.model.demand().candidates)
     return list(found.items()) or [((), 1)]
 
 
-def in_rounds(codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray) -> BoolArray:
+def _require_enough(codes: IntArray, asked: Sequence[tuple[Known, int]], people: RowsOfPeople | None) -> None:
+    """In a table that is suppressed everywhere all rows look alike: when that is not enough, nothing is."""
+    k, most = max(k for _, k in asked), 1 if people is None else int(np.bincount(people.person).max(initial=1))
+    if len(codes) < k:
+        raise Infeasible(f"{len(codes)} rows are fewer than the claims ask for", hint="lower k")
+    if len(codes) < k * most:
+        what = f"somebody has {most} of {len(codes)} rows, more than one in {k} even when every cell is suppressed"
+        raise Infeasible(what, where="person", hint="lower k, or leave rows of people with very many out")
+
+
+def in_rounds(
+    codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray, people: RowsOfPeople | None = None
+) -> BoolArray:
     """Cells that make the claims hold, chosen row by row."""
     hidden = np.zeros(codes.shape, dtype=np.bool_)
-    while (short := short_rows(np.where(hidden, 0, codes), asked)).any():
+    while (short := short_rows(np.where(hidden, 0, codes), asked, people)).any():
         worth = np.zeros(codes.shape)
         for place, (known, _) in enumerate(asked):
             worth[:, known] += short[:, [place]]
@@ -114,11 +130,13 @@ def in_rounds(codes: IntArray, asked: Sequence[tuple[Known, int]], weights: Floa
         if len(rows):
             hidden[rows, worth[rows].argmax(axis=1)] = True  # I3
         else:
-            _followed(codes, hidden, asked, short)
+            _followed(codes, hidden, asked, short, people)
     return hidden
 
 
-def _followed(codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]], short: BoolArray) -> None:
+def _followed(
+    codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]], short: BoolArray, people: RowsOfPeople | None
+) -> None:
     """For rows with nothing left to lose: other rows are suppressed in the same columns, those first that lose least."""
     place = int(np.argmax(short.any(axis=0)))
     known, k = asked[place]
@@ -126,12 +144,19 @@ def _followed(codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, i
     columns = [column for column in known if hidden[row, column]]
     loses = (~hidden[:, known]).sum(axis=1)
     order = np.argsort(loses, kind="stable")
-    missing = k - int((loses == 0).sum())
+    need = np.broadcast_to(wanted(np.where(hidden, 0, codes), known, k, people), len(codes))[row]
+    missing = int(need) - int((loses == 0).sum())
     for other in [one for one in order.tolist() if loses[one] > 0][: max(missing, 1)]:
         hidden[other, columns] = True
 
 
-def given_back(codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray, hidden: BoolArray) -> BoolArray:
+def given_back(
+    codes: IntArray,
+    asked: Sequence[tuple[Known, int]],
+    weights: FloatArray,
+    hidden: BoolArray,
+    people: RowsOfPeople | None = None,
+) -> BoolArray:
     """The same without cells that were not needed, tried one by one while that is quick, else by value."""
     tries = _GIVEN_BACK // max(len(codes) * sum(len(known) for known, _ in asked), 1)
     cells = np.argwhere(hidden)
@@ -143,13 +168,13 @@ def given_back(codes: IntArray, asked: Sequence[tuple[Known, int]], weights: Flo
     for batch in batches[:tries]:
         tried = hidden.copy()
         tried[batch[:, 0], batch[:, 1]] = False
-        if _holds(codes, tried, asked):
+        if _holds(codes, tried, asked, people):
             hidden = tried
     return hidden
 
 
-def _holds(codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]]) -> bool:
-    return not short_rows(np.where(hidden, 0, codes), asked).any()
+def _holds(codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]], people: RowsOfPeople | None = None) -> bool:
+    return not short_rows(np.where(hidden, 0, codes), asked, people).any()
 
 
 def _cost(hidden: BoolArray, weights: FloatArray) -> float:
