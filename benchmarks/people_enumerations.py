@@ -24,6 +24,7 @@ from tests.people import test_anatomy_by_enumeration as of_anatomy
 from tests.people import test_averages_of_people as of_averages
 from tests.people import test_linked_by_enumeration as of_linked
 from tests.people import test_people_by_enumeration as of_rows
+from tests.people import test_related_tables as of_related
 from tests.people import test_subtables_by_enumeration as of_subtables
 from tests.people import test_suppressed_cells_of_people as of_cells
 from tests.people.worlds_of_people import Row, linked_violations, people_violations, random_people
@@ -80,6 +81,12 @@ def cells(seed: int) -> Judged:
     return publication, [] if publication is None else of_cells.violations(publication, policy, records), records
 
 
+def related(groups: str, seed: int) -> Judged:
+    policy, people, rows = of_related.case(seed)
+    publication = of_related.made(policy, people, rows, groups)
+    return publication, [] if publication is None else of_related.violations(publication, policy, people, rows), rows
+
+
 def sub_tables(method: str, seed: int) -> Judged:
     policy, records = of_subtables.case(seed)
     publication = of_subtables.made(policy, records, method)
@@ -96,6 +103,8 @@ def ways() -> Iterator[tuple[str, Callable[[int], Judged], int]]:
         yield f"linked, {groups}", lambda seed, groups=groups: linked(groups, seed), 2 if groups == "refined" else 1  # type: ignore[misc]
     yield "anatomy", anatomy, 1
     yield "averages", averages, 1
+    for groups in ("mondrian", "clustering"):
+        yield f"related tables, {groups}", lambda seed, groups=groups: related(groups, seed), 2  # type: ignore[misc]
     yield "suppressed cells", cells, 2
     for method in of_subtables.METHODS:
         fewer = 10 if method == "single-attribute" else 2

@@ -27,6 +27,8 @@ class Source(BaseModel):
     source: str = Field(default="", description="file path relative to the policy, or an SQLAlchemy URL")
     base: Path = Field(default=Path("."), exclude=True, repr=False, description="folder that relative paths start from")
 
+    person: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="the columns that name a person")
+    linked: bool = Field(default=False, exclude=True, repr=False, description="whether the rows of a person are tied")
     published: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="columns of a release; none named: all")
 
     needs_key: ClassVar[bool] = False
@@ -56,4 +58,8 @@ class Source(BaseModel):
         return None
 
     def path(self) -> Path:
-        return Path(self.source) if Path(self.source).is_absolute() else self.base / self.source
+        return self.path_of(self.source)
+
+    def path_of(self, source: str) -> Path:
+        """Where a file lies that the policy names."""
+        return Path(source) if Path(source).is_absolute() else self.base / source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from sfumato.data.formulas import escaped
+from sfumato.data.related import related
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.base import LINE_BREAKS, LineBreaks, Source
@@ -30,6 +31,9 @@ class TableSource(Source):
     needs_key: ClassVar[bool] = True
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "sheet", "separator", "encoding", "quote")
 
+    people: str = Field(
+        default="", description="a file with one line per person, beside a source with the rows of people; 'person:' names both"
+    )
     table: str = Field(default="", description="which table, when the source is a database")
     line_breaks: LineBreaks = Field(default="refused", description=LINE_BREAKS)
     missing: tuple[str, ...] = Field(default=(), description="texts that mean a missing value, like NA; an empty cell always does")
@@ -55,6 +59,24 @@ class TableSource(Source):
     def read(self, data: Any = None) -> Table:
         if isinstance(data, Table):
             return data
+        if isinstance(data, Mapping) and set(data) == {"people", "rows"}:
+            return self._related(data["people"], data["rows"])
+        if self.people:
+            return self._related(self._people(), data)
+        return self._one(data)
+
+    def _related(self, people: Any, rows: Any) -> Table:
+        """People and their rows as one table; where nothing ties rows, people without any have nothing to publish."""
+        return related(self._one(people), self._one(rows), self.person, without_rows=self.linked)
+
+    def _people(self) -> Path:
+        path = self.path_of(self.people)
+        if not is_there(path):
+            hint = "give both tables: a policy.yaml that names them, or {'people': …, 'rows': …}"
+            raise DataError("the table of people is not there", hint=hint)
+        return path
+
+    def _one(self, data: Any) -> Table:
         if data is None:
             data = self._declared()
         if isinstance(data, str) and is_url(data):

@@ -189,7 +189,7 @@ class Policy:
             with errors:
                 parts[name] = read(document)
         with errors:
-            parts["data"] = _source(document, tuple(shown))
+            parts["data"] = _source(document, tuple(shown), parts.get("person"))
         with errors:
             parts["claims"] = _claims(document, parts.get("columns", {}))
         errors.settle()
@@ -229,6 +229,9 @@ class Policy:
 
     def _check_person(self) -> None:
         if self.person is None:
+            if getattr(self.data, "people", ""):
+                hint = "say which columns name a person in both tables: 'person: patient_id'"
+                raise PolicyError("there is a table of people", where=self.document.where("data", "people"), hint=hint)
             for name, column in self.columns.items():
                 if column.constant or column.persistent is not None or column.dates is not None:
                     where = self.document.where("columns", name)
@@ -330,7 +333,7 @@ def _claims(document: Document, columns: Mapping[str, Column]) -> tuple[Claim, .
     return read_claims(document.tree.get("protect"), document, known, hidden, names_with(columns, "sensitive", hidden_too=True))
 
 
-def _source(document: Document, published: tuple[str, ...]) -> Source:
+def _source(document: Document, published: tuple[str, ...], person: Person | None) -> Source:
     given = document.tree.get("data") or {"kind": "table"}
     if isinstance(given, str):
         given = {"kind": "table", "source": given}
@@ -338,8 +341,9 @@ def _source(document: Document, published: tuple[str, ...]) -> Source:
         raise PolicyError("'data' is a file or a mapping", where=document.where("data"), hint="write 'data: {source: people.csv}'")
     values = dict(given)
     cls = find("io", Source, str(values.pop("kind", "table")), where=document.where("data", "kind"))
-    own = {"base": document.base, "published": published}
-    for key in set(own) & set(values):
+    own: dict[str, Any] = {"base": document.base, "published": published}
+    own |= {"person": person.columns, "linked": person.linked} if person is not None else {}
+    for key in {"base", "published", "person", "linked"} & set(values):
         known = [name for name, field in cls.model_fields.items() if not field.exclude]
         raise PolicyError(f"unknown key '{key}'", where=document.where("data", key), hint=nearest(key, known))
     return declare(cls, values | own, document, "data")

@@ -36,6 +36,8 @@ def public_policy(policy: Policy, method: Mapping[str, Any], folder: Path | None
 
 def _shown(policy: Policy) -> dict[str, Any]:
     values = policy.data.model_dump(exclude_defaults=True)
+    if values.get("people"):  # that there was such a table, not where it lay
+        values["people"] = "people"
     return {key: value for key, value in values.items() if key not in policy.data.private}
 
 

@@ -151,8 +151,8 @@ class Exhibit:
 
     @property
     def data(self) -> Table:
-        """The main part."""
-        return self.tables["data"]
+        """The main part, or what the form makes of several."""
+        return self.form.main(self)
 
     @property
     def inputs(self) -> int:

@@ -297,8 +297,15 @@ def laid_beside(exhibit: Exhibit, original: Any, history: History | None, **para
     if original is None or exhibit.folder is None:
         return replace(exhibit, history=history, parameters=parameters)
     trace = read_trace(trace_path(exhibit.folder), exhibit.form)
-    data = exhibit.policy.data.read(original)
+    data = _as_named(original) or exhibit.policy.data.read(original)
     return replace(exhibit, original=data, trace=trace, history=history, parameters=parameters)
+
+
+def _as_named(original: Any) -> Any:
+    """The data that a policy names, where the policy is given as the original: of a table of people and one of their rows, both."""
+    if isinstance(original, str | Path) and Path(original).suffix in (".yaml", ".yml"):
+        return Policy.read(original).data.read()
+    return None
 
 
 def _part(file: Path, damage: list[str], form: Form) -> Part:

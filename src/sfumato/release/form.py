@@ -21,6 +21,7 @@ from sfumato.policy.policy import Policy
 from sfumato.registry import find
 
 if TYPE_CHECKING:
+    from sfumato.data.table import Table
     from sfumato.release.exhibit import Exhibit
     from sfumato.release.past import Memory, Sheet
     from sfumato.release.release import Part, Trace
@@ -111,6 +112,10 @@ class Form(BaseModel):
         Whatever a form does not expect is not judged by anybody, so a form that says nothing here fits nothing.
         """
         yield f"a {self} does not say which parts it has"
+
+    def main(self, exhibit: Exhibit) -> Table:
+        """The table that whoever looks at records looks at: the main part, or several parts as one."""
+        return exhibit.tables["data"]
 
     def records(self, exhibit: Exhibit) -> int:
         """How many records the release speaks about."""

@@ -16,7 +16,16 @@ from pathlib import Path
 
 from sfumato.audit.floor.definitions import DEFINITIONS, Groups, Level, NotCounted, counted, level_of, reaches
 from sfumato.audit.floor.files import Folder, open_folder
-from sfumato.audit.floor.groups import of_anatomy, of_graph, of_linked, of_recoded, of_release_alone, of_replaced, of_suppressed
+from sfumato.audit.floor.groups import (
+    of_anatomy,
+    of_graph,
+    of_linked,
+    of_recoded,
+    of_related,
+    of_release_alone,
+    of_replaced,
+    of_suppressed,
+)
 from sfumato.audit.floor.population import in_population, speaks_of_population
 from sfumato.audit.floor.subtables import through_tables
 from sfumato.audit.floor.written import Asked, Written, read_policy
@@ -127,6 +136,7 @@ def _recoded(release: Folder, policy: Written, asked: Asked, level: Level) -> Le
 COUNTERS: dict[str, Counter] = {
     "recoded table": _recoded,
     "linked table": _by_groups(of_linked),
+    "related tables": _by_groups(of_related),
     "sampled table": _by_groups(of_recoded),
     "microaggregated table": _by_groups(of_recoded),
     "locally suppressed table": _by_groups(of_suppressed),

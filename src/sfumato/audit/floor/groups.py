@@ -4,6 +4,7 @@ By form
     recoded table    rows with the same given cells; each hidden column by itself
     replaced table   the same with the columns that were not replaced: new values tell nothing of a person
     anatomy          rows with the same given cells are the mixture of their buckets, each with the listed counts over its rows
+    linked table, related tables   people with the same rows, and with the same line of their own
     locally suppressed table   rows that look alike, for every choice of known columns
     graph            people with the same number of ties; people without a tie are in no edge, only in the manifest's number
 
@@ -100,6 +101,33 @@ def of_linked(folder: Folder, policy: Written, asked: Asked) -> Groups:
         groups[tuple(sorted(cell for cell, _ in mine))].append(mine)
     shares = asked.model == "alpha-k-anonymity" or asked.level.get("kind") == "frequency"
     spreads = {column: _of_bags(groups.values(), part.place(column), shares) for column in asked.hide}
+    fewest = min(map(len, groups.values()), default=0)
+    return Groups(fewest, spreads, {column: added(each) for column, each in spreads.items()})
+
+
+def of_related(folder: Folder, policy: Written, asked: Asked) -> Groups:
+    """People with the same line and the same rows; what rows say is counted among people who have some."""
+    if asked.model not in OF_PEOPLE or asked.level.get("kind", "distinct") not in ("distinct", "frequency"):
+        raise NotCounted("it is not defined for people in several rows")
+    lines, part = folder.part("people"), folder.part("rows")
+    own = [name for name in asked.given if name in lines.columns]
+    known, whose = cells(part, [name for name in asked.given if name not in own]), part.place("person")
+    rows: dict[str, list[tuple[Row, Row]]] = {row[lines.place("person")]: [] for row in lines.rows}
+    if len(rows) != sum(lines.rows.values()):
+        raise ReleaseError("a pseudonym stands twice in the table of people")
+    for row, count in part.rows.items():
+        rows[row[whose]] += [(known(row), row)] * count
+    line = {row[lines.place("person")]: (cells(lines, own)(row), row) for row in lines.rows}
+    groups: dict[tuple[Row, tuple[Row, ...]], list[str]] = defaultdict(list)
+    for name, mine in rows.items():
+        groups[line[name][0], tuple(sorted(cell for cell, _ in mine))].append(name)
+    shares = asked.model == "alpha-k-anonymity" or asked.level.get("kind") == "frequency"
+    spreads = {}
+    for column in asked.hide:
+        of_people = column in lines.columns
+        told = [[[line[name]] if of_people else rows[name] for name in names] for names in groups.values()]
+        place = (lines if of_people else part).place(column)
+        spreads[column] = _of_bags([people for people in told if people[0]], place, shares)
     fewest = min(map(len, groups.values()), default=0)
     return Groups(fewest, spreads, {column: added(each) for column, each in spreads.items()})
 

@@ -18,6 +18,8 @@ Invariants
     I1  The number of rows is known to outsiders. Where too few people have as many, or no group of them satisfies the claims, all
         of them lose a row by chance and stand with those who have one less; whoever has none left is suppressed.
     I2  What is constant is written as one cell that covers all rows of everybody in the group, also where it varies.
+    I4  Of a table of people and one of their rows, people without rows are records of a problem of their own: what is constant, and
+        whatever of claims is about numbers or about columns of people. Nothing else is said of them.
     I3  Groups of a problem satisfy the claims; the models themselves say so.
 """
 
@@ -35,10 +37,12 @@ from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.people import people_of
+from sfumato.data.related import RelatedTable
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.models.base import Model
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
@@ -110,14 +114,19 @@ class Bags:
         self.columns = [_column(policy, table, name) for name in policy.quasi_identifiers]
         self.hidden = tuple(dict.fromkeys(name for claim in policy.claims for name in claim.hide))
         self.fewest = max((claim.model.demand().fewest for claim in policy.claims), default=1)
+        self.own = table.own if isinstance(table, RelatedTable) else frozenset[str]()
+        absent = table.absent if isinstance(table, RelatedTable) else np.zeros(table.rows, dtype=np.bool_)
+        self.without = np.flatnonzero(absent)[:, None]
+        """The lines of people without rows."""
         keys = [column.codes.astype(np.int64) for column in self.columns[::-1]]
-        self.order = np.lexsort(np.array([*keys, self.person]))
+        order = np.lexsort(np.array([*keys, self.person]))
+        self.order = order[~absent[order]]
         """Records person by person, each person's in the order of their values."""
 
     @property
     def most(self) -> int:
         """The most rows that anybody has."""
-        return int(np.bincount(self.person).max(initial=0))
+        return int(np.bincount(self.person[self.order]).max(initial=0))
 
     def with_rows(self, rows: int) -> IntArray:
         """The records of the people who have so many rows, people × rows, each person's in order."""
@@ -147,6 +156,37 @@ class Bags:
                     asked += [Requirement(claim.model, (slot.name,)) for slot in slots]
         asked += [Requirement(claim.model) for claim in self.policy.claims if not claim.hide]
         return RecodingProblem(tuple(names), tuple(domains), tuple(codes), tuple(hidden), tuple(asked))
+
+    def problem_without(self) -> RecodingProblem:
+        """People without rows (I4)."""
+        columns = [column for column in self.columns if column.name in self.own]
+        people, hidden, asked = self.without[:, 0], list[Sensitive](), list[Requirement]()
+        for name in (name for name in self.hidden if name in self.own):
+            text = self.table.text(name)
+            hidden += [Sensitive(name, text.codes[people], text.labels), self._asked_ever(name, text.codes[self.without], asked)]
+        for claim in self.policy.claims:
+            mine = [name for name in claim.hide if name in self.own]
+            asked += [Requirement(claim.model, (name,)) for name in mine]
+            asked.append(Requirement(KAnonymity(k=max(claim.model.demand().candidates, 1))))
+        codes = tuple(column.codes[people] for column in columns)
+        return RecodingProblem(
+            tuple(column.name for column in columns), tuple(column.domain for column in columns), codes, tuple(hidden), tuple(asked)
+        )
+
+    def written_without(self, problem: RecodingProblem, grouping: Grouping) -> WrittenRows:
+        """The lines of people without rows who are published; what rows would say is missing there."""
+        of_person = problem.group_of_record(grouping)
+        kept = np.flatnonzero(of_person >= 0)
+        records, boxes = self.without[kept, 0], dict(zip(problem.names, problem.intervals(grouping), strict=True))
+        cells = {}
+        for column in self.columns:
+            if column.name in boxes:
+                low, high = boxes[column.name]
+                cells[column.name] = Cells(low[of_person[kept]], high[of_person[kept]])
+            else:
+                codes = column.codes[records].astype(np.int64)
+                cells[column.name] = Cells(codes, codes + 1)
+        return WrittenRows(records, cells)
 
     def _asked_ever(self, name: str, values: CodeArray, asked: list[Requirement]) -> Sensitive:
         """The sets of values that people ever have, and what is asked of them."""
@@ -187,7 +227,8 @@ def _column(policy: Policy, table: Table, name: str) -> BagColumn:
     text = table.text(name)
     domain = generalization_of(policy, name, text.labels)
     codes = encode(domain, text.labels, column=name)[text.codes]
-    return BagColumn(name, domain, codes, policy.columns[name].constant)
+    own = isinstance(table, RelatedTable) and name in table.own
+    return BagColumn(name, domain, codes, policy.columns[name].constant or own)
 
 
 def _slots(column: BagColumn, codes: CodeArray) -> list[CodeArray]:
@@ -241,4 +282,8 @@ def grouped(bags: Bags, randomness: Randomness, grouper: Grouper, done: Callable
             if len(waiting) < len(some):
                 found.append(bags.written(some, problem, grouper(problem)))
         done(placed / max(len(bags.person), 1))
+    if len(bags.without):
+        problem = bags.problem_without()
+        if not problem.out.all():
+            found.append(bags.written_without(problem, grouper(problem)))
     return found

@@ -24,6 +24,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.forms.linked import LinkedTable
 from sfumato.forms.recoded import RecodedTrace
+from sfumato.forms.related import RelatedTables
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.bags import Bags, Grouper, WrittenRows, grouped, require_few_suppressed
 from sfumato.methods.recoding.base import recodes, refusal_of_recoding
@@ -51,6 +52,8 @@ class LinkedRows(Method):
     links_rows: ClassVar[bool] = True
     codes: ClassVar[bool] = True
 
+    other_tables: ClassVar[str] = "the policy names a table of people beside that of their rows: use related"
+
     groups: Literal["refined", "clustering", "mondrian"] = Field(default="refined", description="how people are grouped")
     seconds: float = Field(default=15.0, gt=0, description="time the search may take, in seconds of one core")
 
@@ -62,6 +65,8 @@ class LinkedRows(Method):
             return "the policy does not say that the rows of a person are linked: 'person: {columns: …, rows: linked}'"
         if PSEUDONYM in policy.published:
             return f"a column is already called '{PSEUDONYM}'"
+        if bool(getattr(policy.data, "people", "")) != issubclass(self.form, RelatedTables):
+            return self.other_tables
         return refusal_of_recoding(policy) or refusal_of_bags(policy)
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
@@ -76,10 +81,14 @@ class LinkedRows(Method):
             bags, task.randomness.child("rows of people"), self.grouper(task), lambda done: task.progress(done, "grouping")
         )
         rows, columns = in_random_order(task, told)
-        require_few_suppressed(task.policy, task.data.rows - len(rows), task.data.rows)
-        columns = {PSEUDONYM: pa.array(pseudonyms(bags.person[rows], task)), **columns}  # I2
         suppressed = task.data.rows - len(rows)
-        return Release(LinkedTable(), {"data": Part(pa.table(columns))}, suppressed, RecodedTrace({"data": rows}))
+        require_few_suppressed(task.policy, suppressed, task.data.rows)
+        shown = pa.table({PSEUDONYM: pa.array(pseudonyms(bags.person[rows], task)), **columns})  # I2
+        return self.released(task, rows, shown, suppressed)
+
+    def released(self, task: Task, rows: IntArray, shown: pa.Table, suppressed: int) -> Release:
+        """What is published of the rows, as they are written."""
+        return Release(LinkedTable(), {"data": Part(shown)}, suppressed, RecodedTrace({"data": rows}))
 
     def grouper(self, task: Task) -> Grouper:
         """How people with equally many rows are grouped."""

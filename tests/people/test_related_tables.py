@@ -1,0 +1,197 @@
+"""A table of people and one of their rows: what is read, refused and published; and who could stand behind which pseudonym."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.audit.readings import related as reading
+from sfumato.methods.recoding.bags import Bags
+from tests.command_line import run
+from tests.people.worlds_of_people import Row, Worlds, asked, labels_of, linked_worlds
+
+CASES = 1500 if os.environ.get("SFUMATO_SLOW") else 16
+CLAIMS: list[dict[str, Any]] = [
+    {"k-anonymity": {"k": 2}}, {"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2, "kind": "frequency"}},
+    {"alpha-k-anonymity": {"alpha": 0.5, "k": 2}},
+]  # fmt: skip
+
+
+def case(seed: int) -> tuple[dict[str, Any], list[Row], list[Row]]:
+    """A policy, people and their rows; every third time the hidden column is one of people."""
+    draw = random.Random(seed)
+    columns: dict[str, Any] = {
+        "id": "identifier",
+        "q0": {"role": "quasi-identifier"},
+        "q1": {"role": "quasi-identifier"},
+        "s0": "sensitive",
+    }
+    if draw.random() < 0.6:
+        columns["q1"]["hierarchy"] = {"all": {"low": ["a", "b"], "high": ["c", ""]}}
+    hides_people = seed % 3 == 0
+    people = [{"id": str(i), "q0": draw.choice("xy"), **({"s0": draw.choice("123")} if hides_people else {})} for i in range(9)]
+    rows = [
+        {"id": person["id"], "q1": draw.choice(["a", "b", "c", ""]), **({} if hides_people else {"s0": draw.choice("123")})}
+        for person in people
+        for _ in range(draw.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, 6]))
+    ] or [{"id": "0", "q1": "a", **({} if hides_people else {"s0": "1"})}]
+    draw.shuffle(rows)
+    protect, person = draw.sample(CLAIMS, draw.randint(1, 2)), {"columns": "id", "rows": "linked"}
+    data = {"source": "rows.csv", "people": "people.csv"}
+    return {"version": 1, "data": data, "columns": columns, "protect": protect, "person": person}, people, rows
+
+
+def columns_of(rows: list[Row]) -> dict[str, list[str]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def made(policy: dict[str, Any], people: list[Row], rows: list[Row], groups: str = "mondrian") -> sf.Publication | None:
+    told = {**policy, "method": {"related": {"groups": groups, "seconds": 0.05}}}
+    try:
+        return sf.publish(sf.Policy.parse(told), data={"people": columns_of(people), "rows": columns_of(rows)})
+    except sf.Infeasible:
+        return None
+
+
+def violations(publication: sf.Publication, policy: dict[str, Any], people: list[Row], rows: list[Row]) -> list[str]:
+    """What an outsider who knows all quasi-identifiers of everybody is too sure of; how many rows there are is known."""
+    parts = {name: part.table.to_pylist() for name, part in publication.release.parts.items()}
+    joined = [{**person, **row} for person in people for row in rows if row["id"] == person["id"]]
+    labels = labels_of(policy, [{**row, **person} for person in people for row in rows])
+    own = {person["id"]: [record for record in joined if record["id"] == person["id"]] for person in people}
+    could, values = [], []
+    for line in parts["people"]:
+        bag = [{**row, "q0": line["q0"]} for row in parts["rows"] if row["person"] == line["person"]]
+        whole = not publication.release.suppressed
+        could.append([_could(line, bag, person, own[person["id"]], labels, whole) for person in people])
+        values.append({row["s0"] for row in (bag if "s0" in rows[0] else [line])})
+    wrong = []
+    for claim in policy["protect"]:
+        ((model, level),) = claim.items()
+        k, of_values, share = asked(model, level)
+        for place in range(len(people)):
+            everything, having, found = linked_worlds(could, place, values)
+            if any(count > Fraction(everything, k) for count in found):
+                wrong.append(f"{model}: a pseudonym is somebody's with more than 1/{k}")
+            if of_values and any(count >= everything or count > share * everything for count in having.values()):
+                wrong.append(f"{model}: a value is too sure")
+    return wrong
+
+
+def _could(line: Row, bag: list[Row], person: Row, own: list[Row], labels: dict[str, Any], whole: bool) -> bool:
+    """Whether a line and its rows may be about somebody; rows may be missing only where some were suppressed."""
+    fits = line["q0"] in labels["q0"][person["q0"]] and (len(bag) == len(own) if whole else len(bag) <= len(own))
+    return fits and bool(Worlds(bag, own, labels).count())
+
+
+@pytest.mark.parametrize("groups", ["mondrian", "clustering"])
+def test_nothing_too_sure_behind_a_pseudonym(groups: str) -> None:
+    published = without = 0
+    for seed in range(CASES):
+        policy, people, rows = case(seed)
+        publication = made(policy, people, rows, groups)
+        if publication is not None:
+            assert violations(publication, policy, people, rows) == [], f"seed {seed}"
+            published += 1
+            shown = {
+                name: {row["person"] for row in publication.release.parts[name].table.to_pylist()} for name in ("people", "rows")
+            }
+            without += len(shown["rows"]) < len(shown["people"])
+    assert published >= CASES // 4 and without >= CASES // 8, (published, without)
+
+
+def test_a_method_that_looks_away_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """People without rows are published whoever stands with them; the reading refuses, and without it the floor."""
+    monkeypatch.setattr(Bags, "problem_without", _without_claims(Bags.problem_without))
+    assert refused(12) > 1
+    before = reading._bags
+
+    def without_the_absent(table: Any, claim: Any) -> Any:
+        person, bag, cell = before(table, claim)
+        return person, np.where(np.isin(np.arange(len(bag)), person[table.absent]), bag[0], bag), cell
+
+    monkeypatch.setattr(reading, "_bags", without_the_absent)
+    assert refused(12) > 1
+
+
+def _without_claims(problem: Any) -> Any:
+    from dataclasses import replace
+
+    return lambda self: replace(problem(self), requirements=())
+
+
+def refused(cases: int) -> int:
+    found = 0
+    for seed in range(cases):
+        try:
+            made(*case(seed))
+        except sf.AuditRefused:
+            found += 1
+    return found
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_from_files_to_files(tmp_path: Path) -> None:
+    """check, publish, verify with and without the original, measure and attack; nothing in the folder names the sources."""
+    policy, people, rows = case(4)
+    write(tmp_path / "people.csv", people)
+    write(tmp_path / "rows.csv", rows)
+    told, out = tmp_path / "policy.yaml", tmp_path / "out"
+    told.write_text(json.dumps({**policy, "protect": [{"k-anonymity": {"k": 2}}]}))
+    assert "related" in run("check", told).stdout
+    assert run("publish", told, "--out", out).returncode == 0
+    assert {file.name for file in out.iterdir()} >= {"people.csv", "rows.csv", "report.html"}
+    assert "rows.csv" not in (out / "policy.yaml").read_text()
+    for command in (["verify", out], ["verify", out, "--original", told], ["measure", out, "--original", told]):
+        found = run(*command)
+        assert found.returncode == 0, (found.stdout, found.stderr)
+    played = run("attack", "linkage", out, "--original", told, "--known", "0")
+    assert played.returncode == 0 and "fewest_people_left" in played.stdout, (played.stdout, played.stderr)
+    (out / "rows.csv").write_text((out / "rows.csv").read_text() + "999,a,1\n")
+    assert run("verify", out).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("people", "rows", "said"),
+    [
+        ({"id": ["1", "1"], "q0": ["x", "x"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "somebody stands twice"),
+        ({"id": ["1"], "q0": ["x"]}, {"id": ["2"], "q1": ["a"], "s0": ["1"]}, "belong to nobody"),
+        ({"id": ["1"], "q0": ["x"], "q1": ["a"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "and in that of their rows"),
+        ({"q0": ["x"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "has no column 'id'"),
+        ({"id": ["1"]}, {"id": ["1"], "q0": ["x"], "q1": ["a"], "s0": ["1"]}, "no quasi-identifier stands in the table of people"),
+    ],
+)
+def test_what_does_not_fit_is_refused(people: dict[str, list[str]], rows: dict[str, list[str]], said: str) -> None:
+    with pytest.raises(sf.SfumatoError, match=said):
+        sf.publish(sf.Policy.parse({**case(4)[0], "protect": [{"k-anonymity": {"k": 2}}]}), data={"people": people, "rows": rows})
+
+
+def test_a_table_of_people_needs_a_name_for_them() -> None:
+    policy = {key: value for key, value in case(4)[0].items() if key != "person"}
+    with pytest.raises(sf.PolicyError, match="there is a table of people"):
+        sf.Policy.parse(policy)
+
+
+def test_rows_that_nothing_ties_are_one_table() -> None:
+    """Who has no row says nothing there; what is said of people stands beside each of their rows."""
+    policy, people, rows = case(4)
+    told = {**policy, "person": "id", "protect": [{"k-anonymity": {"k": 2}}], "method": "mondrian"}
+    publication = sf.publish(sf.Policy.parse(told), data={"people": columns_of(people), "rows": columns_of(rows)})
+    assert set(publication.release.parts) == {"data"} and len(publication.release.parts["data"]) == len(rows)
+    with pytest.raises(sf.PolicyError, match="use related"):
+        sf.publish(sf.Policy.parse({**policy, "method": "linked"}), data={"people": columns_of(people), "rows": columns_of(rows)})
