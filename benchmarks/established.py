@@ -2,6 +2,7 @@
 
     python benchmarks/established.py lattice     # global: the proven optimum beside a sweep over every node
     python benchmarks/established.py averages    # microaggregation beside MDAV, and a million rows of four columns
+    python benchmarks/established.py levels      # sampled: what the exponential mechanism's choice of levels is worth
     python benchmarks/established.py models      # accuracy and AUC of models trained on releases, judged on held-out rows
 
 CPU seconds of one core; Adult is the table of 30,162 records with the hierarchies that ARX brings along.
@@ -10,6 +11,7 @@ CPU seconds of one core; Adult is the table of 30,162 records with the hierarchi
 from __future__ import annotations
 
 import csv
+import math
 import sys
 import time
 from dataclasses import replace
@@ -23,13 +25,17 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 import sfumato as sf
+from sfumato.data.classes import group
 from sfumato.methods.aggregating.kernels.exchanging import within
 from sfumato.methods.aggregating.kernels.gathering import gather
 from sfumato.methods.aggregating.several_columns import near_groups
+from sfumato.methods.base import Task
+from sfumato.methods.recoding import drawn_levels, sampled
 from sfumato.methods.recoding.base import feasible_problem
 from sfumato.methods.recoding.full_domain import FullDomain
 from sfumato.methods.recoding.lattice_search import cheapest
 from sfumato.metrics.prediction import classified, features_of, rows_held_out
+from sfumato.models.differential_privacy import DifferentialPrivacy
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 RESULTS = Path(__file__).parent / "results"
@@ -70,6 +76,40 @@ def lattice() -> list[dict[str, Any]]:
             entry = {"nodes": prod(one.shape), "suppressed": share, "loss": round(least, 5), "looks": best.looks}
             found.append(entry | {"cpu": round(quick, 3), "sweep cpu": round(sweep, 2), "times": round(sweep / quick)})
             print(found[-1], flush=True)
+    return found
+
+
+def levels() -> list[dict[str, Any]]:
+    """What is published on average times the detail kept: the best levels, those that are drawn, and those of a score of counts.
+
+    Expectations over the chances themselves, nothing is drawn. The score of counts is the number of records in cells of at least k,
+    which one record changes by k.
+    """
+    data, found = adult(), []
+    told = columns()
+    claim = {"differential-privacy": {"epsilon": 1.0, "delta": 1e-5}}
+    policy = sf.Policy.parse({"version": 1, "columns": told, "protect": [claim]})
+    task = Task(policy, policy.data.read({name: data[name] for name in told}))
+    ladders = {name: sampled.ladder(policy, task.data, name) for name in told}
+    heights = {name: len(steps) - 1 for name, steps in ladders.items()}
+    choices = sampled._choices(heights)
+    cells = [group(sampled._keys(task, ladders, dict(zip(heights, one, strict=True)))).counts for one in choices]
+    kept = np.array([drawn_levels.detail(one, list(heights.values())) for one in choices])
+    share = kept[:, 0] / kept[:, 1]
+    for epsilon in (0.5, 1.0, 2.0):
+        search = 0.1 * epsilon
+        fraction = -math.expm1(-(epsilon - search)) * (1 - 1e-9)
+        k = DifferentialPrivacy(epsilon=epsilon, delta=1e-5).threshold(fraction, search)
+        steps = drawn_levels.Steps(fraction, k)
+        worth = share * np.array([steps.worth(one) for one in cells]) / drawn_levels.STEP
+        counts = share * np.array([one[one >= k].sum() for one in cells]) / k
+        ways = {"drawn": search * worth, "score of counts": search * counts / 2, "blind": 0 * worth}
+        entry: dict[str, Any] = {"epsilon": epsilon, "k": k, "choices": len(choices)}
+        for name, exponent in ways.items():
+            weight = np.exp(exponent - exponent.max())
+            entry[name] = round(float(weight @ worth / weight.sum() / worth.max()), 3)
+        found.append(entry)
+        print(entry, flush=True)
     return found
 
 
@@ -119,8 +159,8 @@ def models() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    for name in sys.argv[1:] or ("lattice", "averages", "models"):
-        found = {"lattice": lattice, "averages": averages, "models": models}[name]()
+    for name in sys.argv[1:] or ("lattice", "averages", "levels", "models"):
+        found = {"lattice": lattice, "averages": averages, "levels": levels, "models": models}[name]()
         with (RESULTS / f"established-{name}.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, list(dict.fromkeys(key for entry in found for key in entry)))
             writer.writeheader()

@@ -101,6 +101,17 @@ def test_a_threshold_that_rows_do_not_reach_is_found(tmp_path: Path) -> None:
     assert sf.verify(tmp_path / "out").violated
 
 
+def test_a_level_that_labels_do_not_stand_at_is_found(tmp_path: Path) -> None:
+    sf.publish(policy(levels={"age": 1}), data=people()).write(tmp_path / "out", report=False)
+    manifest = tmp_path / "out" / "manifest.json"
+    tree = json.loads(manifest.read_text())
+    assert tree["public"]["levels"]["age"] == 1 and sf.verify(tmp_path / "out").holds
+    tree["public"]["levels"]["age"] = 0
+    manifest.write_text(json.dumps(tree))
+    found = sf.verify(tmp_path / "out")
+    assert found.violated and "not written at the declared level" in str([finding.reason for finding in found.findings])
+
+
 def test_a_method_that_forgets_the_threshold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sampled._drawn
     monkeypatch.setattr(

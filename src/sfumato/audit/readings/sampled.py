@@ -1,8 +1,9 @@
 """One sampled table: rows that look alike are each other's candidates, and differential privacy follows from how they were drawn.
 
-What can be read off the files: every row has at least as many look-alikes, in all columns, as the manifest's threshold says; and
-that the declared draw gives the asked (ε, δ), which is computed again. That records were drawn so, and that the levels do not
-depend on the data beyond the declared search, is the method's word; the grade says so.
+What can be read off the files: every row has at least as many look-alikes, in all columns, as the manifest's threshold says;
+every label stands at the level that the manifest says of its column; and the declared draw gives the asked (ε, δ), which is
+computed again. That records were drawn so, and that the levels do not depend on the data beyond the declared search, is the
+method's word; the grade says so.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import ClassVar
 
 from sfumato.audit.base import Reading
 from sfumato.data.classes import group
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage
 from sfumato.forms.sampled import DrawnTable
+from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.models.differential_privacy import Sampling
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
@@ -39,7 +42,21 @@ class SampledReading(Reading):
         form, table = exhibit.of(DrawnTable), exhibit.data
         drawn = Sampling(form.fraction, form.threshold, form.search)
         rare = int((group([table.text(name).codes for name in table.names], rows=table.rows).counts < form.threshold).sum())
-        holds = bool(model.satisfied(drawn).all()) and not rare
-        reason = f"{rare} kind(s) of rows stand there less often than the threshold" if rare else ""
+        strange = [name for name in exhibit.policy.quasi_identifiers if not _at_level(exhibit, name, form.levels.get(name, 0))]
+        holds = bool(model.satisfied(drawn).all()) and not rare and not strange
+        said = [f"{rare} kind(s) of rows stand there less often than the threshold"] if rare else []
+        reason = "; ".join([*said, *(f"'{name}' is not written at the declared level" for name in strange)])
         grade = "bound (at most this, if records were drawn as the manifest says)"
         return Finding(model.name, holds, model.required(), model.achieved(drawn), claim.given, claim.hide, grade, reason)
+
+
+def _at_level(exhibit: Exhibit, name: str, level: int) -> bool:
+    """Whether every label of a column is what its hierarchy has so many steps above a leaf."""
+    spec, shown = exhibit.policy.columns[name].hierarchy, set(exhibit.data.text(name).labels)
+    if not is_standing(spec):
+        return level == 0 or shown <= {"*"}
+    tree = build_generalization(spec, [], column=name, base=exhibit.policy.base)
+    if not isinstance(tree, Hierarchy):
+        return False
+    paths = [tree.path(leaf) for leaf in range(tree.size)]
+    return shown <= {tree.names[path[min(level, len(path) - 1)]] for path in paths}

@@ -8,13 +8,10 @@ mechanism with a part of ε. Why that is differentially private, and how k follo
 Paper: Li, Qardaji, Su (2012); Bild, Kuhn, Prasser (2018).
 
 Invariants
-    I1  Every draw comes from the cryptographic source, one for every record.
+    I1  Every draw comes from the cryptographic source, one for every record, with chances that are compared as whole numbers.
     I2  Nothing but the drawn records, and the search, looks at the data: hierarchies stand by themselves, and no number of the
         original is published.
-    I3  The score of a choice of levels is (records in cells of at least k) · (share of detail kept) / k. A record more changes the
-        number by at most k, so the score by at most 1, and exp(ε₀ · score / 2) is the exponential mechanism.
-
-Departures: chances are computed with floating-point numbers, as everywhere; the last bits of a chance are not exact.
+    I3  A search for levels is the exponential mechanism (`drawn_levels`), over choices that do not depend on the data.
 """
 
 from __future__ import annotations
@@ -36,6 +33,7 @@ from sfumato.forms.recoded import RecodedTrace
 from sfumato.forms.sampled import DrawnTable
 from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.methods.base import Method, Task
+from sfumato.methods.recoding.drawn_levels import STEP, Steps, detail, kept_of, taken
 from sfumato.models.differential_privacy import drawing
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -88,18 +86,18 @@ class SampledRecords(Method):
             raise Infeasible(f"no threshold gives {asked} when each record is drawn with {fraction:.3g}", hint=hint)
         threshold = max(threshold, *(claim.model.demand().candidates for claim in task.policy.claims))
         ladders = {name: ladder(task.policy, task.data, name) for name in task.policy.quasi_identifiers}
-        chosen = self._levels(task, ladders, threshold, search)
+        chosen = self._levels(task, ladders, fraction, threshold, search)
         form = DrawnTable(fraction=fraction, threshold=threshold, search=search, levels=chosen)
         return _drawn(task, form, ladders)
 
-    def _levels(self, task: Task, ladders: dict[str, list[pa.Array]], k: int, search: float) -> dict[str, int]:
+    def _levels(self, task: Task, ladders: dict[str, list[pa.Array]], fraction: float, k: int, search: float) -> dict[str, int]:
         heights = {name: len(steps) - 1 for name, steps in ladders.items()}
         if self.levels:
             return {name: min(self.levels.get(name, 0), height) for name, height in heights.items()}
-        choices = _choices(heights)
-        scores = np.array([_score(task, ladders, dict(zip(heights, one, strict=True)), k) for one in choices])
-        noise = -np.log(-np.log(np.maximum(task.randomness.child("levels").uniform(len(choices)), 1e-300)))  # I1
-        best = int(np.argmax(search * scores / 2 + noise))  # I3: the largest with Gumbel noise is the exponential mechanism
+        choices, steps = _choices(heights), Steps(fraction, k)
+        scores = [_score(task, ladders, dict(zip(heights, one, strict=True)), steps) for one in choices]
+        span = STEP * detail([0] * len(heights), list(heights.values()))[1]
+        best = taken(scores, search, max(span, 1), task.randomness.child("levels"))  # I1, I3
         return dict(zip(heights, map(int, choices[best]), strict=True))
 
 
@@ -145,16 +143,15 @@ def _keys(task: Task, ladders: dict[str, list[pa.Array]], levels: dict[str, int]
     return keys
 
 
-def _score(task: Task, ladders: dict[str, list[pa.Array]], levels: dict[str, int], k: int) -> float:
-    """I3."""
-    counts = group(_keys(task, ladders, levels), rows=task.data.rows).counts
-    detail = float(np.mean([1 - level / max(len(ladders[name]) - 1, 1) for name, level in levels.items()]))
-    return float(counts[counts >= k].sum()) * detail / k
+def _score(task: Task, ladders: dict[str, list[pa.Array]], levels: dict[str, int], steps: Steps) -> int:
+    """What is published on average at these levels, times the detail that they keep (I3)."""
+    cells = group(_keys(task, ladders, levels), rows=task.data.rows).counts
+    return steps.worth(cells) * detail(list(levels.values()), [len(ladders[name]) - 1 for name in levels])[0]
 
 
 def _drawn(task: Task, form: DrawnTable, ladders: dict[str, list[pa.Array]]) -> Release:
     table: Table = task.data
-    inside = np.flatnonzero(task.randomness.child("draw").uniform(table.rows) < form.fraction)  # I1
+    inside = kept_of(table.rows, form.fraction, task.randomness.child("draw"))  # I1
     keys = [key[inside] for key in _keys(task, ladders, form.levels)]
     alike = group(keys, rows=len(inside))
     kept = inside[alike.counts[alike.of] >= form.threshold]
