@@ -100,7 +100,7 @@ def levels() -> list[dict[str, Any]]:
         search = 0.1 * epsilon
         fraction = -math.expm1(-(epsilon - search)) * (1 - 1e-9)
         k = DifferentialPrivacy(epsilon=epsilon, delta=1e-5).threshold(fraction, search)
-        steps = drawn_levels.Steps(fraction, k)
+        steps = drawn_levels.PublishedSteps(fraction, k)
         worth = share * np.array([steps.worth(one) for one in cells]) / drawn_levels.STEP
         counts = share * np.array([one[one >= k].sum() for one in cells]) / k
         ways = {"drawn": search * worth, "score of counts": search * counts / 2, "blind": 0 * worth}

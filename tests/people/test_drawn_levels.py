@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.data.table import Table
 from sfumato.methods.base import Task
 from sfumato.methods.recoding import drawn_levels, sampled
-from sfumato.methods.recoding.drawn_levels import STEP, Steps, below, detail, happens, kept_of, taken
+from sfumato.methods.recoding.drawn_levels import STEP, PublishedSteps, below, detail, happens, kept_of, taken
 from sfumato.randomness import Randomness
 
 COLUMNS: dict[str, Any] = {
@@ -36,7 +36,7 @@ def scores_of(records: list[tuple[str, str]], beta: float, k: int) -> list[int]:
     )
     task = Task(policy, table)
     ladders = {name: sampled.ladder(policy, table, name) for name in HEIGHTS}
-    steps = Steps(beta, k)
+    steps = PublishedSteps(beta, k)
     return [sampled._score(task, ladders, dict(zip(HEIGHTS, one, strict=True)), steps) for one in sampled._choices(HEIGHTS)]
 
 
@@ -66,20 +66,20 @@ def chances(scores: list[int], epsilon: float, span: int) -> list[float]:
 
 def test_scores_that_move_both_ways_would_need_half(monkeypatch: pytest.MonkeyPatch) -> None:
     """The brute force can fail: with steps that fall, some chance changes by more than the budget."""
-    init = Steps.__init__
+    init = PublishedSteps.__init__
 
-    def falling(self: Steps, fraction: float, threshold: int) -> None:
+    def falling(self: PublishedSteps, fraction: float, threshold: int) -> None:
         init(self, fraction, threshold)
         self.up_to[::2], self.up_to[1::2] = STEP, -STEP
 
-    monkeypatch.setattr(Steps, "__init__", falling)
+    monkeypatch.setattr(PublishedSteps, "__init__", falling)
     with pytest.raises(AssertionError):
         test_one_record_more_moves_every_score_up_and_by_no_more_than_the_span(0.5, 2)
 
 
 @pytest.mark.parametrize(("beta", "k"), [(0.05, 3), (0.5, 40), (0.63, 400), (0.9, 7)])
 def test_steps_are_what_is_published_on_average(beta: float, k: int) -> None:
-    steps = Steps(beta, k)
+    steps = PublishedSteps(beta, k)
     assert steps.largest() <= STEP and (steps.up_to[1:] >= steps.up_to[:-1]).all()
     if k <= 40:
         one, other = int(k / beta) + 3, int(1.6 * k / beta) + 9

@@ -119,6 +119,17 @@ def _linked() -> tuple[sf.Policy, Any]:
     return sf.Policy.parse(tree | {"protect": [{"k-anonymity": {"k": 3}}], "method": {"linked": {"groups": "mondrian"}}}), rows
 
 
+def _related() -> tuple[sf.Policy, Any]:
+    rows = columns()
+    mine = {"patient": [str(place) for place in range(70)], "born": [str(1940 + place % 50) for place in range(70)]}
+    rows["patient"] = [str(place // 2) for place in range(len(rows["age"]))]
+    named = {"patient": "identifier", "born": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}, "age": "other"}
+    named |= {"sex": "quasi-identifier", "ward": "other", "illness": {"role": "sensitive", "persistent": False}}
+    tree = {"version": 1, "data": {"people": "people.csv"}, "columns": named, "person": {"columns": "patient", "rows": "linked"}}
+    tree |= {"protect": [{"k-anonymity": {"k": 3}}], "method": {"related": {"groups": "mondrian"}}}
+    return sf.Policy.parse(tree), {"people": mine, "rows": rows}
+
+
 def _sampled() -> tuple[sf.Policy, Any]:
     ages = {"*": {"young": [str(age) for age in range(20, 40)], "old": [str(age) for age in range(40, 60)]}}
     tree = {
@@ -151,7 +162,7 @@ _MAKERS = {
     "recoded table": _recoded, "anatomy": _anatomy, "sub-tables": _sub_tables, "replaced table": _replaced, "baskets": _baskets,
     "basket blocks": _blocks, "graph": _graph, "database": _database, "linked table": _linked, "sampled table": _sampled,
     "graph figures": _figures, "microaggregated table": _averaged, "locally suppressed table": _suppressed,
-    "perturbed table": _perturbed,
+    "perturbed table": _perturbed, "related tables": _related,
 }  # fmt: skip
 FORMS = tuple(_MAKERS)
 

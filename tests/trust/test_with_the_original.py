@@ -180,6 +180,8 @@ def test_another_original_is_not_taken_for_this_one(form: str, tmp_path: Path) -
         other = f"sqlite:///{tmp_path / 'shop.db'}"
     elif form == "replaced table":
         other = original | {"ward": ["S"] * 59 + ["N"]}
+    elif form == "related tables":
+        other = original | {"rows": original["rows"] | columns(seed=77)}
     else:
         other = columns(seed=77)
     assert np.array(sorted(violations(folder, other))).size

@@ -28,7 +28,7 @@ Paper: McSherry, Talwar (2007) for the mechanism; Canonne, Kamath, Steinke (2020
 choosing levels of a sampled table so. The score is our own: counting records in cells of at least k changes by k when one record
 comes, what is published on average by a multiple of the root of k.
 
->>> steps = Steps(0.5, 20)
+>>> steps = PublishedSteps(0.5, 20)
 >>> bool((steps.up_to >= 0).all()), int(steps.largest()) <= STEP, steps.worth(np.array([0, 40])) > steps.worth(np.array([20, 20]))
 (True, True, True)
 """
@@ -51,7 +51,7 @@ _BEYOND = 12.0
 _MOST_STEPS = 1 << 24
 
 
-class Steps:
+class PublishedSteps:
     """φ for one draw."""
 
     def __init__(self, fraction: float, threshold: int) -> None:

@@ -33,7 +33,7 @@ from sfumato.forms.recoded import RecodedTrace
 from sfumato.forms.sampled import DrawnTable
 from sfumato.io.hierarchies import build_generalization, is_standing
 from sfumato.methods.base import Method, Task
-from sfumato.methods.recoding.drawn_levels import STEP, Steps, detail, kept_of, taken
+from sfumato.methods.recoding.drawn_levels import STEP, PublishedSteps, detail, kept_of, taken
 from sfumato.models.differential_privacy import drawing
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -94,7 +94,7 @@ class SampledRecords(Method):
         heights = {name: len(steps) - 1 for name, steps in ladders.items()}
         if self.levels:
             return {name: min(self.levels.get(name, 0), height) for name, height in heights.items()}
-        choices, steps = _choices(heights), Steps(fraction, k)
+        choices, steps = _choices(heights), PublishedSteps(fraction, k)
         scores = [_score(task, ladders, dict(zip(heights, one, strict=True)), steps) for one in choices]
         span = STEP * detail([0] * len(heights), list(heights.values()))[1]
         best = taken(scores, search, max(span, 1), task.randomness.child("levels"))  # I1, I3
@@ -143,7 +143,7 @@ def _keys(task: Task, ladders: dict[str, list[pa.Array]], levels: dict[str, int]
     return keys
 
 
-def _score(task: Task, ladders: dict[str, list[pa.Array]], levels: dict[str, int], steps: Steps) -> int:
+def _score(task: Task, ladders: dict[str, list[pa.Array]], levels: dict[str, int], steps: PublishedSteps) -> int:
     """What is published on average at these levels, times the detail that they keep (I3)."""
     cells = group(_keys(task, ladders, levels), rows=task.data.rows).counts
     return steps.worth(cells) * detail(list(levels.values()), [len(ladders[name]) - 1 for name in levels])[0]
