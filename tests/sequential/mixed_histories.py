@@ -42,9 +42,9 @@ def policy_of(columns, form, protect):
 
 
 class Story:
-    """A population, and releases of it in random forms."""
+    """A population, and releases of it in random forms; `ties` are pairs of columns of which the first determines the second."""
 
-    def __init__(self, rng, most=6):
+    def __init__(self, rng, most=6, ties=()):
         self.rng = rng
         self.people = int(rng.integers(4, most + 1))
         self.value = {
@@ -54,6 +54,10 @@ class Story:
             "t": rng.choice(["t0", "t1"], self.people),
             "o": rng.choice(["o0", "o1"], self.people),
         }
+        for first, second in ties:
+            leaves = sorted(set(self.value[second].tolist()))
+            told = {value: str(rng.choice(leaves)) for value in sorted(set(self.value[first].tolist()))}
+            self.value[second] = np.array([told[value] for value in self.value[first]])
         grows = rng.random() < 0.6
         self.releases = []
         for r in range(int(rng.integers(2, 6))):

@@ -25,6 +25,7 @@ from sfumato.audit.series import is_series, judge_series
 from sfumato.audit.stated import agreement
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.policy.claims import Claim
+from sfumato.policy.privacy import betraying
 from sfumato.registry import catalogue
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
@@ -95,6 +96,8 @@ def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:
             raise ReleaseError(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
         if claim.model.of_population and not reading.in_population:
             raise ReleaseError(f"nobody counts the people of a population in a {exhibit.form}")
+        if not exhibit.form.reads_knowledge and (why := betraying(exhibit.policy, claim)):
+            raise ReleaseError(why)
         return reading.judge(exhibit, claim)
     except Exception as error:  # I1
         return _unjudged(claim, error)

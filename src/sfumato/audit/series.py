@@ -10,8 +10,8 @@ Guarantee
     values that joint classes and junction trees (`history.trees`) prove possible are united for everybody.
 
 Fail closed
-    What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` beside several
-    releases does not hold.
+    What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` of columns that
+    people keep and columns that they trade (`history.joint`) does not hold.
 
 Invariants
     I1  A claim whose outsider knows all quasi-identifiers of its policy is judged for one who knows those of every release.
@@ -29,13 +29,15 @@ from sfumato.audit.base import reading_of
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
+from sfumato.decomposition.dependencies import half_known
 from sfumato.errors import DataError
 from sfumato.history.bundles import Bundles
-from sfumato.history.joint import Joint, joint_classes
+from sfumato.history.joint import Joint, joint_classes, kept_columns
 from sfumato.history.promises import widened
 from sfumato.history.trees import HiddenValues, Masks, by_class, by_tree
 from sfumato.history.united import united_classes
 from sfumato.policy.claims import Claim
+from sfumato.policy.privacy import dependencies_of
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.honesty import NOTHING_PUBLISHED
@@ -70,10 +72,10 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
         for past in history.releases:
             require_accounted(past)
         return reading.judge_all(exhibit, claim)
-    if exhibit.policy.knows:
-        raise DataError("what outsiders know beside several releases ('knows:') is not judged")
     bundles = exhibit.once(bundles_of)
-    verdict = by_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit))  # I1
+    wide = widened(claim, exhibit.policy, bundles.policies)
+    _require_untold(bundles, wide)
+    verdict = by_classes(bundles, wide, cohorts_known(exhibit))  # I1
     what = f"over {len(history)} releases"
     if verdict is None and alone is not None and exhibit.form.replaces:
         return replace(alone, reason=f"{alone.reason}; nothing more {what}".removeprefix("; "))
@@ -89,8 +91,19 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
     return Finding(claim.model.name, not verdict.below, *level, claim.given, claim.hide, AT_LEAST, reason)
 
 
+def _require_untold(bundles: Bundles, claim: Claim) -> None:
+    """Refuse what outsiders know, by the word of any release, when it ties columns that people keep to columns that they trade."""
+    knows = [each for policy in bundles.policies for each in dependencies_of(policy)]
+    bundles, newest = (bundles, []) if claim.hide else bundles.newest_apart()
+    tie = half_known(kept_columns(bundles, claim.given, claim.hide, newest), knows)
+    if tie is not None:
+        raise DataError(f"outsiders know {tie}, which may tell who of a joint class traded places in all releases")
+
+
 def _by_join(exhibit: Exhibit, claim: Claim) -> bool:
     """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy says so."""
+    if exhibit.policy.knows:  # which ways to pair rows with people a dependency leaves, the join does not ask
+        return False
     return claim.model.joint or (exhibit.policy.series.by == "join" and claim.model.demand().counts_values)
 
 

@@ -18,6 +18,11 @@ Departures
     The theorem is a necessary condition only. Closing left sides (I1) is ours, and so is `units`: columns that a known
     dependency ties together are published together, because an outsider would join their tables through the dependency.
     A right side already on the left is left out (Q gives it away for free), so Q → X ∖ Q is demanded.
+    Forms other than sub-tables promise candidates who may trade places; for them `half_known` says which knowledge breaks that.
+
+>>> county = dependency("zip -> county")
+>>> half_known({"zip", "county", "age"}, [county]), str(half_known({"age", "zip"}, [county]))
+(None, 'zip → county')
 
 >>> from sfumato.models.p_sensitivity import PSensitivity
 >>> def rule(text: str) -> PrivacyRule:
@@ -68,6 +73,16 @@ def closure(columns: Iterable[str], knows: Sequence[Dependency]) -> frozenset[st
         if wider == known:
             return known
         known = wider
+
+
+def half_known(fixed: Iterable[str], knows: Sequence[Dependency]) -> Dependency | None:
+    """A dependency between columns that people keep when they trade places (`fixed`) and columns that they do not.
+
+    Where candidates are people who may trade everything else, such a dependency may tell that they did. One that ties only what is
+    kept, or only what is traded, holds after the trade because it held before.
+    """
+    kept = frozenset(fixed)
+    return next((each for each in knows if each.columns & kept and not each.columns <= kept), None)
 
 
 def expand(rules: Sequence[PrivacyRule], knows: Sequence[Dependency]) -> tuple[list[PrivacyRule], list[PrivacyRule]]:

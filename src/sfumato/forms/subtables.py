@@ -38,6 +38,7 @@ class SubTables(Form):
     made: ClassVar[frozenset[str]] = frozenset({"bucket", "value", "count", "column"})
     shows_columns: ClassVar[bool] = True
     buckets: ClassVar[bool] = True
+    reads_knowledge: ClassVar[bool] = True
     remembered: ClassVar[bool] = True
 
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:

@@ -16,6 +16,11 @@ Presence
     With ``cohorts: known`` being absent from a table is one more value that its cells may have: outsiders may know in which
     releases somebody is. See `united` for outsiders who do not.
 
+Knowledge
+    Whoever trades places keeps what the outsider knows and what tables outside B tell (`kept_columns`), and takes all else from the
+    other. A dependency that outsiders know (``knows:``) holds in the new world when all its columns are kept, because they are as
+    they were, and when all are taken, because they are as they were for the other. One that ties both kinds is not judged.
+
 Changed values: a bundle moves as a whole, and a cell need only cover what is true at its time, so values may change freely.
 
 Paper: beside [sequential Def. 4.2], whose measure counts rows that cover somebody; see *alibi rows* in docs/ledger.md.
@@ -89,6 +94,14 @@ def bundle_of(bundles: Bundles, hide: Collection[str], among: Iterable[PeopleShe
         if more == inside:
             return tuple(sheet for one, sheet in zip(inside, every, strict=True) if one)
         inside = more
+
+
+def kept_columns(
+    bundles: Bundles, given: Collection[str], hide: Collection[str], among: Iterable[PeopleSheet] = ()
+) -> frozenset[str]:
+    """Columns whose values everybody keeps who trades places: what the outsider knows, and what tables outside the bundle tell."""
+    mine = {id(sheet) for sheet in bundle_of(bundles, hide, among)}
+    return frozenset(given).union(*(sheet.columns for sheet in bundles.sheets if id(sheet) not in mine))
 
 
 def joint_classes(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.decomposition.dependencies import Dependency, dependency, expand, on_units, units
+from sfumato.decomposition.dependencies import Dependency, dependency, expand, half_known, on_units, units
 from sfumato.decomposition.privacy_rules import PrivacyRule, irreducible, listed
 from sfumato.errors import PolicyError
 from sfumato.policy.claims import Claim
@@ -86,6 +86,12 @@ def dependencies_of(policy: Policy) -> tuple[Dependency, ...]:
             raise PolicyError(what, where=policy.document.where("knows", place), hint=nearest(name, list(policy.columns)))
         found.append(each)
     return tuple(found)
+
+
+def betraying(policy: Policy, claim: Claim) -> str:
+    """Why a dependency that outsiders know may tell candidates apart who trade what a claim does not give; empty when none does."""
+    tie = half_known(claim.given, dependencies_of(policy))
+    return f"outsiders know {tie}, which ties what {claim} gives to what it does not: candidates could be told apart" if tie else ""
 
 
 def privacy_rules(policy: Policy) -> RuleSet:

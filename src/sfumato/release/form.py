@@ -52,6 +52,8 @@ class Form(BaseModel):
     """Whether it hides values among those of a bucket, so that rows and values are linked by buckets only."""
     hides_size: ClassVar[bool] = False
     """Whether how many records the original had is not told: then a certificate counts what is published."""
+    reads_knowledge: ClassVar[bool] = False
+    """Whether its reading judges any dependency that outsiders know; else those between given and other columns are refused."""
     links_rows: ClassVar[bool] = False
     """Whether it ties the rows of a person together by a pseudonym."""
     company: ClassVar[str] = "tables"

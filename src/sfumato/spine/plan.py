@@ -16,6 +16,7 @@ from sfumato.methods.base import Method
 from sfumato.policy.declared import declare
 from sfumato.policy.keep import disturbed_rule
 from sfumato.policy.policy import Policy
+from sfumato.policy.privacy import betraying
 from sfumato.registry import catalogue, find
 from sfumato.release.form import Form
 
@@ -74,8 +75,10 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
     if remembering and (reason := method.unremembered(policy)):
         return reason
-    if remembering and policy.knows:
-        return "what outsiders know ('knows:') cannot be judged over several releases; publish without a ledger"
+    if remembering and policy.knows and method.form is not Recoded:
+        return f"what outsiders know ('knows:') is judged over several releases of recoded tables, not of {method.form.name}"
+    if not method.form.reads_knowledge and (told := [why for claim in policy.claims if (why := betraying(policy, claim))]):
+        return told[0]
     if remembering and policy.person is not None:
         return "people who stand in several rows ('person:') cannot be judged over several releases; publish without a ledger"
     if remembering and (name := _betrays_stand_ins(policy)):
