@@ -73,14 +73,14 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     disturbed = "" if method.keeps_rules else disturbed_rule(policy)
     if disturbed:
         return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
+    if remembering and policy.person is not None:
+        return "rows of a person that come later weaken what earlier releases promised ('person:'); publish without a ledger"
     if remembering and (reason := method.unremembered(policy)):
         return reason
     if remembering and policy.knows and method.form is not Recoded:
         return f"what outsiders know ('knows:') is judged over several releases of recoded tables, not of {method.form.name}"
     if not method.form.reads_knowledge and (told := [why for claim in policy.claims if (why := betraying(policy, claim))]):
         return told[0]
-    if remembering and policy.person is not None:
-        return "people who stand in several rows ('person:') cannot be judged over several releases; publish without a ledger"
     if remembering and (name := _betrays_stand_ins(policy)):
         return f"values of '{name}' change and those of counterfeits never do, so they could be told apart; say 'leaving: withhold'"
     if policy.of_population and (remembering or policy.person is not None):
