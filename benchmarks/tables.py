@@ -16,13 +16,17 @@ from sfumato.models.k_anonymity import KAnonymity
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "income")
+CENSUS = {"age": 0, "gender": 2, "education": 4, "marital": 3, "race": 5, "work_class": 3, "country": 7}
+DIABETES = {"race": 6, "gender": 3, "age": 2, "admission_type_id": 3, "discharge_disposition_id": 5}
+DIABETES |= {"time_in_hospital": 0, "num_medications": 0, "medical_specialty": 9}
+"""How many values of the alphabet a run has; 0 stands for ranges."""
 
 
 def adult(
     *requirements: Requirement, columns: tuple[str, ...] = ADULT, sensitive: tuple[str, ...] = ("occupation",)
 ) -> RecodingProblem:
     """30,162 records, eight quasi-identifiers, the hierarchies of the policy `adult-arx`; 5-anonymity unless said otherwise."""
-    rows = _columns(SHARED / "data/adult/adult_30162.csv.gz")
+    rows = columns_of("adult/adult_30162")
     domains = [_hierarchy(name) for name in columns]
     codes = [_codes(domain, rows[name], name) for name, domain in zip(columns, domains, strict=True)]
     hidden = tuple(_sensitive(name, rows[name]) for name in sensitive)
@@ -52,20 +56,17 @@ def census_like(records: int, *requirements: Requirement, seed: int = 1) -> Reco
 
 def census(*requirements: Requirement) -> RecodingProblem:
     """148,318 working people of a census, seven quasi-identifiers; ages as ranges, other values in runs of their alphabet."""
-    steps = {"age": 0, "gender": 2, "education": 4, "marital": 3, "race": 5, "work_class": 3, "country": 7}
-    return _real("census_income_kdd/occ_like_148318", steps, "occupation_group", requirements)
+    return _real("census_income_kdd/occ_like_148318", CENSUS, "occupation_group", requirements)
 
 
 def diabetes(*requirements: Requirement) -> RecodingProblem:
     """101,766 stays in hospitals, eight quasi-identifiers; numbers as ranges, other values in runs of their alphabet."""
-    steps = {"race": 6, "gender": 3, "age": 2, "admission_type_id": 3, "discharge_disposition_id": 5}
-    steps |= {"time_in_hospital": 0, "num_medications": 0, "medical_specialty": 9}
-    return _real("diabetes_130_hospitals/diabetic_data_101766", steps, "insulin", requirements)
+    return _real("diabetes_130_hospitals/diabetic_data_101766", DIABETES, "insulin", requirements)
 
 
 def _real(file: str, steps: dict[str, int], hidden: str, requirements: tuple[Requirement, ...]) -> RecodingProblem:
     """A table of `shared`; a column with step 0 is a range, any other a hierarchy of runs of so many values."""
-    rows = _columns(SHARED / f"data/{file}.csv.gz")
+    rows = columns_of(file)
     domains: list[Generalization] = []
     for name, step in steps.items():
         values = sorted(set(rows[name]))
@@ -77,27 +78,38 @@ def _real(file: str, steps: dict[str, int], hidden: str, requirements: tuple[Req
 
 def _stairs(size: int, step: int, names: Sequence[str] = ()) -> Hierarchy:
     """Leaves in runs of `step`, those in runs of `step` again, up to one root."""
+    return Hierarchy.from_paths(runs(names or tuple(map(str, range(size))), step, "run " if names else ""))
+
+
+def runs(names: Sequence[str], step: int, word: str = "run ") -> list[list[str]]:
+    """For every name, in the order given, its runs of `step`, `step`² … and the root."""
     paths = []
-    for leaf in range(size):
-        path, width = [names[leaf] if names else str(leaf)], step
-        while width < size:
-            path.append(f"run {leaf // width * width}+{width}" if names else f"{leaf // width * width}+{width}")
+    for leaf, name in enumerate(names):
+        path, width = [name], step
+        while width < len(names):
+            path.append(f"{word}{leaf // width * width}+{width}")
             width *= step
         paths.append([*path, "*"])
-    return Hierarchy.from_paths(paths)
+    return paths
 
 
-def _columns(path: Path) -> dict[str, list[str]]:
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
+def columns_of(file: str) -> dict[str, list[str]]:
+    """The columns of a table of `shared`."""
+    with gzip.open(SHARED / f"data/{file}.csv.gz", "rt", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     return {name: list(values) for name, values in zip(rows[0], zip(*rows[1:], strict=True), strict=True)}
 
 
-def _hierarchy(name: str) -> Hierarchy:
+def adult_paths(name: str) -> list[list[str]]:
+    """The field's hierarchy of a column of Adult, leaf first."""
     stem = "salary-class" if name == "income" else name
     path = SHARED / f"data/adult/hierarchies_arx/adult_hierarchy_{stem}.csv"
     with path.open(encoding="utf-8") as stream:
-        return Hierarchy.from_paths(list(csv.reader(stream, delimiter=";")), name=name)
+        return list(csv.reader(stream, delimiter=";"))
+
+
+def _hierarchy(name: str) -> Hierarchy:
+    return Hierarchy.from_paths(adult_paths(name), name=name)
 
 
 def _codes(domain: Generalization, values: list[str], name: str) -> np.ndarray:

@@ -23,6 +23,7 @@ Cost
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,11 +43,27 @@ def flipped(graph: Graph, flip: EdgeChannel, randomness: Randomness) -> Graph:
 
 def reflipped(graph: Graph, flip: EdgeChannel, randomness: Randomness) -> Graph:
     """The graph under the same names, with every pair flipped."""
-    lost = chosen(graph.size, flip.delete, randomness.child("lost"))
-    kept = np.delete(graph.codes, lost)
-    gained = pair_codes(chosen(graph.pairs, flip.add, randomness.child("gained")), graph.nodes)
-    gained = gained[~contains(graph.codes, gained)]  # I2
-    return Graph.from_codes(merged(kept, gained), graph.nodes)
+    return EdgeChange.drawn(graph, flip, randomness).applied(graph)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeChange:
+    """What a flip changes in a graph: edges that go and edges that come, as codes, ascending."""
+
+    lost: IntArray
+    gained: IntArray
+
+    @classmethod
+    def drawn(cls, graph: Graph, flip: EdgeChannel, randomness: Randomness) -> EdgeChange:
+        """Every pair flipped."""
+        lost = graph.codes[chosen(graph.size, flip.delete, randomness.child("lost"))]
+        gained = pair_codes(chosen(graph.pairs, flip.add, randomness.child("gained")), graph.nodes)
+        return cls(lost, gained[~contains(graph.codes, gained)])  # I2
+
+    def applied(self, graph: Graph) -> Graph:
+        """The graph after it."""
+        kept = np.delete(graph.codes, np.searchsorted(graph.codes, self.lost))
+        return Graph.from_codes(merged(kept, self.gained), graph.nodes)
 
 
 def chosen(count: int, chance: float, randomness: Randomness) -> IntArray:

@@ -42,6 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.arrays import IntArray
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern, overlaps
@@ -56,13 +57,21 @@ class PatternCounts:
         self.graph = graph
         self._known: dict[str, int] = {}
 
+    @property
+    def nodes(self) -> int:
+        return self.graph.nodes
+
+    @property
+    def degrees(self) -> IntArray:
+        return self.graph.degrees
+
     def copies(self, pattern: TiePattern) -> Fraction:
         return self.maps(pattern) / pattern.symmetries
 
     def maps(self, pattern: TiePattern) -> Fraction:
         """inj(P): maps of the tied nodes, then of the isolated ones to whatever is left."""
         symmetries = TiePattern.named(pattern.shape).symmetries if pattern.ties else 1
-        rest = prod(range(self.graph.nodes - pattern.nodes + 1, self.graph.nodes - pattern.busy + 1))
+        rest = prod(range(self.nodes - pattern.nodes + 1, self.nodes - pattern.busy + 1))
         return Fraction(self._count(pattern.shape) * symmetries * max(rest, 0))  # I1
 
     def _count(self, shape: str) -> int:
@@ -74,7 +83,7 @@ class PatternCounts:
         return 1
 
     def _edge(self) -> int:
-        return self.graph.size
+        return int(self.degrees.sum()) // 2
 
     def _wedge(self) -> int:
         return self._stars(2)
@@ -83,11 +92,11 @@ class PatternCounts:
         return self._stars(3)
 
     def _stars(self, rays: int) -> int:
-        degrees, times = np.unique(self.graph.degrees, return_counts=True)
-        return sum(comb(degree, rays) * time for degree, time in zip(degrees.tolist(), times.tolist(), strict=True))
+        times = np.bincount(self.degrees)
+        return sum(comb(degree, rays) * int(times[degree]) for degree in np.flatnonzero(times).tolist())
 
     def _two_edges(self) -> int:
-        return comb(self.graph.size, 2) - self._count("wedge")
+        return comb(self._count("edge"), 2) - self._count("wedge")
 
     def _triangle(self) -> int:
         return int(self._shared[0].sum()) // 3

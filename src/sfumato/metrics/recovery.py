@@ -32,13 +32,14 @@ from numpy.typing import ArrayLike
 
 from sfumato.data.arrays import FloatArray
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import reflipped
+from sfumato.data.flipping import EdgeChange
 from sfumato.data.graph import Graph
 from sfumato.data.pattern import TiePattern
 from sfumato.metrics.communities import found_modularity
 from sfumato.metrics.degree_law import DegreeLaw
 from sfumato.metrics.modularity import modularity
 from sfumato.metrics.pattern_counts import PatternCounts, Unflipped, covariance
+from sfumato.metrics.recounting import recounted
 from sfumato.metrics.sampled_patterns import DRAWN, sampled_copies
 from sfumato.randomness import Randomness
 
@@ -169,8 +170,8 @@ def _pattern_figures(
     if flip.delete == 0 == flip.add:
         return {name: RecoveredFigure(*value) for name, value in centre.items()}
     twice = flip.then(flip)
-    redrawn = (reflipped(counts.graph, flip, Randomness(seed=n).child("again")) for n in range(replicates))
-    again = [PatternCounts(graph) for graph in redrawn]
+    redrawn = (EdgeChange.drawn(counts.graph, flip, Randomness(seed=n).child("again")) for n in range(replicates))
+    again = [recounted(counts, change) for change in redrawn]
     spread = {
         name: _deviation([_copies(one, pattern, twice, 1 + n)[0] for n, one in enumerate(again)])
         for name, pattern in wanted.items()
