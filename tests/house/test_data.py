@@ -16,6 +16,9 @@ import pytest
 import sfumato as sf
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.labels import texts_of
+from sfumato.data.table import IN_ORDER, Table, as_number
+from sfumato.errors import DataError
 from sfumato.io.hierarchies import build_generalization, load_hierarchy
 from sfumato.release.folder import read_folder
 
@@ -172,3 +175,27 @@ def test_a_manifest_that_points_outside_is_damage(tmp_path: Path, hostile: str) 
     manifest = tmp_path / "out" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"report.html"', f'"{hostile}"'))
     assert {f.model for f in sf.verify(tmp_path / "out").findings if not f.holds} >= {"files"}
+
+
+def test_many_numbers_in_digits_are_read_as_each_by_itself() -> None:
+    chance = random.Random(3)
+    digits = [f"{chance.randrange(10 ** chance.randint(1, 18)):0{chance.randint(1, 18)}d}" for _ in range(1500)]
+    table = Table(pa.table({"n": digits}))
+    assert table.numbers("n").tolist() == [as_number(text, "n") for text in digits]
+    assert texts_of(table.text("n").labels).to_pylist() == list(table.text("n").labels)
+    longer = Table(pa.table({"n": [*digits, "-3", "1.5", "9" * 30, "2012-12-31"]}))
+    assert longer.numbers("n").tolist() == [as_number(text, "n") for text in longer.column("n").to_pylist()]
+    for wrong in ("", "x", "\u0663", "1 "):
+        with pytest.raises(DataError):
+            Table(pa.table({"n": [*digits, wrong]})).numbers("n")
+
+
+def test_some_rows_of_a_coded_table_have_their_own_labels() -> None:
+    from sfumato.metrics._replaced import _some
+
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1], pa.int32()), pa.array(["a", "", "c"]))
+    table = Table(pa.table({"v": codes}).replace_schema_metadata(IN_ORDER))
+    assert table.text("v").has_value().tolist() == [True, False, True]
+    some = Table(_some(table, np.array([3, 2])))
+    assert some.text("v").labels == ("", "c")
+    assert some.text("v").counts().tolist() == [1, 1]

@@ -7,13 +7,15 @@ from itertools import product
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from scipy.spatial import cKDTree
 from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.audit.checks import neighbours
-from sfumato.audit.checks.neighbours import judged, majority, nearest, some_people
+from sfumato.audit.checks.neighbours import column_ranks, judged, majority, mid_ranks, nearest, some_people
 from sfumato.audit.space import KeptSpace
 from sfumato.data.table import Table
 from sfumato.errors import DataError, PolicyError
@@ -286,3 +288,14 @@ def test_the_adult_policy_works_as_written(shared):
     assert made.certificate.holds
     assert json.dumps(made.certificate.to_json())
     assert made.release.parts["data"].table.column_names == ["age", "fnlwgt", "education-num", "occupation"]
+
+
+def test_ranks_of_labels_and_neighbours_in_any_order_are_those_of_rows():
+    rng = np.random.default_rng(5)
+    texts = [f"{value:02d}" if place % 2 else str(value) for place, value in enumerate(rng.integers(0, 30, 300).tolist())]
+    table = Table(pa.table({"v": texts, "w": rng.integers(0, 9, 300).astype(str).tolist()}))
+    rows = np.column_stack([table.numbers(name) for name in ("v", "w")])
+    ranked = np.column_stack([column_ranks(table, name) for name in ("v", "w")])
+    assert (ranked == mid_ranks(rows, rows)).all()
+    asked = rng.normal(10, 8, (50, 2))
+    assert (nearest(asked, rows) == cKDTree(rows).query(asked, k=np.arange(1, 31))[1]).all()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 
@@ -20,12 +21,13 @@ class Labels(tuple[str, ...]):
 
     _codes: NDArray[Any] = np.empty(0, dtype=np.int32)
     _source: Sequence[str] = ()
+    _texts: Any = None
 
     @classmethod
-    def coded(cls, labels: Iterable[str], codes: NDArray[Any]) -> Labels:
-        """Labels whose place in the tuple is their code."""
+    def coded(cls, labels: Iterable[str], codes: NDArray[Any], texts: Any = None) -> Labels:
+        """Labels whose place in the tuple is their code; `texts` are the same as an Arrow array, where there is one."""
         found = cls(labels)
-        found._codes, found._source = codes, tuple(found)
+        found._codes, found._source, found._texts = codes, tuple(found), texts
         return found
 
     def without(self, label: str) -> Labels:
@@ -38,6 +40,12 @@ class Labels(tuple[str, ...]):
         """The first row with this label, counted from 1."""
         rows = np.flatnonzero(self._codes == self._source.index(label)) if label in self._source else np.empty(0)
         return int(rows[0]) + 1 if len(rows) else None
+
+
+def texts_of(values: Sequence[str] | NDArray[Any]) -> Any:
+    """The values as an Arrow array of texts; labels that came from one are not written again."""
+    kept = values._texts if isinstance(values, Labels) else None
+    return kept if kept is not None else pa.array(values, pa.string())
 
 
 def row_of(values: Sequence[str], value: str) -> int | None:

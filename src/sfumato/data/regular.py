@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data.arrays import BoolArray
+from sfumato.data.labels import texts_of
 from sfumato.errors import PolicyError
 
 LONGEST_PATTERN = 2000
@@ -72,8 +73,11 @@ def _whole(pattern: str) -> str:
     return rf"\A(?:{pattern})\z"
 
 
-def matches(pattern: str, texts: Sequence[str] | NDArray[Any]) -> BoolArray:
-    """Which of the texts match the pattern as a whole."""
+def matches(pattern: str, texts: Sequence[str] | NDArray[Any], *, longest: int | None = None) -> BoolArray:
+    """Which of the texts match the pattern as a whole, and have at most `longest` characters."""
     require_regular(pattern)
-    found = pc.match_substring_regex(pa.array(texts, pa.string()), _whole(pattern))
+    values = texts_of(texts)
+    found = pc.match_substring_regex(values, _whole(pattern))
+    if longest is not None:
+        found = pc.and_(found, pc.less_equal(pc.utf8_length(values), longest))
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)

@@ -26,16 +26,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import weighed
 from sfumato.data.generalization import MISSING
-from sfumato.data.labels import Labels
+from sfumato.data.labels import Labels, texts_of
 from sfumato.data.moments import moment
 from sfumato.data.numbers import DIGITS, no_number, number
 from sfumato.errors import DataError
 from sfumato.registry import nearest
 
 _DAY = len("2012-12-31")
+_MANY, _SHORT = 1_000, 18
+"""Labels that are worth reading together, and digits that surely fit into 64 bits."""
 IN_ORDER = {b"codes": b"texts in order of first appearance"}
 """What the schema of a table says whose codes need no second look: one dictionary of different texts a column, none missing."""
 
@@ -49,6 +51,13 @@ class TextColumn:
     weights: IntArray | None = None
     """For how many records each row stands; one without."""
     _counted: list[IntArray] = field(default_factory=list, repr=False, compare=False)
+
+    def has_value(self) -> BoolArray:
+        """For every label whether it is a value; a missing one is not."""
+        found = np.ones(len(self.labels), dtype=np.bool_)
+        if MISSING in self.labels:
+            found[self.labels.index(MISSING)] = False
+        return found
 
     def counts(self) -> IntArray:
         """How many records have each label; counted once."""
@@ -97,10 +106,15 @@ class Table:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """The column as numbers, days as day numbers; a value that is neither is a `DataError`."""
-        text = self.text(name)
+        return self.label_numbers(name)[self.text(name).codes]
+
+    def label_numbers(self, name: str) -> NDArray[np.float64]:
+        """The number of each label of the column; read once."""
         if name not in self._number:
-            self._number[name] = np.array([as_number(label, name, text.labels) for label in text.labels], dtype=np.float64)
-        return self._number[name][text.codes]
+            labels = self.text(name).labels
+            found = _written_in_digits(labels)
+            self._number[name] = np.array([as_number(label, name, labels) for label in labels]) if found is None else found
+        return self._number[name]
 
     def column(self, name: str) -> pa.ChunkedArray:
         return plain(self.coded(name))
@@ -149,7 +163,7 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
 def _of_codes(encoded: Any) -> TextColumn:
     encoded = in_one_piece(encoded)
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return TextColumn(codes, Labels.coded(encoded.dictionary.to_pylist(), codes))
+    return TextColumn(codes, Labels.coded(encoded.dictionary.to_pylist(), codes, encoded.dictionary))
 
 
 def _coded(column: pa.ChunkedArray) -> TextColumn | None:
@@ -173,6 +187,17 @@ def _coded(column: pa.ChunkedArray) -> TextColumn | None:
     number[present] = np.arange(len(present), dtype=np.int32)
     codes = number[indices]
     return TextColumn(codes, Labels.coded([labels[place] for place in present], codes))
+
+
+def _written_in_digits(labels: Sequence[str]) -> NDArray[np.float64] | None:
+    """The numbers of many labels at once, when every one is a short row of digits, as most numbers are; None of others."""
+    if len(labels) < _MANY or not labels[0].isdecimal():
+        return None
+    texts = texts_of(labels)
+    if pc.max(pc.binary_length(texts)).as_py() > _SHORT or not pc.all(pc.ascii_is_decimal(texts)).as_py():
+        return None
+    found: NDArray[np.float64] = pc.cast(texts, pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
+    return found
 
 
 def as_number(label: str, name: str, labels: Sequence[str] = ()) -> float:

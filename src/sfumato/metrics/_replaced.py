@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data.arrays import FloatArray
+from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.forms.replaced import Replaced
@@ -42,9 +42,14 @@ def sampled(exhibit: Exhibit) -> Exhibit:
     behind = (exhibit.behind or {}).get("data")
     before = chosen if behind is None else behind[chosen]
     before = np.minimum(before, exhibit.original.rows - 1)
-    parts = {**exhibit.parts, "data": Part(exhibit.data.frame.take(pa.array(chosen)))}
+    parts = {**exhibit.parts, "data": Part(_some(exhibit.data, chosen))}
     trace = exhibit.trace if behind is None else Trace({"data": np.arange(most, dtype=np.int64)})
-    return replace(exhibit, parts=parts, original=Table(exhibit.original.frame.take(pa.array(before))), trace=trace)
+    return replace(exhibit, parts=parts, original=Table(_some(exhibit.original, before)), trace=trace)
+
+
+def _some(table: Table, rows: IntArray) -> pa.Table:
+    """These rows; their codes are looked at again, because not every text of a column is among them."""
+    return table.held.take(pa.array(rows)).replace_schema_metadata(None)
 
 
 def numeric(exhibit: Exhibit) -> tuple[str, ...]:

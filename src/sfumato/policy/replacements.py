@@ -178,8 +178,7 @@ class PatternDomain(ValueDomain):
     longest: int = 64
 
     def contains(self, texts: Sequence[str]) -> BoolArray:
-        short = np.fromiter((len(text) <= self.longest for text in texts), dtype=bool, count=len(texts))
-        return short & matches(self.pattern, texts)
+        return matches(self.pattern, texts, longest=self.longest)
 
     def holds(self, text: str) -> bool:
         return bool(self.contains([text])[0])

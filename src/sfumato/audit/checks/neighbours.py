@@ -27,6 +27,7 @@ import numpy as np
 
 from sfumato.audit.base import Check
 from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.forms.replaced import Replaced
 from sfumato.release.certificate import MEASURED, Finding
@@ -34,6 +35,7 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
 NEIGHBOURS, ASKED = 30, 20_000
+_COLUMNS = 20
 _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
@@ -103,7 +105,9 @@ def measure(original: Any, data: Any, policy: Any) -> dict[str, Measured]:
     hidden = [name for name in policy.sensitive if name in data.names]
     asked = some_people(before, [_alphabetical(original.text(name)) for name in hidden])
     scaled, rows = same_range(before, after)
-    by_value, by_rank = nearest(scaled[asked], rows), nearest(mid_ranks(before[asked], before), mid_ranks(after, after))
+    by_value = nearest(scaled[asked], rows)
+    ranked = [np.column_stack([column_ranks(table, name) for name in names]) for table in (original, data)]
+    by_rank = nearest(ranked[0][asked], ranked[1])
     found = {}
     for name in hidden:
         mine, theirs = _codes(original.text(name), data.text(name))
@@ -155,14 +159,27 @@ def nearest(positions: FloatArray, rows: FloatArray) -> IntArray:
     from scipy.spatial import cKDTree
 
     count = min(NEIGHBOURS, len(rows))
-    found = cKDTree(rows).query(positions, k=np.arange(1, count + 1))[1]
-    return np.asarray(found, dtype=np.int64)
+    order = np.argsort(_region(positions), kind="stable")  # who asks after a neighbour finds the tree's nodes still at hand
+    found = np.empty((len(positions), count), dtype=np.int64)
+    found[order] = cKDTree(rows).query(positions[order], k=np.arange(1, count + 1))[1]
+    return found
+
+
+def _region(positions: FloatArray) -> IntArray:
+    """A number for the eighth of every column's range in which a position lies, near regions mostly near in number."""
+    low, high = positions.min(axis=0, initial=0.0), positions.max(axis=0, initial=1.0)
+    eighth = np.minimum((positions - low) / np.where(high > low, high - low, 1.0) * 8, 7).astype(np.int64)
+    found = np.zeros(len(positions), dtype=np.int64)
+    for bit in (4, 2, 1):
+        for column in eighth.T[:_COLUMNS]:
+            found = found * 2 + (column & bit > 0)
+    return found
 
 
 def same_range(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both tables with every column scaled to a range of one."""
-    both = np.vstack([before, after])
-    spread = np.ptp(both, axis=0)
+    ends = [(table.min(axis=0), table.max(axis=0)) for table in (before, after) if len(table)]
+    spread = np.max([high for _, high in ends], axis=0) - np.min([low for low, _ in ends], axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     return before / scale, after / scale
 
@@ -175,6 +192,16 @@ def mid_ranks(values: FloatArray, among: FloatArray) -> FloatArray:
         lower, upper = (np.searchsorted(ordered, values[:, column], side=side) for side in ("left", "right"))
         found[:, column] = (lower + upper) / (2 * max(1, len(ordered)))
     return found
+
+
+def column_ranks(table: Table, name: str) -> FloatArray:
+    """The mid-ranks of a whole column: its labels are ranked, and every row looks up its own."""
+    text = table.text(name)
+    numbers, place = np.unique(table.label_numbers(name), return_inverse=True)
+    upper = np.cumsum(np.bincount(place[text.codes], minlength=len(numbers)))
+    lower = np.concatenate([[0], upper[:-1]])
+    ranks: FloatArray = (lower + upper) / (2 * max(1, table.rows))
+    return ranks[place[text.codes]]
 
 
 def _codes(mine: Any, theirs: Any) -> tuple[IntArray, IntArray]:

@@ -11,13 +11,13 @@ from collections import Counter
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
 from sfumato.audit.legal_records import part_of
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
+from sfumato.data.labels import texts_of
 from sfumato.data.table import Table, TextColumn
 from sfumato.forms.replaced import Replaced
 from sfumato.policy.keep import integrity_rules, replacements_of
@@ -54,7 +54,7 @@ def _outside(exhibit: Exhibit, name: str, domain: ValueDomain) -> int:
         if exhibit.original is None:
             return 0
         domain = Values(exhibit.original.text(domain.column).labels)
-    outside = ~domain.contains(text.labels) & np.array([bool(label) for label in text.labels], dtype=bool)
+    outside = ~domain.contains(text.labels) & text.has_value()
     return int(text.counts()[outside].sum())  # what is missing is no value; that it was missing before is judged with the original
 
 
@@ -84,15 +84,9 @@ def _behind(exhibit: Exhibit) -> IntArray:
     return exhibit.behind["data"]
 
 
-def _missing(table: Table, name: str) -> IntArray:
+def _missing(table: Table, name: str) -> BoolArray:
     text = table.text(name)
-    found: IntArray = ~_has_value(text)[text.codes]
-    return found
-
-
-def _has_value(text: TextColumn) -> IntArray:
-    """For every label whether it is a value."""
-    found: IntArray = np.array([bool(label) for label in text.labels], dtype=bool)
+    found: BoolArray = ~text.has_value()[text.codes]
     return found
 
 
@@ -127,7 +121,7 @@ def _different(now: TextColumn, before: TextColumn, rows: IntArray) -> int:
 
 def _places(now: TextColumn, before: TextColumn) -> IntArray:
     """Which of the labels before each label now is; −1 for a new one."""
-    found = pc.index_in(pa.array(now.labels, pa.string()), value_set=pa.array(before.labels, pa.string()))
+    found = pc.index_in(texts_of(now.labels), value_set=texts_of(before.labels))
     places: IntArray = pc.fill_null(found, -1).to_numpy().astype(np.int64)
     return places
 
@@ -171,7 +165,7 @@ def _echoes(now: TextColumn, before: TextColumn, rows: IntArray) -> bool:
     Only records that have a value before and after count: what was missing stays missing by the policy's own wish.
     """
     old = before.codes[rows]
-    there = _has_value(now)[now.codes] & _has_value(before)[old]
+    there = now.has_value()[now.codes] & before.has_value()[old]
     code, new, old = _places(now, before), now.codes[there], old[there]
     agreements = int((code[new] == old).sum())
     often, once = np.bincount(new, minlength=len(code)), np.bincount(old, minlength=len(before.labels))

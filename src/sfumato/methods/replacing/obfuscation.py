@@ -19,6 +19,7 @@ Departures
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -166,7 +167,7 @@ class Obfuscation(Method):
         found = self._routes(problem)
         patience = patience_of(task, self.minutes)
         made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress, patience)  # I1
-        new = {column.name: one.arrow() for column, one in made.items()}
+        new = {column.name: one.coded() for column, one in made.items()}
         return _published(task, new, tuple(_entry(route) for route in found), _notes(problem, found))
 
     def _sparse(self, task: Task) -> Release:
@@ -178,14 +179,14 @@ class Obfuscation(Method):
 
 def _published(task: Task, new: dict[str, Any], entries: tuple[MadePart, ...], notes: tuple[str, ...]) -> Release:
     rows = task.randomness.child("row order").permutation(task.data.rows)  # I2
-    shown = {name: new.get(name, task.data.column(name)) for name in task.policy.published}
+    shown = {name: new.get(name, task.data.coded(name)) for name in task.policy.published}
     table = pa.table(shown).take(pa.array(rows))
     return Release(Replaced(parts=entries), {"data": Part(table)}, trace=Trace({"data": rows}), notes=notes)
 
 
 def problem_of(policy: Policy, data: Table) -> SamplingProblem:
     """The table as a problem: what is replaced, with which numbering, under which rules."""
-    original = {name: _texts(data, name) for name in data.names if name in policy.columns}
+    original = Originals(data, [name for name in data.names if name in policy.columns])
     replaced = {name: _levels(domain, data, name) for name, domain in replacements_of(policy).items()}
     learned = [name for name in replaced if replacements.learns(policy.columns[name].domain)]
     weights = {name: _frequencies(replaced[name], data.text(name)) for name in learned}
@@ -214,9 +215,26 @@ def _levels(domain: replacements.ValueDomain, data: Table, name: str) -> Levels:
         raise PolicyError(error.what, where=error.where or f"domain of '{name}'", hint=error.hint) from None
 
 
-def _texts(data: Table, name: str) -> Any:
-    text = data.text(name)
-    return np.array(text.labels, dtype=np.str_)[text.codes]
+class Originals(Mapping[str, Any]):
+    """The texts of columns of the original, each written out when a rule asks for it."""
+
+    def __init__(self, data: Table, names: Sequence[str]) -> None:
+        self._data, self._names = data, dict.fromkeys(names)
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            text = self._data.text(name)
+            self._made[name] = np.array(text.labels, dtype=np.str_)[text.codes]
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _publishes(rule: IntegrityRule) -> bool:

@@ -45,13 +45,20 @@ class NewColumn:
         return self.levels.vector(self.codes)
 
     def arrow(self) -> Any:
-        """The texts as an arrow array; codes that repeat are written once."""
+        """The texts as an arrow array."""
+        import pyarrow as pa
+
+        found = self.coded()
+        return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+
+    def coded(self) -> Any:
+        """The texts as an arrow array; codes that repeat stay codes with a dictionary."""
         import pyarrow as pa
 
         if isinstance(self.levels, (Steps, Listed)):
             used, place = np.unique(self.codes, return_inverse=True)
             labels = pa.array(self.levels.texts(used).tolist(), pa.string())
-            return pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), labels).dictionary_decode()
+            return pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), labels)
         texts = self.texts()
         return pa.array(texts).cast(pa.string()) if texts.dtype.kind == "S" else pa.array(texts.tolist(), pa.string())
 
