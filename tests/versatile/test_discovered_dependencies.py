@@ -6,6 +6,7 @@ from sfumato.cli import main
 from sfumato.demos.versatile import Versatile
 from sfumato.discover.base import discover
 from sfumato.policy.policy import Policy
+from sfumato.spine.plan import plan
 
 DATA = {"id": [str(i) for i in range(60)], "zip": [f"z{i % 12}" for i in range(60)], "sex": ["f", "m", "m"] * 20}
 DATA["county"] = [f"c{int(value[1:]) // 4}" for value in DATA["zip"]]
@@ -21,6 +22,18 @@ def test_the_proposal_is_a_policy():
     proposed = Policy.parse(found.policy)
     assert proposed.columns["id"].role == "identifier"
     assert "zip -> county" in proposed.knows
+
+
+def test_what_ties_known_columns_to_others_is_said_and_not_written():
+    """A recoded table beside it would be refused; whether outsiders know it the data holder says."""
+    people = {"age": [str(20 + i % 30) for i in range(120)], "sex": ["f", "m"] * 60}
+    people["illness"] = [f"{['flu', 'gout', 'cold'][i % 3]} of {sex}" for i, sex in enumerate(people["sex"])]
+    found = discover(people)
+    proposed = Policy.parse(found.policy)
+    assert proposed.columns["illness"].role == "sensitive"
+    assert "illness -> sex" not in proposed.knows
+    assert any(reason.startswith("illness -> sex is not under 'knows:'") for reason in found.reasons)
+    plan(proposed)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from sfumato.data.database import Database
 from sfumato.data.table import Table
+from sfumato.decomposition.dependencies import dependency, half_known
 from sfumato.discover.basket_shapes import BasketShape, item_columns, of_file, of_table
 from sfumato.discover.proposal import Proposal
 from sfumato.errors import DataError
@@ -118,10 +119,23 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
     tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"} | _named(source, table) | dict(read) | settings.keys()}
     for each in found:
         tree |= each.policy
-    reasons = (*_told(settings), *_sets(rows), *(reason for each in found for reason in each.reasons))
+    left_out = tuple(_left_out(tree)) if policy is None else ()
+    reasons = (*_told(settings), *_sets(rows), *(reason for each in found for reason in each.reasons), *left_out)
     warnings = (*settings.doubts, *(warning for each in found for warning in each.warnings))
     remarks = {name: remark for each in found for name, remark in each.remarks.items()}
     return Suggestion(tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals), remarks=remarks)
+
+
+def _left_out(tree: dict[str, Any]) -> Iterator[str]:
+    """Take dependencies out of ``knows:`` that tie quasi-identifiers to other columns: no recoded table keeps claims beside it."""
+    roles = {name: entry if isinstance(entry, str) else entry.get("role") for name, entry in tree.get("columns", {}).items()}
+    known = [name for name, role in roles.items() if role == "quasi-identifier"]
+    mixed = [text for text in tree.get("knows", ()) if known and half_known(known, [dependency(text)])]
+    for text in mixed:
+        tree["knows"] = [other for other in tree["knows"] if other != text]
+        yield f"{text} is not under 'knows:', which would ask for sub-tables; who knows it is told more by classes than is counted"
+    if not tree.get("knows", True):
+        del tree["knows"]
 
 
 def _sets(rows: Table) -> Iterator[str]:
