@@ -102,6 +102,19 @@ def test_knowledge_that_ties_what_is_given_to_what_is_not_is_refused_before_data
             plan(policy_of(knows, given=given, method=method))
 
 
+def test_columns_that_nobody_sees_tell_nothing():
+    """The map from zip to county takes nothing from a table without zip, unless zip tells something else that is published."""
+    columns = {"id": "identifier", "county": "quasi-identifier", "ill": "sensitive"}
+    columns["zip"] = {"role": "other", "publish": False}
+    tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "method": {"mondrian": {}}}
+    plan(Policy.parse(tree | {"knows": ["zip -> county"]}))
+    plan(Policy.parse(tree | {"knows": ["zip -> ill"]}))
+    plan(Policy.parse(tree | {"knows": ["id -> county"]}))
+    for knows in (["zip -> county", "zip -> ill"], ["id -> ill"]):  # whoever looks for somebody has a name
+        with pytest.raises(PolicyError, match="candidates could be told apart"):
+            plan(Policy.parse(tree | {"knows": knows}))
+
+
 def test_a_release_beside_such_knowledge_does_not_hold(tmp_path):
     publish(policy_of([]), PEOPLE, seed=SEED).write(tmp_path / "r", report=False)
     written = Path(tmp_path / "r" / "policy.yaml")

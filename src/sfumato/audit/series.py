@@ -37,7 +37,7 @@ from sfumato.history.promises import widened
 from sfumato.history.trees import HiddenValues, Masks, by_class, by_tree
 from sfumato.history.united import united_classes
 from sfumato.policy.claims import Claim
-from sfumato.policy.privacy import dependencies_of
+from sfumato.policy.privacy import dependencies_of, names_of_people
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.honesty import NOTHING_PUBLISHED
@@ -95,7 +95,9 @@ def _require_untold(bundles: Bundles, claim: Claim) -> None:
     """Refuse what outsiders know, by the word of any release, when it ties columns that people keep to columns that they trade."""
     knows = [each for policy in bundles.policies for each in dependencies_of(policy)]
     bundles, newest = (bundles, []) if claim.hide else bundles.newest_apart()
-    tie = half_known(kept_columns(bundles, claim.given, claim.hide, newest), knows)
+    shown = {name for sheet in bundles.sheets for name in sheet.columns}
+    named = frozenset().union(*(names_of_people(policy) for policy in bundles.policies))
+    tie = half_known(named | kept_columns(bundles, claim.given, claim.hide, newest), shown, knows)
     if tie is not None:
         raise DataError(f"outsiders know {tie}, which may tell who of a joint class traded places in all releases")
 

@@ -20,9 +20,11 @@ Departures
     A right side already on the left is left out (Q gives it away for free), so Q → X ∖ Q is demanded.
     Forms other than sub-tables promise candidates who may trade places; for them `half_known` says which knowledge breaks that.
 
->>> county = dependency("zip -> county")
->>> half_known({"zip", "county", "age"}, [county]), str(half_known({"age", "zip"}, [county]))
-(None, 'zip → county')
+>>> knows, seen = [dependency("zip -> county")], ["age", "zip", "county"]
+>>> half_known(["zip", "county"], seen, knows), half_known(["county"], ["age", "county"], knows)
+(None, None)
+>>> str(half_known(["zip"], seen, knows))
+'zip → county'
 
 >>> from sfumato.models.p_sensitivity import PSensitivity
 >>> def rule(text: str) -> PrivacyRule:
@@ -75,14 +77,17 @@ def closure(columns: Iterable[str], knows: Sequence[Dependency]) -> frozenset[st
         known = wider
 
 
-def half_known(fixed: Iterable[str], knows: Sequence[Dependency]) -> Dependency | None:
-    """A dependency between columns that people keep when they trade places (`fixed`) and columns that they do not.
+def half_known(given: Iterable[str], shown: Iterable[str], knows: Sequence[Dependency]) -> Dependency | None:
+    """A dependency between columns that people keep when they trade places (`given`) and columns that are `shown` and traded.
 
     Where candidates are people who may trade everything else, such a dependency may tell that they did. One that ties only what is
-    kept, or only what is traded, holds after the trade because it held before.
+    kept, or only what is traded, holds after the trade because it held before. What is neither given nor shown nobody sees: it may
+    be taken as kept or as traded, the same way in all dependencies.
     """
-    kept = frozenset(fixed)
-    return next((each for each in knows if each.columns & kept and not each.columns <= kept), None)
+    kept = frozenset(given)
+    unseen = frozenset().union(*(each.columns for each in knows)) - kept - frozenset(shown)
+    found = [next((each for each in knows if each.columns & k and not each.columns <= k), None) for k in (kept, kept | unseen)]
+    return None if None in found else found[0]
 
 
 def expand(rules: Sequence[PrivacyRule], knows: Sequence[Dependency]) -> tuple[list[PrivacyRule], list[PrivacyRule]]:

@@ -129,8 +129,8 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
 def _left_out(tree: dict[str, Any]) -> Iterator[str]:
     """Take dependencies out of ``knows:`` that tie quasi-identifiers to other columns: no recoded table keeps claims beside it."""
     roles = {name: entry if isinstance(entry, str) else entry.get("role") for name, entry in tree.get("columns", {}).items()}
-    known = [name for name, role in roles.items() if role == "quasi-identifier"]
-    mixed = [text for text in tree.get("knows", ()) if known and half_known(known, [dependency(text)])]
+    known = [name for name, role in roles.items() if role in ("quasi-identifier", "identifier")]
+    mixed = [text for text in tree.get("knows", ()) if known and half_known(known, roles, [dependency(text)])]
     for text in mixed:
         tree["knows"] = [other for other in tree["knows"] if other != text]
         yield f"{text} is not under 'knows:', which would ask for sub-tables; who knows it is told more by classes than is counted"

@@ -88,9 +88,14 @@ def dependencies_of(policy: Policy) -> tuple[Dependency, ...]:
     return tuple(found)
 
 
+def names_of_people(policy: Policy) -> frozenset[str]:
+    """Columns by which everybody is known anyway."""
+    return frozenset(name for name, column in policy.columns.items() if column.role == "identifier")
+
+
 def betraying(policy: Policy, claim: Claim) -> str:
     """Why a dependency that outsiders know may tell candidates apart who trade what a claim does not give; empty when none does."""
-    tie = half_known(claim.given, dependencies_of(policy))
+    tie = half_known({*claim.given, *names_of_people(policy)}, policy.published, dependencies_of(policy))
     return f"outsiders know {tie}, which ties what {claim} gives to what it does not: candidates could be told apart" if tie else ""
 
 
