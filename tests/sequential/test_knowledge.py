@@ -7,12 +7,13 @@ import pytest
 import yaml
 
 from sfumato.audit.series import _require_untold, joint_of
-from sfumato.errors import AuditRefused, DataError, PolicyError
+from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
 from sfumato.history import joint
 from sfumato.history.bundles import Bundles
 from sfumato.models.l_diversity import LDiversity
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.spine.foresight import foresee
 from sfumato.spine.plan import plan
 from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
@@ -137,3 +138,14 @@ def test_a_map_that_everybody_has_goes_with_a_ledger(tmp_path, monkeypatch):
     monkeypatch.setattr("sfumato.audit.series.kept_columns", lambda *_: frozenset({"zip"}))
     with pytest.raises(AuditRefused, match="which may tell who of a joint class traded places"):
         publish(policy_of(["zip -> county"]), PEOPLE, seed=SEED, ledger=ledger)
+
+
+def test_knowledge_that_an_earlier_promise_did_not_count_on_is_refused_before_data_moves(tmp_path):
+    """The first release promised something to who knows the county alone; the map to it was not thought of."""
+    ledger = tmp_path / "book.ledger"
+    first = publish(policy_of([], given=["county"]), PEOPLE, seed=SEED, ledger=ledger, new_ledger=True)
+    first.write(tmp_path / "r1", report=False)
+    later = policy_of(["zip -> county"], protect=[{"p-sensitivity": {"p": 2}}])
+    for refused in (lambda: publish(later, PEOPLE, seed=SEED, ledger=ledger), lambda: foresee(later, ledger=ledger)):
+        with pytest.raises(LedgerError, match="over 2 releases"):
+            refused()

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from sfumato.audit.accounting import require_accounted
 from sfumato.audit.base import reading_of
 from sfumato.audit.series import by_classes
+from sfumato.decomposition.dependencies import half_known
 from sfumato.errors import LedgerError
 from sfumato.history.bundles import Bundles
-from sfumato.history.promises import standing, widened
+from sfumato.history.promises import promises, standing, widened
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
+from sfumato.policy.privacy import dependencies_of, names_of_people
 from sfumato.release.form import Form
 from sfumato.release.past import History
 
@@ -48,6 +50,22 @@ def require_company(history: History | None, form: type[Form]) -> None:
             f"release {strange[0].number} of this ledger is a {strange[0].cover.form}; a {form.name} cannot be judged with it",
             hint="what is of another kind has a ledger of its own",
         )
+
+
+def require_untold(history: History | None, policy: Policy) -> None:
+    """Refuse a release where what outsiders know, by the word of any policy, ties what a promise gives to the rest."""
+    past = (history or History()).releases
+    policies = [policy, *(one.cover.policy for one in reversed(past))]
+    knows = [each for one in policies for each in dependencies_of(one)]
+    if not past or not knows:
+        return
+    shown = {name for one in policies for name in one.published}
+    named = {name for one in policies for name in names_of_people(one)}
+    for claim in promises(policy, History(past)):
+        tie = half_known({*named, *claim.given}, shown, knows)
+        if tie is not None:
+            what = f"outsiders know {tie}, which ties what {claim} gives to what it does not, over {len(past) + 1} releases"
+            raise LedgerError(what, hint="take it out of 'knows:' if outsiders do not really know it")
 
 
 def _so_far(bundles: Bundles, claim: Claim, policy: Policy) -> Iterator[str]:

@@ -41,6 +41,7 @@ from sfumato.policy.privacy import dependencies_of, names_of_people
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.honesty import NOTHING_PUBLISHED
+from sfumato.release.past import History
 
 AT_LEAST = "bound (at least this much)"
 
@@ -104,7 +105,10 @@ def _require_untold(bundles: Bundles, claim: Claim) -> None:
 
 def _by_join(exhibit: Exhibit, claim: Claim) -> bool:
     """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy says so."""
-    if exhibit.policy.knows:  # which ways to pair rows with people a dependency leaves, the join does not ask
+    history = exhibit.history or History()
+    if any(
+        past.cover.policy.knows for past in history.releases
+    ):  # which ways to pair rows with people a dependency leaves, the join does not ask
         return False
     return claim.model.joint or (exhibit.policy.series.by == "join" and claim.model.demand().counts_values)
 
