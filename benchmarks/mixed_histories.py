@@ -1,7 +1,7 @@
 """Random histories of mixed forms, judged by joint classes and held against all perfect matchings of published rows with people.
 
     python -m benchmarks.mixed_histories --histories 3200
-    python -m benchmarks.mixed_histories --knows --histories 600
+    python -m benchmarks.mixed_histories --knows --histories 150
 
 Histories have 2-5 releases of recoded tables, anatomies and sub-tables, people who come and go, one or two sensitive columns, and
 outsiders who know who is in which release or do not. A judgement is a pair of people of one joint class (they must be able to trade
