@@ -123,9 +123,12 @@ class PlainOpening:
     def below(self, n):
         return plain_random_below(self.dice, n)
 
-    def plain_step(self, heat):
-        """Open one box, or let a group take people in, or leave everything as it is."""
+    def plain_step(self, heat, known=()):
+        """Open one box, or let a group take people in, or do nothing; `known` boxes come with a unit of their region."""
         stand, dearest, chosen = self.stand, TINY, None
+        if known and self.below(2) == 0:
+            self.opened(*known[self.below(len(known))], heat)
+            return
         for _ in range(3):
             unit = self.below(len(stand.codes))
             for g, _many in stand.of_unit[unit]:

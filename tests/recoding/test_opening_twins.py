@@ -98,6 +98,17 @@ def groups_of(stand):
     return sorted(found)
 
 
+NONE = (np.zeros((0, 3), dtype=np.int64), np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64))
+"""No boxes are known."""
+
+
+def told_boxes(stand, twin):
+    """The boxes of all groups, each with a unit of its region."""
+    lo, last, _ = _boxes(stand)
+    units = [twin.of_group[g][0] for g in stand.live[: stand.number[0]].tolist()]
+    return [([*zip(*box, strict=True)], unit) for *box, unit in zip(lo.tolist(), last.tolist(), units, strict=True)]
+
+
 @pytest.mark.twin(
     of=[
         open_boxes, draw_box, draw_host, units_inside, look_inside, touch, give, rehouse,
@@ -112,10 +123,11 @@ def test_steps_equal_those_of_the_twin(style, seed):
     desk = desk_for(stand)
     dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
     opening = PlainOpening(twin, plain)
+    known, told = (_boxes(stand), told_boxes(stand, twin)) if seed % 2 else (NONE, [])
     for step in range(60):
         heat = [1e-9, 3.0, 30.0][step % 3]
-        open_boxes(stand, costs(), TREE, terms, desk, heat, heat, 1, dice)
-        opening.plain_step(heat)
+        open_boxes(stand, costs(), TREE, terms, desk, heat, heat, 1, *known, dice)
+        opening.plain_step(heat, told)
         assert int(dice[0]) == plain[0]
         assert groups_of(stand) == twin.everybody()
 
@@ -138,16 +150,11 @@ def test_offered_boxes_are_opened_as_by_the_twin(style):
     saved = 0
     for seed in range(6):
         stand, terms, twin = both(np.random.default_rng(seed), style)
-        desk, boxes = desk_for(stand), _boxes(stand)
-        units = [twin.of_group[g][0] for g in stand.live[: stand.number[0]].tolist()]
-        told = [
-            ([*zip(lo, last, strict=True)], unit)
-            for lo, last, unit in zip(boxes[0].tolist(), boxes[1].tolist(), units, strict=True)
-        ]
+        desk, boxes, told = desk_for(stand), _boxes(stand), told_boxes(stand, twin)
         dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
         opening = PlainOpening(twin, plain)
         for _ in range(25):
-            open_boxes(stand, costs(), TREE, terms, desk, 30.0, 30.0, 1, dice)
+            open_boxes(stand, costs(), TREE, terms, desk, 30.0, 30.0, 1, *NONE, dice)
             opening.plain_step(30.0)
         before = twin.total()
         changed = offer_boxes(stand, costs(), TREE, terms, desk, *boxes, dice)
@@ -167,8 +174,8 @@ def test_steps_change_something_and_keep_the_terms(style):
     for seed in range(8):
         rng = np.random.default_rng(seed)
         stand, terms, twin = both(rng, style)
-        first = groups_of(stand)
-        open_boxes(stand, costs(), TREE, terms, desk_for(stand), 3.0, 0.01, 300_000, np.array([seed + 5], dtype=np.uint64))
+        first, dice = groups_of(stand), np.array([seed + 5], dtype=np.uint64)
+        open_boxes(stand, costs(), TREE, terms, desk_for(stand), 3.0, 0.01, 300_000, *NONE, dice)
         changed += groups_of(stand) != first
         ill = [group for group in first if not _holds(twin, group)]
         assert [group for group in groups_of(stand) if not _holds(twin, group) and group not in ill] == []

@@ -22,7 +22,7 @@ class Ground:
     """What does not change while groups do."""
 
     def __init__(self, problem: RecodingProblem, objective: str) -> None:
-        self.problem = problem
+        self.problem, self.objective = problem, objective
         self.claims = Claims(problem)
         self.units = Units(problem, self.claims)
         self.costs = cell_costs(problem, objective)

@@ -31,8 +31,8 @@ from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 
 Progress = Callable[[float], None]
 
-WORK = 400_000_000
-"""Points × combinations that a sweep may look at."""
+WORK, MOST = 400_000_000, 20_000
+"""Points × combinations that a sweep may look at, and combinations."""
 _PARTS = 64
 
 
@@ -45,11 +45,13 @@ class Level:
     cost: float
 
 
-def lattice_sweep(problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
-    """Fix points at the cheapest combination of levels at which their class is safe."""
+def lattice_sweep(
+    problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None, costs: Costs | None = None
+) -> Grouping:
+    """Fix points at the cheapest combination of levels at which their class is safe; `costs` stand for those of the objective."""
     claims = Claims(problem)
-    levels = levels_of(problem, Costs.of(problem, objective))
-    visits = combinations_of(levels, max(100, min(20_000, WORK // max(len(problem.points), 1))))
+    levels = levels_of(problem, costs or Costs.of(problem, objective))
+    visits = combinations_of(levels, max(100, min(MOST, WORK // max(len(problem.points), 1))))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     sweep = _Sweep(problem, claims, levels)
     found, left = 0, np.flatnonzero(~problem.out)

@@ -1,8 +1,10 @@
 """Local search: groups are rebuilt in small neighbourhoods and boxes are opened among them, district by district, in turns.
 
-Two kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more cheaply; it is best
-where groups are small. `opening` opens a box around a costly record for everybody who pays more than it costs; it is best where
-groups are large or shares of values bind. Whatever has brought more for its work lately is used next, the other from time to time.
+Three kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more cheaply; it is
+best where groups are small. `opening` opens a box around a costly record for everybody who pays more than it costs; it is best
+where groups are large or shares of values bind. The third kind first searches for a while from other starts and remembers the boxes
+that came of it (`elsewhere`), which opening then tries as well. Whatever has brought more for its work lately is used next, the
+others from time to time.
 
 A district is some groups that are near each other in one order of the columns, which differs from turn to turn. Districts have
 nothing in common, so they are worked on side by side.
@@ -32,6 +34,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.errors import Infeasible
 from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.elsewhere import KnownElsewhere, boxes_of, other_start, sweep_work
 from sfumato.methods.recoding.ground import Ground
 from sfumato.methods.recoding.opening import with_boxes_opened
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
@@ -39,7 +42,7 @@ from sfumato.methods.recoding.rebuilding import SMALL, Rebuilding, typical_size
 from sfumato.methods.recoding.units import Entries
 
 Progress = Callable[[float], None]
-Kind = Literal["rebuild", "open"]
+Kind = Literal["rebuild", "open", "abroad"]
 
 SPEED = 230_000_000
 """Work that one core does in a second."""
@@ -59,6 +62,8 @@ WAIT = 4
 """A kind of turns that brought less is tried again after so many times the work of its last turn."""
 HURRY = 0.05
 """The share of their work that the first turns of opening boxes take in short searches."""
+ABROAD, AWAY = 2, 90_000
+"""Searches from other starts in one turn, side by side, and the work of each per entry."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
@@ -85,7 +90,8 @@ def refine(
     best = min(starts, key=lambda start: costs.mean(problem, start))
     if best.groups == 0:
         return best
-    search = _Search(Ground(problem, objective), problem, best, int(seconds * SPEED), jobs, progress, turn=seed * SEEDS)
+    ground, most = Ground(problem, objective), int(seconds * SPEED)
+    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, travels=True)
     search.run()
     return search.found()
 
@@ -160,14 +166,18 @@ class _Search:
     turn: int = 0
     hurry: float = 1.0
     patience: int = PATIENCE
+    travels: bool = False
     kinds: dict[Kind, _Turns] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.memory = KnownElsewhere(self.ground)
         whole = Rebuilding(self.ground, self.ground.units.entries(self.start), 0)
         self.settled, self.entries = self._apart(whole)
         self.kinds = {"rebuild": _Turns()}
         if self.ground.terms is not None:
             self.kinds["open"] = _Turns(longer=self.hurry)
+            if self.travels:
+                self.kinds["abroad"] = _Turns(rate=0.0, work=AWAY * len(self.entries.unit) // 2)
         self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
 
@@ -212,8 +222,8 @@ class _Search:
         self._merge_alike()
         turns, parts = self.kinds[kind], list(self._districts())
         made: list[Entries] = []
-        saved, work = 0.0, 0
-        for first in range(0, len(parts), ABREAST):
+        saved, work = 0.0, self._go_abroad(workers) if kind == "abroad" else 0
+        for first in range(0, len(parts) if self.done + work < self.most else 0, ABREAST):  # I2: never with half of the boxes
             batch = parts[first : first + ABREAST]
             found = list(workers.map(lambda part: self._work_on(kind, turns, part), batch))
             made += [done.entries for done in found]
@@ -229,6 +239,21 @@ class _Search:
         if saved <= 1e-3 * self.total:
             turns.longer = min(turns.longer * 1.5, 40.0)
 
+    def _go_abroad(self, workers: ThreadPoolExecutor) -> int:
+        """Searches from other starts, each by itself, whose boxes are remembered; the work that was done (I2)."""
+        most = min(AWAY * len(self.entries.unit), (self.most - self.done) // ABROAD)
+
+        def found(number: int) -> _Search:
+            start = other_start(self.ground, number)
+            away = _Search(self.ground, self.problem, start, most, 1, None, turn=number * SEEDS, patience=SHORT)
+            away.run()
+            return away
+
+        trips = list(workers.map(found, range(ABROAD * self.turn, ABROAD * (self.turn + 1))))
+        for away in trips:
+            self.memory.keep(away.entries)
+        return sum(away.done for away in trips) + ABROAD * sweep_work(self.ground)
+
     def _tell(self, work: int) -> None:
         if self.progress is not None:
             self.progress(min(1.0, (self.done + work) / self.most))
@@ -240,8 +265,9 @@ class _Search:
             old = before.cost
             before.round()
             return _Done(before.entries, old - before.cost, REBUILT * before.work + 1000)
+        turns = self.kinds["open"]
         work = int(PER_ENTRY * len(part.unit) * turns.longer) + 100_000
-        found = with_boxes_opened(self.ground, part, work, number, turns.heat)
+        found = with_boxes_opened(self.ground, part, work, number, turns.heat, self.memory.within(part.unit))
         saved = before.cost - Rebuilding(self.ground, found, number).cost
         if saved <= 1e-9 or not self.ground.claims.hold(self.ground.units.part(found.unit, found.group, found.count)).all():
             return _Done(part, 0.0, work)  # I1
@@ -265,14 +291,10 @@ class _Search:
         """Groups that are published alike become one, which has more to lend; unless it would not fit into a neighbourhood."""
         if not self.ground.monotone:
             return
-        state = Rebuilding(self.ground, self.entries, 0).state
-        published = [state.region]
-        for column, source in enumerate(self.ground.columns):
-            domain = self.problem.domains[source]
-            lo, last = state.lo[:, column].astype(np.int64), state.last[:, column].astype(np.int64)
-            published += domain.close(lo, last + 1)
+        lo, last, region = boxes_of(self.ground, self.entries)
+        published = [region, *lo.T, *last.T]
         alike = group(published)
-        entries = np.bincount(alike.of, weights=np.diff(state.first), minlength=len(alike))
+        entries = np.bincount(alike.of, weights=np.diff(self.entries.first), minlength=len(alike))
         alone = entries[alike.of] > SMALL // 4
         number = np.where(alone, len(alike) + np.arange(len(alone)), alike.of)
         self.entries = Entries.tidy(self.entries.unit, number[self.entries.group], self.entries.count)

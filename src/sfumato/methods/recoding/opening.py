@@ -1,7 +1,8 @@
 """Boxes that are opened among some groups (`kernels.opening`): the arrays that the compiled loop works on, made and read back.
 
 Groups that annealing has made are often no cheaper than those it began with, and still hold boxes that are worth having: these are
-offered to the groups that were there, which take what saves something.
+offered to the groups that were there, which take what saves something. Boxes that other groupings of the same records came to
+(`elsewhere`) are tried in every second step.
 
 Invariants
     I1  Nothing is said about groups whose claims the loop cannot read (`terms_of` gives none).
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from sfumato.methods.recoding.kernels.seating import Seating, Shape
     from sfumato.methods.recoding.kernels.terms import Terms
 
+KnownBoxes = tuple[IntArray, IntArray, IntArray]
+"""The first and last leaf of some boxes in every column, and the region of each."""
 Five = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
 Eight = tuple[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArray]
 
@@ -75,8 +78,8 @@ def shape_of(problem: RecodingProblem, columns: IntArray) -> Shape:
     return Shape(parent, lo, hi, start, np.array([domain.size for domain in domains], dtype=np.int64))
 
 
-def with_boxes_opened(ground: Ground, entries: Entries, work: int, number: int, heat: float) -> Entries:
-    """The groups after some work, from hot to cold; `heat` scales both (I2)."""
+def with_boxes_opened(ground: Ground, entries: Entries, work: int, number: int, heat: float, known: KnownBoxes) -> Entries:
+    """The groups after some work, from hot to cold; `heat` scales both (I2). Known boxes are of the groups' regions."""
     from sfumato.methods.recoding.kernels.opening import open_boxes
 
     if ground.terms is None:
@@ -88,8 +91,9 @@ def with_boxes_opened(ground: Ground, entries: Entries, work: int, number: int, 
     if mean <= 0.0:
         return entries
     dice = np.array([88172645463325252 ^ (number * 0x9E3779B97F4A7C15 & (1 << 63) - 1)], dtype=np.uint64)
-    before = _total(stand)
-    open_boxes(stand, ground.costs, ground.shape, ground.terms, desk, HOT * mean, COLD * mean, work, dice)
+    before, lo, last = _total(stand), *known[:2]
+    region = np.searchsorted(np.unique(ground.units.region[unit]), known[2])
+    open_boxes(stand, ground.costs, ground.shape, ground.terms, desk, HOT * mean, COLD * mean, work, lo, last, region, dice)
     if _total(stand) > before - 1e-9:  # then what was there takes what is better in what was found
         boxes = _boxes(stand)
         unit, stand = _seated(ground, entries)
@@ -113,13 +117,13 @@ def _total(stand: Seating) -> float:
     return float((stand.size[live] * stand.cost[live]).sum())
 
 
-def _boxes(stand: Seating) -> tuple[IntArray, IntArray, IntArray]:
-    """The boxes of all groups as they are, and the region of each."""
+def _boxes(stand: Seating) -> KnownBoxes:
+    """The boxes of all groups as they are."""
     live = stand.live[: stand.number[0]]
     return stand.lo[live], stand.last[live], stand.region[stand.unit[stand.of_group[live]]]
 
 
-def _offered(ground: Ground, stand: Seating, desk: Workbench, boxes: tuple[IntArray, IntArray, IntArray], dice: Any) -> None:
+def _offered(ground: Ground, stand: Seating, desk: Workbench, boxes: KnownBoxes, dice: Any) -> None:
     """Boxes of another grouping of the same units, opened where that saves something, until none does."""
     from sfumato.methods.recoding.kernels.opening import offer_boxes
 

@@ -2,10 +2,11 @@
 
 One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as it is or
 widened for the record, and whoever moves joins that group, which needs nobody to come: under claims on values most moves are of
-this kind. Donors keep what they need: they give no more than their surplus, but for a few that give all and are filled up again or
-dissolved (`rehousing`). Under claims on values, donors take back what they lack and the new group gives up what it has too much of.
-Boxes shrink to what they hold. A step is kept when it saves, or costs no more than chance and a falling temperature allow; what it
-may cost is drawn first, so that hopeless steps end early.
+this kind; or a box that was of use to other groupings of the same records (`elsewhere`). Donors keep what they need: they give no
+more than their surplus, but for a few that give all and are filled up again or dissolved (`rehousing`). Under claims on values,
+donors take back what they lack and the new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept
+when it saves, or costs no more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps
+end early.
 
 Notation
     heat       the temperature: a step that costs x is kept with probability exp(−x / heat)
@@ -334,20 +335,37 @@ def costly_piece(stand: Seating, dice: NDArray[np.uint64]) -> int:
 @in_place
 def open_boxes(
     stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, hot: float, cold: float, work: int,
-    dice: NDArray[np.uint64],
+    lo: IntArray, last: IntArray, region: IntArray, dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
-    """Steps until the work is done, from hot to cold; what they changed of the total cost (I3)."""
+    """Steps until the work is done, from hot to cold; what they changed of the total cost (I3).
+
+    Where boxes are known from other groupings, every second step opens one of them.
+    """
     changed = 0.0
     desk.number[2] = 0
     while desk.number[2] < work:
         heat = hot * (cold / hot) ** (desk.number[2] / work)
-        p = costly_piece(stand, dice)
         desk.number[2] += 20
+        if len(region) > 0 and random_below(dice, 2) == 0:
+            changed += open_known(stand, costs, shape, terms, desk, lo, last, region, random_below(dice, len(region)), heat, dice)
+            continue
+        p = costly_piece(stand, dice)
         if p >= 0 and random_below(dice, 2 if len(terms.kinds) > 0 else 3) == 0:
             changed += join_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
         elif p >= 0:
             changed += open_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
     return changed
+
+
+@in_place
+def open_known(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, lo: IntArray, last: IntArray, region: IntArray,
+    b: int, heat: float, dice: NDArray[np.uint64],
+) -> float:  # fmt: skip
+    """One step that opens box b of those that are known; what it changed of the total cost."""
+    for c in range(len(desk.lo)):
+        desk.lo[c], desk.last[c] = lo[b, c], last[b, c]
+    return open_drawn(stand, costs, shape, terms, desk, region[b], heat, dice)
 
 
 @in_place
@@ -362,9 +380,7 @@ def offer_boxes(
         step += 1
     for i in range(boxes):
         b = (begin + i * step) % boxes
-        for c in range(len(desk.lo)):
-            desk.lo[c], desk.last[c] = lo[b, c], last[b, c]
-        changed += open_drawn(stand, costs, shape, terms, desk, region[b], 0.0, dice)
+        changed += open_known(stand, costs, shape, terms, desk, lo, last, region, b, 0.0, dice)
     return changed
 
 
