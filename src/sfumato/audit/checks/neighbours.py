@@ -35,7 +35,7 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
 NEIGHBOURS, ASKED = 30, 20_000
-_COLUMNS = 20
+_COLUMNS, _LEAF = 20, 30
 _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
@@ -161,7 +161,8 @@ def nearest(positions: FloatArray, rows: FloatArray) -> IntArray:
     count = min(NEIGHBOURS, len(rows))
     order = np.argsort(_region(positions), kind="stable")  # who asks after a neighbour finds the tree's nodes still at hand
     found = np.empty((len(positions), count), dtype=np.int64)
-    found[order] = cKDTree(rows).query(positions[order], k=np.arange(1, count + 1))[1]
+    tree = cKDTree(rows, leafsize=_LEAF, balanced_tree=False)  # cut in the middle of a range: no median is looked for
+    found[order] = tree.query(positions[order], k=np.arange(1, count + 1))[1]
     return found
 
 

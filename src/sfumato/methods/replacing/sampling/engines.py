@@ -56,11 +56,20 @@ class NewColumn:
         import pyarrow as pa
 
         if isinstance(self.levels, (Steps, Listed)):
-            used, place = np.unique(self.codes, return_inverse=True)
+            used, place = _used(self.codes, self.levels.size)
             labels = pa.array(self.levels.texts(used).tolist(), pa.string())
             return pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), labels)
         texts = self.texts()
         return pa.array(texts).cast(pa.string()) if texts.dtype.kind == "S" else pa.array(texts.tolist(), pa.string())
+
+
+def _used(codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """The codes that occur, ascending, and the place of each among them; of few possible ones without a sort."""
+    if size > max(len(codes), 1):
+        used, place = np.unique(codes, return_inverse=True)
+        return used, place
+    there = np.bincount(codes, minlength=size) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
 
 
 class Engine(Protocol):
