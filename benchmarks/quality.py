@@ -1,12 +1,13 @@
 """Quality: the loss of every method against CPU seconds, under many claims, on four tables.
 
-    PYTHONPATH=src python benchmarks/quality.py [--only goals|adult|census|diabetes|census-like …] [--draw]
+    PYTHONPATH=src python benchmarks/quality.py [--only goals|adult|census|diabetes|census-like …] [--slow] [--draw]
 
 Writes ``results/quality.csv``, one line for each method and, for `refined`, one for each turn of its search at which it was looked
 at: CPU seconds of this process (starts and search, one core, without reading and compiling) and the loss so far. A search does
 the same things whatever work it is allowed, so one long run shows every shorter one. Every final grouping is judged by the
 models, and no record is suppressed. Points that stand in the file are not computed again: a run that was stopped goes on. Numbers
-of a task (`seed`) shift the draws of the search. ``--draw`` makes the curves from the file.
+of a task (`seed`) shift the draws of the search. ``--slow`` adds the methods that are no starts of the search: `global` (one level
+for each column, the full domain) and `optimal`, which takes ``--seconds`` altogether. ``--draw`` makes the curves from the file.
 """
 
 from __future__ import annotations
@@ -22,9 +23,14 @@ from typing import Any
 from tables import adult, census, census_like, diabetes
 
 from sfumato.methods.recoding import local_search
+from sfumato.methods.recoding.bound.program import states
+from sfumato.methods.recoding.bound.proof import optimize
+from sfumato.methods.recoding.bound.space import RecodingSpace
 from sfumato.methods.recoding.costs import Costs
+from sfumato.methods.recoding.full_domain import FullDomain
 from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.methods.recoding.lattice import lattice_sweep
+from sfumato.methods.recoding.lattice_search import cheapest
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement
 from sfumato.methods.recoding.refined import CLUSTERED
@@ -52,6 +58,8 @@ USUAL = ("l=3", "entropy=3", "t=0.2", "alpha=0.3")
 OTHERS = [
     (table, claims) for table in ("adult", "census", "diabetes", "census-like") for claims in (*SIZES, *SHARES.get(table, USUAL))
 ]
+NODES = 20_000
+"""Combinations of levels for which `global` proves that its own is the cheapest."""
 STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120)
 
 
@@ -113,21 +121,37 @@ def measure(table: str, claims: str, seconds: float, seed: int, told: Callable[[
     told("refined, end", spent, costs.mean(problem, found))
 
 
-def done() -> set[tuple[str, str, str]]:
-    """Tasks that stand in the file with their end."""
+def measure_slow(table: str, claims: str, seconds: float, seed: int, told: Callable[[str, float, float], None]) -> None:
+    """`global`, and `optimal` as the method shares its time: a fifth for the search, the rest for neighbourhoods and proof."""
+    make, hidden = TABLES[table]
+    problem, begin = make(*requirements(claims, hidden)), time.process_time()
+    lattice = FullDomain(problem, "loss")
+    found = cheapest(lattice, most=NODES)
+    whole = None if found.node is None else lattice.grouping(found.node)
+    if whole is not None and int(whole.count.sum()) == problem.records:
+        told("global", time.process_time() - begin, Costs.of(problem, "loss").mean(problem, whole))
+    begin = time.process_time()
+    refined = local_search.refine(problem, [mondrian(problem), lattice_sweep(problem)], seconds=0.2 * seconds, seed=seed)
+    share = 0.8 if states(problem) else 0.16  # as `optimal` does where the program is only a relaxation
+    proof = optimize(RecodingSpace(problem, "loss"), refined, seconds=share * seconds)
+    if not problem.satisfied(proof.now.grouping()).all():
+        raise SystemExit(f"{table}, {claims}: the grouping does not hold")
+    told("optimal", time.process_time() - begin, proof.total / problem.records)
+
+
+def done(last: str) -> set[tuple[str, str, str]]:
+    """Tasks that stand in the file with their last line."""
     if not FILE.exists():
         return set()
     with FILE.open() as stream:
-        return {
-            (line["table"], line["claims"], line["seed"]) for line in csv.DictReader(stream) if line["method"] == "refined, end"
-        }
+        return {(line["table"], line["claims"], line["seed"]) for line in csv.DictReader(stream) if line["method"] == last}
 
 
-def run(tasks: list[tuple[str, str, float, int]], most: int) -> None:
+def run(tasks: list[tuple[str, str, float, int]], most: int, *, slow: bool = False) -> None:
     """Tasks that are not done yet, so many at most; the lines of one are added together, when it ends well."""
     small = census_like(300)  # what has to be compiled is compiled
     local_search.refine(small, [mondrian(small), cluster(small)], seconds=0.2)
-    ended = done()
+    ended = done("optimal" if slow else "refined, end")
     for table, claims, seconds, seed in [task for task in tasks if (task[0], task[1], str(task[3])) not in ended][:most]:
         lines: list[tuple[Any, ...]] = []
 
@@ -135,7 +159,7 @@ def run(tasks: list[tuple[str, str, float, int]], most: int) -> None:
             lines.append((table, claims, seed, method, round(cpu, 2), round(loss, 5)))  # noqa: B023 - used in this round only
             print(*lines[-1], sep="\t", flush=True)  # noqa: B023
 
-        measure(table, claims, seconds, seed, told)
+        (measure_slow if slow else measure)(table, claims, seconds, seed, told)
         new = not FILE.exists()
         with FILE.open("a", newline="") as stream:
             writer = csv.writer(stream)
@@ -150,6 +174,8 @@ def draw() -> None:
         panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
         mine = [line for line in lines if line["table"] == table]
         for line in sorted(mine, key=lambda line: CLAIMS.index(line["claims"])):
+            if line["method"] == "global":
+                continue  # its loss is ten times that of the others, whose curves would lie flat
             if line["seed"] != "0" and not line["method"].startswith("refined"):
                 continue  # the quick methods draw nothing: they are the same
             curves = panels.setdefault(line["claims"], {})
@@ -196,12 +222,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=["goals", "adult", "census", "diabetes", "census-like"])
     parser.add_argument("--most", type=int, default=1000, help="tasks of this run; the next one goes on")
     parser.add_argument("--seconds", type=float, default=40, help="of search for each point that has no goal")
+    parser.add_argument(
+        "--slow", action="store_true", help="the methods that are no starts of the search, for points without seeds"
+    )
     parser.add_argument("--draw", action="store_true", help="only the pictures")
     chosen = parser.parse_args()
     if not chosen.draw:
         goals = [(*task, seed) for seed in (0, 1) for task in GOALS if "goals" in chosen.only]
         rest = [(*task, chosen.seconds, 0) for task in OTHERS if task[0] in chosen.only]
-        run([*goals, *rest], chosen.most)
+        run(rest if chosen.slow else [*goals, *rest], chosen.most, slow=chosen.slow)
     draw()
 
 

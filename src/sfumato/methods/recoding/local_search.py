@@ -64,6 +64,8 @@ HURRY = 0.05
 """The share of their work that the first turns of opening boxes take in short searches."""
 ABROAD, AWAY = 2, 90_000
 """Searches from other starts in one turn, side by side, and the work of each per entry."""
+CROWD = 30
+"""Entries of the groups that cost most, from which on other starts are worth their work, where only numbers are claimed."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
@@ -176,7 +178,8 @@ class _Search:
         self.kinds = {"rebuild": _Turns()}
         if self.ground.terms is not None:
             self.kinds["open"] = _Turns(longer=self.hurry)
-            if self.travels:
+            crowded = typical_size(whole.state) >= CROWD and not len(self.ground.terms.kinds)
+            if self.travels and crowded:
                 self.kinds["abroad"] = _Turns(rate=0.0, work=AWAY * len(self.entries.unit) // 2)
         self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
