@@ -49,7 +49,7 @@ class Counted:
     weight: FloatArray
 
     @classmethod
-    def of(cls, columns: Columns, weight: FloatArray | None = None) -> Counted:
+    def of(cls, columns: Columns, weight: FloatArray | IntArray | None = None) -> Counted:
         classes = group(list(columns.values()))
         totals = np.bincount(classes.of, weights=weight, minlength=len(classes)).astype(np.float64)
         return cls({name: codes[classes.first] for name, codes in columns.items()}, totals)
@@ -86,17 +86,27 @@ class SubTableSheet:
         return cls.of_parts(visible, buckets, entries, f"#{name}", sizes)
 
     @classmethod
-    def of_parts(cls, visible: Columns, buckets: IntArray, entries: Counted, name: str, sizes: Mapping[str, int]) -> SubTableSheet:
+    def of_parts(
+        cls,
+        visible: Columns,
+        buckets: IntArray,
+        entries: Counted,
+        name: str,
+        sizes: Mapping[str, int],
+        weights: IntArray | None = None,
+    ) -> SubTableSheet:
         """From the two published tables of an anatomy; rows in bucket −1 have their hidden values withheld.
 
-        Withheld means anything: every combination of the hidden columns' values (`sizes`) is taken as equally likely.
+        Withheld means anything: every combination of the hidden columns' values (`sizes`) is taken as equally likely. `weights`
+        say for how many people each row stands.
         """
         withheld = buckets < 0
         if withheld.any():
             number = int(buckets.max()) + 1
             buckets = np.where(withheld, number, buckets)
-            entries = _with_anything(entries, name, number, float(withheld.sum()), sizes)
-        rows = Counted.of({**visible, name: buckets})
+            people = withheld.sum() if weights is None else weights[withheld].sum()
+            entries = _with_anything(entries, name, number, float(people), sizes)
+        rows = Counted.of({**visible, name: buckets}, weights)
         return cls(frozenset(visible), rows, frozenset(entries.columns) - {name}, entries, name)
 
     def marginals(self) -> list[Counted]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.classes import weighed
 from sfumato.data.table import Table
 from sfumato.decomposition.estimate import Counted, SubTableSheet
 from sfumato.errors import ReleaseError
@@ -38,23 +39,35 @@ class Published:
     bucket: IntArray | None = None
     entry_bucket: IntArray | None = None
     entry_count: IntArray | None = None
+    weights: IntArray | None = None
+    """For how many people each row stands, where rows lie elsewhere and buckets that list the same are one; one without."""
 
     @property
     def columns(self) -> frozenset[str]:
         return frozenset(self.visible) | frozenset(self.hidden)
 
     @property
+    def people(self) -> int:
+        """How many people it speaks about."""
+        return self.rows if self.weights is None else int(self.weights.sum())
+
+    @property
+    def often(self) -> IntArray:
+        """For how many people each row stands."""
+        return np.ones(self.rows, dtype=np.int64) if self.weights is None else self.weights
+
+    @property
     def withheld(self) -> int:
-        """Rows whose hidden values are not published."""
-        return 0 if self.bucket is None else int((self.bucket < 0).sum())
+        """People whose hidden values are not published."""
+        return 0 if self.bucket is None else int(self.often[self.bucket < 0].sum())
 
     def sheet(self, sizes: Mapping[str, int]) -> SubTableSheet:
         """The table for the estimate; `sizes` is the number of labels of each column."""
         if self.bucket is None or self.entry_bucket is None or self.entry_count is None:
-            return SubTableSheet.of_rows(self.visible)
+            return SubTableSheet(frozenset(self.visible), Counted.of(self.visible, self.weights))
         key = f"#{self.name}"
         entries = Counted.of({**self.hidden, key: self.entry_bucket}, self.entry_count.astype(np.float64))
-        return SubTableSheet.of_parts(self.visible, self.bucket, entries, key, sizes)
+        return SubTableSheet.of_parts(self.visible, self.bucket, entries, key, sizes, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +84,7 @@ class PublishedSubTables:
     @property
     def people(self) -> int:
         """How many people every table speaks about."""
-        return self.tables[0].rows if self.tables else 0
+        return self.tables[0].people if self.tables else 0
 
 
 def read_tables(parts: Mapping[str, Table], sensitive: str = VALUE) -> PublishedSubTables:
@@ -84,7 +97,7 @@ def read_tables(parts: Mapping[str, Table], sensitive: str = VALUE) -> Published
         raise ReleaseError("the release has no tables", hint="expected table-1, table-2, … or data")
     labels = _Labels()
     tables = tuple(_read_table(name, parts, labels, sensitive) for name in names)
-    if len({table.rows for table in tables}) > 1:  # I2
+    if len({table.people for table in tables}) > 1:  # I2
         raise ReleaseError("the tables do not speak about the same number of people")
     return PublishedSubTables(tables, {name: tuple(known) for name, known in labels.known.items()})
 
@@ -114,15 +127,15 @@ def _read_table(name: str, parts: Mapping[str, Table], labels: _Labels, column: 
     table = parts[name]
     visible = {each: labels.codes(table, each, each) for each in table.names if each != BUCKET}
     if BUCKET not in table.names:
-        return Published(name, visible, {}, table.rows)
+        return Published(name, visible, {}, table.rows, weights=table.counts)
     part = "sensitive" if name == "data" else f"{name}{SENSITIVE}"
     if part not in parts:
         raise ReleaseError(f"{name} has buckets but there is no {part}", hint="all hidden values of a table stand in one part")
     numbers, bucket = _buckets(table)
     entry_bucket, count = _entry_buckets(parts[part], numbers), _counts(parts[part])
-    _check_sums(bucket, entry_bucket, count, len(numbers))
+    _check_sums(bucket, table.counts, entry_bucket, count, len(numbers))
     hidden = {each: labels.codes(parts[part], place, each) for each, place in _hidden_columns(parts[part], column)}
-    return Published(name, visible, hidden, table.rows, bucket, entry_bucket, count)
+    return Published(name, visible, hidden, table.rows, bucket, entry_bucket, count, table.counts)
 
 
 def _buckets(table: Table) -> tuple[dict[str, int], IntArray]:
@@ -142,6 +155,7 @@ def _entry_buckets(part: Table, numbers: Mapping[str, int]) -> IntArray:
 
 
 def _counts(part: Table) -> IntArray:
+    """The count of every entry; of buckets that list the same, all of them together."""
     text = part.text(COUNT)
     try:
         weight = np.array([int(label) for label in text.labels], dtype=np.int64)
@@ -149,7 +163,8 @@ def _counts(part: Table) -> IntArray:
         raise ReleaseError("a count of hidden values is no number") from None
     if (weight <= 0).any():
         raise ReleaseError("a count of hidden values is not positive")
-    return weight[text.codes] if len(weight) else np.zeros(0, dtype=np.int64)
+    listed: IntArray = weight[text.codes] if len(weight) else np.zeros(0, dtype=np.int64)
+    return listed if part.counts is None else listed * part.counts
 
 
 def _hidden_columns(part: Table, column: str) -> Iterable[tuple[str, str]]:
@@ -162,8 +177,9 @@ def _hidden_columns(part: Table, column: str) -> Iterable[tuple[str, str]]:
     return [(names[0], VALUE)]
 
 
-def _check_sums(bucket: IntArray, entry_bucket: IntArray, count: IntArray, buckets: int) -> None:
-    rows = np.bincount(bucket[bucket >= 0], minlength=buckets)
+def _check_sums(bucket: IntArray, often: IntArray | None, entry_bucket: IntArray, count: IntArray, buckets: int) -> None:
+    shown = bucket >= 0
+    rows = weighed(bucket[shown], None if often is None else often[shown], buckets)
     listed = np.bincount(entry_bucket, weights=count, minlength=buckets).astype(np.int64)
     if (rows != listed).any():  # I2
         raise ReleaseError(f"{int((rows != listed).sum())} bucket(s) do not have as many hidden values as rows")

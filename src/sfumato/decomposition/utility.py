@@ -28,10 +28,13 @@ Query = Mapping[str, NDArray[np.bool_]]
 """For each restricted column, which codes satisfy the query."""
 
 
-def kl_divergence(columns: Mapping[str, IntArray], estimate: JointEstimate) -> float:
-    """D(p‖p̃) in nats between the original, given as codes per record, and the estimate; ∞ when it excludes a record."""
+def kl_divergence(columns: Mapping[str, IntArray], estimate: JointEstimate, weights: IntArray | None = None) -> float:
+    """D(p‖p̃) in nats between the original, given as codes per record, and the estimate; ∞ when it excludes a record.
+
+    `weights`: for how many records each entry of the columns stands, here as below; one without.
+    """
     names = sorted(frozenset().union(*(sheet.columns for sheet in estimate.sheets)))
-    people = Counted.of({name: columns[name] for name in names})
+    people = Counted.of({name: columns[name] for name in names}, weights)
     share = people.weight / people.total()
     return float((share * (np.log(share) - estimate.log_probability(people.columns))).sum())
 
@@ -58,15 +61,17 @@ def _random_values(size: int, percentage: float, generator: np.random.Generator)
     return chosen
 
 
-def actual(columns: Mapping[str, IntArray], query: Query) -> int:
+def actual(columns: Mapping[str, IntArray], query: Query, weights: IntArray | None = None) -> int:
     """How many records satisfy the query."""
     chosen = np.logical_and.reduce([values[columns[name]] for name, values in query.items()])
-    return int(chosen.sum())
+    return int(chosen.sum() if weights is None else weights[chosen].sum())
 
 
-def relative_errors(columns: Mapping[str, IntArray], estimate: JointEstimate, queries: Sequence[Query]) -> FloatArray:
+def relative_errors(
+    columns: Mapping[str, IntArray], estimate: JointEstimate, queries: Sequence[Query], weights: IntArray | None = None
+) -> FloatArray:
     """|actual − estimate| / actual for each query."""
-    truth = np.array([actual(columns, query) for query in queries], dtype=np.float64)
+    truth = np.array([actual(columns, query, weights) for query in queries], dtype=np.float64)
     guess = np.array([estimate.count(query) for query in queries])
     errors: FloatArray = np.abs(truth - guess) / truth
     return errors

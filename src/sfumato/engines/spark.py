@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Secret
-from sfumato.engines.spark_buckets import BUCKET, VALUE, DealtLayout, DealtRows, Deck, apart, as_texts, kinds_of
+from sfumato.engines.spark_buckets import BUCKET, VALUE, DealtLayout, DealtRows, Deck, apart, as_texts, kinds_of, projected
 from sfumato.engines.spark_packing import collected, ordered
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
 from sfumato.engines.spark_source import MALFORMED, DistantRows, opened
@@ -255,6 +255,15 @@ class SparkEngine:
             names = [BUCKET, VALUE, "count"]
             pairs = [(as_texts(self._files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden]
             return wrong, sum(apart(one, other) for one, other in pairs)
+
+    def projected(self, rows: DistantRows, names: Sequence[str], key: str) -> Any:
+        """Some columns of all records, with the key that puts them in order."""
+        return projected(self.session, rows, names, key)
+
+    def misprojected(self, files: Sequence[Path], rows: DistantRows, names: Sequence[str]) -> int:
+        """By how many rows what was written differs from some columns of all records."""
+        with _plainly("compare with the source"), self._watched("comparing with the source"):
+            return apart(rows.frame.select(*(rows.text(name).alias(name) for name in names)), as_texts(self._files(files), names))
 
     def _files(self, files: Sequence[Path]) -> Any:
         return self.session.read.parquet(*(file.absolute().as_uri() for file in files))

@@ -32,7 +32,7 @@ from sfumato.engines.spark_regions import KEY
 from sfumato.engines.spark_source import DistantRows
 from sfumato.errors import DataError
 
-BUCKET, VALUE = "bucket", "value"
+BUCKET, VALUE, COLUMN = "bucket", "value", "column"
 _CONTENT, _NUMBER, _DEAL, _ORDER, _BEGIN, _PLACE, _ROWS = (
     f"\x1f{name}" for name in ("content", "number", "deal", "order", "begin", "place", "rows")
 )
@@ -169,6 +169,16 @@ def _placed(session: Any, cards: Any, group: str, values: Sequence[str], many: i
     return placed.withColumn(_PLACE, _named(_PLACE) + _named(_ROWS)).drop(_BEGIN, _ROWS)
 
 
+def projected(session: Any, rows: DistantRows, names: Sequence[str], key: str) -> Any:
+    """Some columns of all records as texts, with a key that puts them in an order of their own: by what they say alone (I3)."""
+    from pyspark.sql import functions as F
+
+    texts = rows.frame.select(*(rows.text(name).alias(name) for name in names))
+    content = F.concat(*(_framed(_named(name)) for name in names))
+    keyed = texts.crossJoin(_sent(session, {_ORDER: [key]}))
+    return keyed.select(*map(_named, names), F.sha2(F.concat_ws("\x1f", _named(_ORDER), content), 256).alias(KEY))
+
+
 @dataclass(frozen=True)
 class CountedBuckets:
     """A table with buckets, told apart by their kind alone: its different rows, and what buckets of every kind list."""
@@ -210,10 +220,11 @@ def _contents(frame: Any, key: str) -> Any:
     from pyspark.sql import functions as F
 
     often = F.coalesce(_named("count").try_cast("bigint"), F.lit(0)).alias(COUNT)
-    entries = frame.select(_text(_named(BUCKET)).alias(BUCKET), _text(_named(VALUE)).alias(VALUE), often)
+    texts = [VALUE, *([COLUMN] if COLUMN in frame.columns else [])]  # a list may name the column that it is about
+    entries = frame.select(*(_text(_named(name)).alias(name) for name in (BUCKET, *texts)), often)
     total = F.when(F.min(COUNT) <= 0, F.lit(0)).otherwise(F.sum(COUNT)).alias(COUNT)
-    listed = entries.groupBy(BUCKET, VALUE).agg(total)
-    return listed.groupBy(BUCKET).agg(F.sort_array(F.collect_list(F.struct(VALUE, _named(COUNT)))).alias(key))
+    listed = entries.groupBy(BUCKET, *texts).agg(total)
+    return listed.groupBy(BUCKET).agg(F.sort_array(F.collect_list(F.struct(*texts, _named(COUNT)))).alias(key))
 
 
 def _relabelled(table: pa.Table, label: Mapping[str, str]) -> pa.Table:
@@ -226,12 +237,13 @@ def _relabelled(table: pa.Table, label: Mapping[str, str]) -> pa.Table:
 def _entries(found: pa.Table, key: str, label: Mapping[str, str]) -> tuple[pa.Table, IntArray]:
     contents, buckets = found.column(_CONTENT).to_pylist(), found.column(COUNT).to_pylist()
     rows = [
-        (label[content], entry[VALUE], entry[COUNT], often)
+        (label[content], entry[VALUE], entry[COUNT], often, entry.get(COLUMN))
         for content, often, entries in zip(contents, buckets, found.column(key).to_pylist(), strict=True)
         for entry in entries or ()
     ]
-    kind, value, count, often = zip(*rows, strict=True) if rows else ((), (), (), ())
+    kind, value, count, often, about = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     texts = {BUCKET: pa.array(kind, pa.string()), VALUE: pa.array(value, pa.string()), "count": pa.array(count, pa.int64())}
+    texts |= {COLUMN: pa.array(about, pa.string())} if any(about) else {}
     return pa.table(texts), np.array(often, dtype=np.int64)
 
 

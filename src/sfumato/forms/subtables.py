@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,17 @@ MOST_TABLES = 200
 """Every pair of tables is compared, so their number is bounded whatever a folder says."""
 
 
+@dataclass(frozen=True)
+class SubTablesTrace(Trace):
+    """Who stands in which bucket of which table: row by row, or how rows that lie elsewhere are dealt once more."""
+
+    secret: str = ""
+    """The secret of the run, in hexadecimal; without one the rows are known."""
+    buckets: Mapping[str, int] = field(default_factory=dict)
+    """Of every table with buckets: into how many its rows were dealt, at which attempt."""
+    attempt: Mapping[str, int] = field(default_factory=dict)
+
+
 class SubTables(Form):
     """Several tables that share columns; what must not be learned together does not stand together."""
 
@@ -39,7 +51,15 @@ class SubTables(Form):
     shows_columns: ClassVar[bool] = True
     buckets: ClassVar[bool] = True
     reads_knowledge: ClassVar[bool] = True
+    joins_columns: ClassVar[bool] = True
     remembered: ClassVar[bool] = True
+
+    def trace_type(self) -> type[Trace]:
+        return SubTablesTrace
+
+    def lists(self, parts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        lists = {f"{part}{SENSITIVE}" for part in parts}  # one that belongs to no table stands for itself
+        return {part: tuple({f"{part}{SENSITIVE}"} & {*parts}) for part in parts if part not in lists}
 
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:
         behind = {part: np.asarray(rows) for part, rows in trace.rows.items()}

@@ -96,6 +96,10 @@ class Method(BaseModel):
         """What earlier releases mean for what it would do, in sentences; `Infeasible` when they leave nothing to publish."""
         return []
 
+    def rows_for(self, policy: Policy) -> str:
+        """Why it must have rows, where rows lie elsewhere and only classes with counts come here; empty when classes will do."""
+        return "" if self.on_classes else f"{self.name} needs rows, not classes with counts"
+
     @abstractmethod
     def run(self, task: Task) -> Release:
         """The release, or `Infeasible` with the reason."""

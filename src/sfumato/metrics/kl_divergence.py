@@ -21,6 +21,7 @@ class KlDivergence(Metric):
 
     name: ClassVar[str] = "kl_divergence"
     range: ClassVar[str] = "0 … ∞"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
     paper: ClassVar[str] = "versatile Eq. 3"
 
@@ -31,4 +32,4 @@ class KlDivergence(Metric):
         both = exhibit.once(beside_original)
         assert both is not None
         tables, columns = both
-        return kl_divergence(columns, JointEstimate(tables.sheets()))
+        return kl_divergence(columns, JointEstimate(tables.sheets()), exhibit.original.counts)

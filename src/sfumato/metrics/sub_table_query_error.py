@@ -25,6 +25,7 @@ class SubTableQueryError(Metric):
     name: ClassVar[str] = "query_error of sub-tables"
     figure: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
     paper: ClassVar[str] = "versatile §6"
 
@@ -39,4 +40,4 @@ class SubTableQueryError(Metric):
         dimension = min(int(asked["dimension"]), len(columns))
         share = float(asked.get("percentage") or float(asked["selectivity"]) ** (1 / dimension))
         workload = random_queries(columns, dimension, share, int(asked["queries"]), np.random.default_rng(0))
-        return float(np.median(relative_errors(columns, JointEstimate(tables.sheets()), workload)))
+        return float(np.median(relative_errors(columns, JointEstimate(tables.sheets()), workload, exhibit.original.counts)))

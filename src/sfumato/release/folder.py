@@ -201,7 +201,8 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     }
     where = {name: [path / file for file in mine] for name, mine in folders.items()}
     for main, lists in form.lists(list(folders)).items():
-        parts |= _with_lists(main, lists, where, policy, damage, engine or HERE)
+        aside = () if form.joins_columns else policy.with_role("other")
+        parts |= _with_lists(main, lists, where, aside, damage, engine or HERE)
     for name, mine in folders.items():
         if parts[name].text.records != sum(files[file]["rows"] for file in mine):
             damage.append(f"{shown(name)} does not have as many rows as the manifest says")
@@ -231,11 +232,11 @@ def _require_format(manifest: Any, path: Path) -> None:
         raise ReleaseError("the manifest has a format that this version does not know", where=str(path / MANIFEST), hint=hint)
 
 
-def _counted_part(files: list[Path], policy: Policy, damage: list[str], engine: FileEngine) -> Part:
-    """A part that is a folder, as different rows with counts; columns of no role stand beside them."""
+def _counted_part(files: list[Path], beside: Sequence[str], damage: list[str], engine: FileEngine) -> Part:
+    """A part that is a folder, as different rows with counts; some columns stand beside them."""
     try:
         names = engine.columns(files)
-        aside = tuple(name for name in names if name in policy.with_role("other"))
+        aside = tuple(name for name in names if name in beside)
         table, counts = engine.count(files, [name for name in names if name not in aside])
         return Part(table, counts, aside)
     except DataError as error:
@@ -244,13 +245,13 @@ def _counted_part(files: list[Path], policy: Policy, damage: list[str], engine: 
 
 
 def _with_lists(
-    main: str, lists: Sequence[str], where: Mapping[str, list[Path]], policy: Policy, damage: list[str], engine: FileEngine
+    main: str, lists: Sequence[str], where: Mapping[str, list[Path]], beside: Sequence[str], damage: list[str], engine: FileEngine
 ) -> dict[str, Part]:
     """A table that is a folder, and the parts that list what its buckets hide."""
     if not lists:
-        return {main: _counted_part(where[main], policy, damage, engine)}
+        return {main: _counted_part(where[main], beside, damage, engine)}
     try:
-        aside = tuple(name for name in engine.columns(where[main]) if name in policy.with_role("other"))
+        aside = tuple(name for name in engine.columns(where[main]) if name in beside)
         found = engine.with_buckets(where[main], {name: where[name] for name in lists}, aside)
         return {name: Part(*each, aside if name == main and each[1] is not None else ()) for name, each in found.items()}
     except DataError as error:

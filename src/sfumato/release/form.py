@@ -50,6 +50,8 @@ class Form(BaseModel):
     """The kind of data that it is made from."""
     buckets: ClassVar[bool] = False
     """Whether it hides values among those of a bucket, so that rows and values are linked by buckets only."""
+    joins_columns: ClassVar[bool] = False
+    """Whether columns of no role count, too, because its tables are joined by them."""
     hides_size: ClassVar[bool] = False
     """Whether how many records the original had is not told: then a certificate counts what is published."""
     reads_knowledge: ClassVar[bool] = False

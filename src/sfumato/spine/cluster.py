@@ -44,6 +44,7 @@ from sfumato.spine.distant import class_columns, drafted, marked
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import Publication, judged_draft, ledger_of, publish
 from sfumato.spine.regions import cut_regions, misplaced, solver
+from sfumato.spine.splitting import publish_split, split_again, split_columns
 from sfumato.spine.write import DraftFolder
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ NOTE = "rows stayed where they lie: groups were made from classes of records wit
 
 def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str:
     """Why rows must be brought to the driver; empty when they can stay where they are (I2)."""
-    if not method.on_classes:
-        return f"{method.name} needs rows, not classes with counts"
+    if reason := method.rows_for(policy):
+        return reason
     if policy.keep:
         return "rules under 'keep' are judged on rows"
     if policy.person is not None:
@@ -74,7 +75,7 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
         return f"{joint[0]} speaks of several releases, which are compared record by record"
     if remembering:
         return "a ledger remembers every record"
-    several = policy.sensitive if method.form.buckets and len(policy.sensitive) > 1 else ()
+    several = policy.sensitive if method.form.buckets and not method.form.joins_columns and len(policy.sensitive) > 1 else ()
     if not all(in_folder(f"{name}/part-00000.parquet") for name in several):
         return "the values of a hidden column get a folder of its name, and one of the names has more than letters and digits"
     return ""
@@ -117,6 +118,8 @@ def publish_on(
     if reason := needs_rows(policy, chosen.method, remembering):
         table = brought(spark, rows, policy, reason)
         return publish(policy, table, seed=seed, jobs=jobs, progress=progress, format="parquet", **ledger)
+    if chosen.method.form.joins_columns:
+        return publish_split(spark, rows, policy, chosen, secret, seed)
     if chosen.method.form.buckets:
         return publish_dealt(spark, rows, policy, chosen, secret, seed)
     classes = spark.classes(rows, class_columns(policy))
@@ -193,10 +196,13 @@ def laid_beside_source(exhibit: Exhibit, engine: Any, original: Any) -> Exhibit:
     """The exhibit of a folder beside the classes of its source; what stands beside classes is compared on the cluster."""
     spark = as_engine(engine)
     rows = spark.rows(exhibit.policy, original)
-    classes = spark.classes(rows, [name for name in class_columns(exhibit.policy) if name in rows.names])
+    names = split_columns(exhibit.policy) if exhibit.form.joins_columns else class_columns(exhibit.policy)
+    classes = spark.classes(rows, [name for name in names if name in rows.names])
     if not isinstance(classes, NumberedClasses):
         hint = "verify without the original, or give the driver more memory"
         raise DataError("the classes of the original do not fit on the driver", hint=hint)
+    if exhibit.form.joins_columns:
+        return split_again(exhibit, spark, rows, classes)
     if exhibit.form.buckets:
         return dealt_again(exhibit, spark, rows, classes)
     part = exhibit.parts.get("data")

@@ -7,7 +7,7 @@ of the run and what was decided, from which rows can be dealt again, and an audi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ from sfumato.data.table import Table, TextColumn
 from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Secret
 from sfumato.errors import DataError, ReleaseError
 from sfumato.forms.anatomy import AnatomyForm, AnatomyTrace
+from sfumato.forms.subtables import SubTablesTrace
 from sfumato.methods.subtables.anatomy import most_buckets
 from sfumato.methods.subtables.buckets import contents
-from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import part_files
@@ -72,11 +72,7 @@ def dealt_again(exhibit: Exhibit, engine: SparkEngine, rows: DistantRows, classe
     trace = read_trace(trace_path(exhibit.folder), exhibit.form)
     if not isinstance(trace, AnatomyTrace) or not trace.secret:
         return exhibit
-    try:
-        secret = Secret(bytes.fromhex(trace.secret)[:SECRET_BYTES])
-    except ValueError:
-        raise ReleaseError("the private trace cannot be read", hint="remove it to audit without it") from None
-    hidden = _hidden(exhibit.policy, classes.table)
+    secret, hidden = secret_of(trace), _hidden(exhibit.policy, classes.table)
     if trace.by not in hidden or trace.buckets < 1:
         raise ReleaseError("the private trace belongs to another release", hint="remove it to audit without it")
     deck = engine.deck(rows, layout_of(exhibit.policy), secret, classes.table.records)
@@ -100,14 +96,14 @@ def _dealt(
         return dealt, AnatomyTrace(secret=secret.content.hex(), by=by, buckets=buckets, attempt=attempt, lasting=True)
 
     def kept(by: str, buckets: int, attempt: int) -> tuple[DealtRows, AnatomyTrace] | None:
-        known = _contents(by, hidden[by], buckets)
+        known = foreseen_kinds(by, hidden[by], buckets)
         foreseen = [claim for claim in policy.claims if known and claim.hide == (by,)]
-        if not all(claim.model.satisfied(_linkage(known, claim)).all() for claim in foreseen):
+        if not all(claim.model.satisfied(told_by(known, claim.hide)).all() for claim in foreseen):
             return None
         dealt, trace = deal(by, buckets, attempt)
         left = [claim for claim in policy.claims if claim not in foreseen]
         kinds = engine.kinds(dealt) if left else {}
-        if all(claim.model.satisfied(_linkage(kinds, claim)).all() for claim in left):
+        if all(claim.model.satisfied(told_by(kinds, claim.hide)).all() for claim in left):
             return dealt, trace
         dealt.frame.unpersist()
         return None
@@ -117,7 +113,7 @@ def _dealt(
     return found
 
 
-def _contents(by: str, text: TextColumn, buckets: int) -> Kinds:
+def foreseen_kinds(by: str, text: TextColumn, buckets: int) -> Kinds:
     """What the buckets of a deal list of the column it goes by, before it is dealt; nothing where there are very many values."""
     if len(text.labels) > _MANY_VALUES:
         return {}
@@ -128,10 +124,10 @@ def _contents(by: str, text: TextColumn, buckets: int) -> Kinds:
     return {by: (pa.table({**entries, "count": pa.array(rows[kind, value])}), often[kind])}
 
 
-def _linkage(kinds: Kinds, claim: Claim) -> Linkage:
+def told_by(kinds: Kinds, hidden: Sequence[str]) -> Linkage:
     """What everybody learns from the own bucket; kinds have the same numbers for every column."""
     spread, sizes, often = {}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    for name in claim.hide:
+    for name in hidden:
         entries, buckets = kinds[name]
         table = Table(entries)
         kind = entries.column("bucket").cast(pa.int64()).to_numpy() - 1
@@ -146,6 +142,14 @@ def _linkage(kinds: Kinds, claim: Claim) -> Linkage:
 def _compared(engine: SparkEngine, folder: Path, policy: Policy, dealt: DealtRows, rows: DistantRows) -> tuple[int, int]:
     lists = {name: part_files(folder, part) for name, part in lists_of(policy).items()}
     return engine.misdealt(part_files(folder, "data"), lists, dealt, rows)
+
+
+def secret_of(trace: AnatomyTrace | SubTablesTrace) -> Secret:
+    """The secret of a run, as its private trace keeps it."""
+    try:
+        return Secret(bytes.fromhex(trace.secret)[:SECRET_BYTES])
+    except ValueError:
+        raise ReleaseError("the private trace cannot be read", hint="remove it to audit without it") from None
 
 
 def _hidden(policy: Policy, classes: Table) -> dict[str, TextColumn]:

@@ -6,11 +6,14 @@ and hidden values are the original's, in their bucket where no other bucket has 
 every bucket holds its own rows' values, and no two tables stand in the same order. Records that a release of a history withholds
 stand in no table: as many as the release says, and with the trace the same ones in all of them; without it every table must be a
 part of the original's projection, and whose values its buckets list is not judged.
+
+Where rows lie elsewhere only different rows with counts are at hand, and buckets that list the same are one: there rows and lists
+are compared with the source where they lie, dealt once more with the secret that the trace keeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import ClassVar
@@ -22,7 +25,7 @@ from sfumato.audit.base import Check
 from sfumato.audit.checks.truthful_buckets import Seats, withheld
 from sfumato.audit.checks.truthfulness import cover
 from sfumato.data.arrays import IntArray
-from sfumato.data.classes import group
+from sfumato.data.classes import group, weighed
 from sfumato.data.table import Table
 from sfumato.decomposition.published_subtables import BUCKET, Published, PublishedSubTables
 from sfumato.forms.recoded import Recoded
@@ -32,6 +35,7 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.release import Part, Trace
 
+Columns = Mapping[str, IntArray]
 _SAME_PLACE = 0.5
 _FOREIGN = "has buckets that do not list the values of their own rows"
 
@@ -40,6 +44,7 @@ class Agreement(Check):
     """Sub-tables are complete, agree with each other, and with the original when it is at hand."""
 
     name: ClassVar[str] = "agreement"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
 
     def examine(self, exhibit: Exhibit) -> Finding:
@@ -50,6 +55,7 @@ class Agreement(Check):
             hiding = [table for table in tables.tables if table.bucket is not None]
             own = [_own_values(exhibit, tables, table) for table in hiding]
             wrong += [f"{table.name} {_FOREIGN}" for table, fits in zip(hiding, own, strict=True) if fits is False]
+            wrong += [f"{exhibit.strangers} rows are no record of the original"] if exhibit.strangers else []
             unsure = own.count(None)
         if exhibit.behind is not None:
             wrong += [*_linked(exhibit), *_different_people(exhibit)]
@@ -69,26 +75,25 @@ def _contradictions(tables: PublishedSubTables) -> list[str]:
     wrong = []
     for one, other in combinations(tables.tables, 2):
         shared = sorted(set(one.visible) & set(other.visible))
-        if shared and not _same(one.visible, other.visible, shared):
+        if shared and not _same(one.visible, one.often, other.visible, other.often, shared):
             wrong.append(f"{one.name} and {other.name} do not agree on the columns they share")
     return wrong
 
 
-def _same(one: object, other: object, names: list[str]) -> bool:
-    left, right = [one[name] for name in names], [other[name] for name in names]  # type: ignore[index]
-    if len(left[0]) != len(right[0]):
-        return False
-    classes = group([np.concatenate(pair) for pair in zip(left, right, strict=True)])
-    half = len(left[0])
-    return bool((np.bincount(classes.of[:half], minlength=len(classes)) * 2 == classes.counts).all())
+def _same(one: Columns, often: IntArray, other: Columns, times: IntArray, names: list[str]) -> bool:
+    """Whether some columns have the same tuples, each equally often, in two tables."""
+    classes = group([np.concatenate([one[name], other[name]]) for name in names])
+    half = len(often)
+    left, right = weighed(classes.of[:half], often, len(classes)), weighed(classes.of[half:], times, len(classes))
+    return bool((left == right).all())
 
 
 def _untrue(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> Iterator[str]:
     original = _behind(exhibit, table)
-    if not 0 <= exhibit.original.rows - table.rows <= withheld(exhibit):
+    if not 0 <= exhibit.original.records - table.people <= withheld(exhibit):
         yield "does not have as many rows as the original"
         return
-    if table.visible and not _exact(tables, table, original) and _uncovered(exhibit, table):
+    if table.visible and not _exact(tables, table, original) and (_elsewhere(exhibit, table) or _uncovered(exhibit, table)):
         yield "has rows that stand for no record of the original"
     for name in table.hidden:
         if not _hidden_values(tables, table, original, name):
@@ -98,7 +103,7 @@ def _untrue(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> I
 def _behind(exhibit: Exhibit, table: Published) -> Table:
     """The records that a table is about: all of them, or those behind its rows where some are withheld and the trace tells whom."""
     original: Table = exhibit.original
-    if exhibit.behind is None or original.rows == table.rows:
+    if exhibit.behind is None or original.records == table.people:
         return original
     return Table(original.frame.take(pa.array(exhibit.behind[table.name])))
 
@@ -115,8 +120,8 @@ def _exact(tables: PublishedSubTables, table: Published, original: Table) -> boo
     """Whether every row is a record of its own, as it is; then no record lacks a row where there are as many rows."""
     names = sorted(table.visible)
     both = group([np.concatenate([table.visible[name], _recoded(tables, original, name)]) for name in names])
-    shown, real = (np.bincount(part, minlength=len(both)) for part in (both.of[: table.rows], both.of[table.rows :]))
-    return bool((shown <= real).all())
+    shown = weighed(both.of[: table.rows], table.weights, len(both))
+    return bool((shown <= weighed(both.of[table.rows :], original.counts, len(both))).all())
 
 
 def _uncovered(exhibit: Exhibit, table: Published) -> bool:
@@ -139,17 +144,24 @@ def _uncovered(exhibit: Exhibit, table: Published) -> bool:
 def _hidden_values(tables: PublishedSubTables, table: Published, original: Table, name: str) -> bool:
     """Counts of a hidden column: as in the original, or fewer where values are withheld."""
     assert table.entry_count is not None
-    truth = np.bincount(_recoded(tables, original, name), minlength=len(tables.labels[name]))
+    truth = weighed(_recoded(tables, original, name), original.counts, len(tables.labels[name]))
     listed = np.bincount(table.hidden[name], weights=table.entry_count, minlength=len(truth))
-    fewer = table.withheld or table.rows < original.rows
+    fewer = table.withheld or table.people < original.records
     return bool((listed <= truth).all()) if fewer else bool((listed == truth).all())
 
 
 def _own_values(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool | None:
     """Whether buckets list the values of their own rows; nothing where that cannot be told."""
+    if _elsewhere(exhibit, table):
+        return None if exhibit.misplaced is None else exhibit.misplaced == 0
     if exhibit.original.rows < table.rows:
         return False
     return _as_traced(exhibit, tables, table) if exhibit.behind is not None else _possible_values(exhibit, tables, table)
+
+
+def _elsewhere(exhibit: Exhibit, table: Published) -> bool:
+    """Whether only different rows with counts are at hand; such tables are exact, and buckets were compared where rows lie."""
+    return table.weights is not None or exhibit.original.counts is not None
 
 
 def _as_traced(exhibit: Exhibit, tables: PublishedSubTables, table: Published) -> bool:

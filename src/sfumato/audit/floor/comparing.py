@@ -21,8 +21,8 @@ from typing import Any
 
 from sfumato.audit.floor.counting import Recount, recount_opened
 from sfumato.audit.floor.definitions import DEFINITIONS
-from sfumato.audit.floor.files import LISTING, Everybody, OverFiles, open_folder
-from sfumato.audit.floor.written import UNKNOWN, read_policy
+from sfumato.audit.floor.files import LISTING, Everybody, Folder, OverFiles, open_folder
+from sfumato.audit.floor.written import UNKNOWN, Written, read_policy
 from sfumato.errors import ReleaseError
 
 _RELATIVE = 6e-6
@@ -45,8 +45,7 @@ def disagreements(
     """
     try:
         release, policy = open_folder(folder, over_files), read_policy(folder / "policy.yaml")
-        wanted = frozenset(name for asked in policy.asked for name in (*asked.given, *asked.hide)) | LISTING
-        release = replace(release, wanted=wanted, everybody=everybody)
+        release = replace(release, wanted=_wanted(release, policy), everybody=everybody)
         counts = recount_opened(release, policy)
         rows = list(release.miscounted())
     except ReleaseError as error:
@@ -55,6 +54,13 @@ def disagreements(
     more = [str(finding.get("model")) for finding in findings[len(counts) :] if finding.get("model") in DEFINITIONS]  # I1
     wrong += [f"the certificate speaks about {model}, which the policy does not claim" for model in more]
     return [*rows, *wrong]
+
+
+def _wanted(release: Folder, policy: Written) -> frozenset[str]:
+    """Columns that claims speak of; where several tables can be joined, by whatever they share, all of them."""
+    if release.form == "sub-tables":
+        return frozenset(policy.columns) | LISTING | {"column"}
+    return frozenset(name for asked in policy.asked for name in (*asked.given, *asked.hide)) | LISTING
 
 
 def _claim(place: int, each: Recount, findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:

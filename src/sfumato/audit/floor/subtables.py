@@ -32,7 +32,7 @@ from functools import reduce
 
 from sfumato.audit.floor.definitions import Groups, Level, NotCounted, counted, reaches, worse
 from sfumato.audit.floor.files import Bag, Folder, Row
-from sfumato.audit.floor.groups import MOST, TIMES, add_up, added, cells, one_scale, whole_count
+from sfumato.audit.floor.groups import MOST, MOST_ELSEWHERE, TIMES, add_up, added, cells, one_scale, whole_count
 from sfumato.audit.floor.written import Asked, Written
 from sfumato.errors import ReleaseError
 
@@ -113,6 +113,8 @@ def read_tables(folder: Folder) -> list[CountedTable]:
 
 
 def _table(folder: Folder, name: str) -> CountedTable:
+    if f"{name}-sensitive" in folder.listed and folder.rows_elsewhere(name) > MOST_ELSEWHERE:
+        raise NotCounted(f"more than {MOST_ELSEWHERE:,} rows with buckets are not counted a second time")
     visible = folder.part(name)
     if "bucket" not in visible.columns:
         return CountedTable(visible, {})

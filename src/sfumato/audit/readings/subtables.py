@@ -14,6 +14,7 @@ Paper
 Invariants
     I1  A table is read as the joint weight of its rows and its hidden values, independent inside each bucket; every needed column
         may stand on either side.
+        Where rows lie elsewhere, buckets that list the same are one, with counts; what they say of everybody is the same.
     I2  Rules that follow from outside knowledge (Theorem 3.2) are judged with the claim they come from.
 """
 
@@ -69,6 +70,7 @@ class SubTablesReading(Reading):
 
     name: ClassVar[str] = "sub-tables"
     form: ClassVar[type[Form]] = SubTables
+    on_classes: ClassVar[bool] = True
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         found = [each.linkage for each in outcomes(exhibit, claim) if each.linkage is not None]
@@ -119,7 +121,7 @@ def through(tables: PublishedSubTables, place: int, known: Sequence[str], hidden
     table, labels = tables.tables[place], tables.labels[hidden]
     if table.bucket is None:
         kinds = group([table.visible[name] for name in known], rows=table.rows)
-        return _linkage(kinds.of, table.visible[hidden], np.ones(table.rows), len(kinds), labels)
+        return _linkage(kinds.of, table.visible[hidden], table.often.astype(np.float64), len(kinds), labels)
     return _through_buckets(table, known, hidden, labels)
 
 
@@ -154,7 +156,7 @@ def _joint(table: Published, rows: Classes, entries: Classes) -> tuple[IntArray,
         of_entry, count, buckets = np.concatenate([of_entry, of_entry]), np.concatenate([count, count]), buckets + 1
     require_linear(rows.of * buckets + bucket, buckets, of_bucket * max(len(entries), 1) + of_entry, of_bucket)
     size = np.bincount(of_bucket, weights=count, minlength=buckets)
-    left = csr_array((np.ones(len(bucket)), (rows.of, bucket)), shape=(len(rows), buckets))
+    left = csr_array((table.often.astype(np.float64), (rows.of, bucket)), shape=(len(rows), buckets))
     right = csr_array((count / size[of_bucket], (of_bucket, of_entry)), shape=(buckets, len(entries)))
     joint: Any = (left @ right).tocoo()
     return joint.row.astype(np.int64), joint.col.astype(np.int64), joint.data

@@ -87,7 +87,7 @@ def one_sided(rules: Sequence[PrivacyRule], table: Table) -> list[PrivacyRule]:
 def _alone(table: Table, column: str) -> Linkage:
     """What everybody reads off the column published alone."""
     text = table.text(column)
-    return Linkage.of_groups(np.zeros(table.rows, dtype=np.int64), {column: (text.codes, text.labels)})
+    return Linkage.of_groups(np.zeros(table.rows, dtype=np.int64), {column: (text.codes, text.labels)}, text.weights)
 
 
 def _safe_alone(table: Table, column: str, model: Any) -> bool:
@@ -115,6 +115,7 @@ class SubTableMethod(Method):
     form: ClassVar[type[Form]] = SubTables
     remembers: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
+    on_classes: ClassVar[bool] = True
 
     inner: str = Field(default="anatomy", description="how a table that hides a column is anonymized: anatomy or a recoding method")
 
@@ -170,15 +171,23 @@ class SubTableMethod(Method):
         behind = {part: going.behind[rows] for part, rows in release.trace.rows.items()}
         return replace(release, suppressed=release.suppressed + going.withheld, trace=Trace(behind, lasting=True))
 
-    def _made(self, task: Task, apart: IntArray) -> Release:
-        rule_set = privacy_rules(task.policy)
+    def rows_for(self, policy: Policy) -> str:
+        return super().rows_for(policy) or ("" if self.inner == "anatomy" else f"{self.inner} inside sub-tables needs rows")
+
+    def tables_of(self, policy: Policy, table: Table, apart: IntArray | None = None) -> tuple[list[SubTable], Hidden]:
+        """The tables to be published, over columns, and what the rules ask; of classes with counts as of rows."""
+        rule_set = privacy_rules(policy)
         wanted = [each for each in rule_set.wanted if each.hide <= rule_set.unit.keys()]
-        data = Hidden(task.data, rule_set.over_units(one_sided(wanted, task.data)), rule_set.members, apart)
-        task.progress(0.1, "choosing the tables")
+        together = np.zeros(table.rows, dtype=np.int64) if apart is None else apart
+        data = Hidden(table, rule_set.over_units(one_sided(wanted, table)), rule_set.members, together)
         tables = self.decompose(list(rule_set.members), data.rules, rule_set.guardable, data)
-        if task.policy.person is not None:  # I6
-            require_apart(task.policy, task.data, tables)
-        return self._published(task, [_over_columns(table, rule_set.members) for table in tables], data)
+        if policy.person is not None:  # I6
+            require_apart(policy, table, tables)
+        return [_over_columns(each, rule_set.members) for each in tables], data
+
+    def _made(self, task: Task, apart: IntArray) -> Release:
+        task.progress(0.1, "choosing the tables")
+        return self._published(task, *self.tables_of(task.policy, task.data, apart))
 
     def _published(self, task: Task, tables: Sequence[SubTable], data: Hidden) -> Release:
         parts: dict[str, Part] = {}
@@ -191,13 +200,13 @@ class SubTableMethod(Method):
             withheld = max(withheld, made.withheld)
             if made.entries is not None:
                 parts[f"table-{place + 1}{SENSITIVE}"] = Part(made.entries)
-        return Release(SubTables(), parts, withheld, Trace(behind, lasting=True), notes=_notes(tables))
+        return Release(SubTables(), parts, withheld, Trace(behind, lasting=True), notes=notes_of(tables))
 
     def _table(self, task: Task, table: SubTable, data: Hidden) -> MadeTable:
         if table.guarded and table.visible and self.inner != "anatomy":
             return recoded_table(task, table, data, self.inner)
         rows = task.randomness.child("row order").permutation(data.table.rows)
-        alone = not table.guarded or (not table.visible and len(table.guarded) == 1)  # it is published as it is (I1)
+        alone = stands_alone(table)
         columns = table.columns if alone else table.visible
         shown = {name: _taken(data.table, name, rows) for name in task.policy.published if name in columns}  # I4
         if alone:
@@ -246,6 +255,11 @@ class MadeTable:
     withheld: int = 0
 
 
+def stands_alone(table: SubTable) -> bool:
+    """Whether a table is published without buckets, as it is (I1)."""
+    return not table.guarded or (not table.visible and len(table.guarded) == 1)
+
+
 def _over_columns(table: SubTable, members: Mapping[str, tuple[str, ...]]) -> SubTable:
     columns = frozenset(column for unit in table.columns for column in members[unit])
     visible = columns - table.guarded
@@ -290,7 +304,8 @@ def recoded_table(task: Task, table: SubTable, data: Hidden, inner: str) -> Made
     return MadeTable(release.parts["data"].table, release.trace.rows["data"])
 
 
-def _notes(tables: Sequence[SubTable]) -> tuple[str, ...]:
+def notes_of(tables: Sequence[SubTable]) -> tuple[str, ...]:
+    """What is assumed of such tables, for the certificate."""
     said = ["rows of every table are in an order of their own, and bucket numbers mean nothing outside their table"]
     if any(table.guarded for table in tables):
         said.append("outsiders have no opinion beforehand about who in a bucket has which hidden value")

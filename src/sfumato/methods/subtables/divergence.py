@@ -34,10 +34,16 @@ from sfumato.decomposition.jointree import join_tree
 class ExpectedDivergence:
     """Scores schemas over one table given as class codes with counts."""
 
-    def __init__(self, columns: Mapping[str, IntArray], sizes: Mapping[str, float], members: Mapping[str, Sequence[str]]) -> None:
-        """`sizes`: bucket size of each column that may be hidden; `members`: the columns of each unit."""
+    def __init__(
+        self,
+        columns: Mapping[str, IntArray],
+        sizes: Mapping[str, float],
+        members: Mapping[str, Sequence[str]],
+        counts: IntArray | None = None,
+    ) -> None:
+        """`sizes`: bucket size of each column that may be hidden; `members`: columns of each unit; `counts`: records per row."""
         self._units = {name: group([columns[one] for one in inner]).of for name, inner in members.items()}
-        whole = group(list(self._units.values()))
+        whole = group(list(self._units.values()), weights=counts)
         self._units = {name: codes[whole.first] for name, codes in self._units.items()}
         self._weight = whole.counts.astype(np.float64)
         self._total = float(self._weight.sum())

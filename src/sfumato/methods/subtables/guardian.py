@@ -34,5 +34,5 @@ class Guardian(SubTableMethod):
         members = data.members
         columns = {name: data.table.text(name).codes.astype(np.int64) for inner in members.values() for name in inner}
         sizes = {each.hidden: bucket_size(data.asked(each.hidden)) for each in rules}
-        score = ExpectedDivergence(columns, sizes, members)
+        score = ExpectedDivergence(columns, sizes, members, data.table.counts)
         return guardian(units, rules, score, guardable)

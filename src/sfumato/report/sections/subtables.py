@@ -21,6 +21,7 @@ class SubTableSection(Section):
     title: ClassVar[str] = "The tables and what guards each rule"
     order: ClassVar[int] = 25
     forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
+    on_classes: ClassVar[bool] = True
 
     def render(self, exhibit: Exhibit) -> Markup:
         tables = exhibit.once(sub_tables).tables
@@ -39,4 +40,5 @@ class SubTableSection(Section):
 
 def _row(each: Published) -> tuple[object, ...]:
     buckets = len(set(each.bucket.tolist()) - {-1}) if each.bucket is not None else 0
-    return each.name, listed(each.visible), listed(each.hidden) or "—", buckets or "—", each.rows
+    kinds = f"{buckets} kinds" if buckets and each.weights is not None else buckets
+    return each.name, listed(each.visible), listed(each.hidden) or "—", kinds or "—", each.people
