@@ -16,8 +16,9 @@ from sfumato.extras import require
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit started this process."""
-_MAPPED_FROM, _TRIMMED_FROM = -3, -1
-"""Options of glibc's mallopt: sizes from which memory is mapped by itself, and from which free memory is given back."""
+_MAPPED_FROM, _TRIMMED_FROM, _ARENAS = -3, -1, -8
+"""Options of glibc's mallopt: sizes from which memory is mapped by itself, and from which free memory is given back; and how many
+heaps there are, of which every thread that waits for the cluster would else have one of its own."""
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -59,5 +60,6 @@ def give_back() -> None:
     """
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError, TypeError):
-        for option in (_MAPPED_FROM, _TRIMMED_FROM):
-            ctypes.CDLL(None).mallopt(option, 1 << 20)
+        # what a method cuts into parts is mostly smaller than a megabyte, and would lie idle between arrays that are in use
+        for option, value in ((_MAPPED_FROM, 1 << 16), (_TRIMMED_FROM, 1 << 17), (_ARENAS, 1)):
+            ctypes.CDLL(None).mallopt(option, value)
