@@ -50,6 +50,14 @@ def _executor() -> int:
         pid = next(int(line.split()[1]) for line in status if line.startswith("PPid"))
 
 
+def of_the_next(lists: Any) -> Any:
+    """What every bucket lists, said of the next one."""
+    buckets = sorted(row["bucket"] for row in lists.select("bucket").distinct().collect())
+    turned = pa.table({"bucket": buckets, "next": [*buckets[1:], buckets[0]]})
+    moved = lists.join(lists.sparkSession.createDataFrame(turned), "bucket").drop("bucket").withColumnRenamed("next", "bucket")
+    return moved.select(*lists.columns)
+
+
 def changing(frame: Any, flag: Path, name: str, value: str) -> Any:
     """Rows that say something else in a column once the flag is there."""
 

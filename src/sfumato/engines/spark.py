@@ -6,9 +6,7 @@ Guarantee
 
 Invariants
     I1  Rows are put in order last: an optimizer drops a sort that a join or an exchange follows.
-    I2  Keys come to rows by a join, so that no secret stands in a plan, a log or a page of the cluster.
-    I3  Rows that tie under a key are the same in everything that is published, so it does not matter which of them comes first.
-    I4  Only listed files lie in a part: no marks of a committer, no checksums of a file system, no job numbers in names.
+    I2  Only listed files lie in a part: no marks of a committer, no checksums of a file system, no job numbers in names.
 
 Cost: three reads of the source, two exchanges. The driver holds the classes and the published tuples, never rows.
 """
@@ -28,11 +26,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.memory import trim
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Secret
 from sfumato.engines.spark_buckets import BUCKET, VALUE, DealtLayout, DealtRows, Deck, apart, as_texts, kinds_of, projected
+from sfumato.engines.spark_draws import drawn, missing
 from sfumato.engines.spark_packing import collected, ordered
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
+from sfumato.engines.spark_rows import as_published, class_number, named, quoted, ranked, within
 from sfumato.engines.spark_source import MALFORMED, DistantRows, opened
 from sfumato.errors import DataError, SfumatoError
 from sfumato.policy.policy import Policy
@@ -45,7 +46,7 @@ BROADCAST = 3_000_000
 SMALL_FILES = 1 << 16
 """Bytes of files that are looked at here, because sending them to executors would take longer."""
 _TRIES = 3
-_SHOWN, _PLACE = "\x1fshown", "\x1fplace"
+_SHOWN = "\x1fshown"
 
 
 @contextmanager
@@ -110,8 +111,7 @@ class SparkEngine:
     def collect(self, rows: DistantRows, names: Sequence[str]) -> pa.Table:
         """Rows as they are, brought here, for what cannot do without them."""
         with _plainly("bring the rows"), self._watched("bringing rows"):
-            if rows.checked and (wrong := rows.frame.where(_named(MALFORMED).isNotNull()).count()):
-                raise _unfitting(int(wrong))
+            _require_fitting(rows)
             found = rows.frame.select(*(rows.column(name).alias(name) for name in names)).toArrow()
         return pa.table({name: found.column(name) for name in names})
 
@@ -121,15 +121,15 @@ class SparkEngine:
 
         texts = [rows.text(name).alias(name) for name in names]
         marks = [F.col(MALFORMED).isNotNull().alias(MALFORMED)] if rows.checked else []
-        alike = rows.frame.select(*texts, *marks).groupBy(*map(_named, [*names, *([MALFORMED] if marks else [])]))
+        alike = rows.frame.select(*texts, *marks).groupBy(*map(named, [*names, *([MALFORMED] if marks else [])]))
         counted = alike.agg(F.count(F.lit(1)).alias(COUNT))
-        frame = counted.withColumn(IDENTITY, _identity(map(_named, names), salt)).persist()
+        frame = counted.withColumn(IDENTITY, class_number(map(named, names), salt)).persist()
         if marks:
             wrong = frame.where(F.col(MALFORMED)).agg(F.sum(COUNT)).first()[0]
             if wrong:
                 frame.unpersist()
                 raise _unfitting(int(wrong))
-        return DistantClasses(frame.select(*map(_named, names), COUNT, IDENTITY) if marks else frame, tuple(names), salt)
+        return DistantClasses(frame.select(*map(named, names), COUNT, IDENTITY) if marks else frame, tuple(names), salt)
 
     def recode(self, rows: DistantRows, recoding: Recoding, published: Sequence[str], secret: Secret) -> Any:
         """Rows as they are published, each with its key: the whole of a class by a join, its shares by a keyed order."""
@@ -146,11 +146,11 @@ class SparkEngine:
             different = np.unique(identity)
             split = _table({IDENTITY: different, SPLIT: [secret.key("split", str(number)) for number in different]})
             edges = {FIRST: recoding.first[some], LAST: recoding.last[some], _SHOWN: recoding.shown[some]}
-            ranked = _ranked(frame.join(self._sent(split), IDENTITY), carried)
+            among = ranked(frame.join(self._sent(split), IDENTITY), carried)
             placed = placed.unionByName(
-                _within(ranked.join(self._sent(_table({IDENTITY: identity, **edges})), IDENTITY), carried, [_SHOWN])
+                within(among.join(self._sent(_table({IDENTITY: identity, **edges})), IDENTITY), carried, [_SHOWN])
             )
-        return _published(placed.join(shown, _SHOWN), recoding.labels, as_is, carried, published)
+        return as_published(placed.join(shown, _SHOWN), recoding.labels, as_is, carried, published)
 
     def recode_shares(
         self, rows: DistantRows, classes: DistantClasses, shares: Any, recoded: Sequence[str], published: Sequence[str]
@@ -163,9 +163,9 @@ class SparkEngine:
         is_whole = F.col(LAST) - F.col(FIRST) == F.col(COUNT)
         placed = frame.join(shares.where(is_whole).select(IDENTITY, *labels), IDENTITY).select(*carried, *labels)
         parts = shares.where(~is_whole)
-        ranked = _ranked(frame.join(parts.select(IDENTITY, SPLIT).distinct(), IDENTITY), carried)
-        split = _within(ranked.join(parts.select(IDENTITY, FIRST, LAST, *labels), IDENTITY), carried, labels)
-        return _published(placed.unionByName(split), recoded, as_is, carried, published)
+        among = ranked(frame.join(parts.select(IDENTITY, SPLIT).distinct(), IDENTITY), carried)
+        split = within(among.join(parts.select(IDENTITY, FIRST, LAST, *labels), IDENTITY), carried, labels)
+        return as_published(placed.unionByName(split), recoded, as_is, carried, published)
 
     def _numbered(
         self, rows: DistantRows, names: Sequence[str], salt: int, recoded: Iterable[str], published: Sequence[str]
@@ -175,7 +175,7 @@ class SparkEngine:
         as_is = [name for name in published if name not in known]
         carried = [f"{place}\x1fas is" for place in range(len(as_is))]
         kept = [rows.column(name).alias(place) for name, place in zip(as_is, carried, strict=True)]
-        return rows.frame.select(_identity(map(rows.text, names), salt).alias(IDENTITY), *kept), as_is, carried
+        return rows.frame.select(class_number(map(rows.text, names), salt).alias(IDENTITY), *kept), as_is, carried
 
     def write(self, frame: Any, records: int, folder: Path) -> dict[str, int]:
         """The files of a part, ordered by their key, under names that tell nothing; rows per file."""
@@ -190,7 +190,7 @@ class SparkEngine:
         rows = {}
         for place, file in enumerate(made):
             name = folder / f"part-{place:05d}.parquet"
-            file.rename(name)  # I4
+            file.rename(name)  # I2
             rows[f"{folder.name}/{name.name}"] = int(pq.read_metadata(name).num_rows)
         shutil.rmtree(staged)
         return rows
@@ -211,8 +211,8 @@ class SparkEngine:
 
         with _plainly("count the published rows"), self._watched("counting what was written"):
             frame = self._files(files)
-            texts = [F.coalesce(F.col(_quoted(name)).cast("string"), F.lit("")).alias(name) for name in names]
-            counted = frame.select(*texts).groupBy(*map(_named, names)).agg(F.count(F.lit(1)).alias(COUNT))
+            texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("")).alias(name) for name in names]
+            counted = frame.select(*texts).groupBy(*map(named, names)).agg(F.count(F.lit(1)).alias(COUNT))
             found = ordered(collected(counted, names), [], names)
         return found.select(list(names)), found.column(COUNT).to_numpy()
 
@@ -249,12 +249,12 @@ class SparkEngine:
     ) -> tuple[int, int]:
         """By how many rows, and by how many listed values, what was written differs from records of the source in these buckets."""
         with _plainly("compare with the source"), self._watched("comparing with the source"):
-            layout = dealt.layout
-            wrong = apart(layout.texts(layout.of(rows), bucket=False), layout.texts(dealt.frame, bucket=False))
-            wrong += apart(layout.written(self._files(files)), layout.texts(dealt.frame, bucket=True))
-            names = [BUCKET, VALUE, "count"]
-            pairs = [(as_texts(self._files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden]
-            return wrong, sum(apart(one, other) for one, other in pairs)
+            layout, names = dealt.layout, [BUCKET, VALUE, "count"]
+            pairs = [(layout.texts(layout.of(rows), bucket=False), layout.texts(dealt.frame, bucket=False))]
+            pairs += [(layout.written(self._files(files)), layout.texts(dealt.frame, bucket=True))]
+            pairs += [(as_texts(self._files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden]
+            found = apart(*pairs)
+            return sum(found[:2]), sum(found[2:])
 
     def projected(self, rows: DistantRows, names: Sequence[str], key: str) -> Any:
         """Some columns of all records, with the key that puts them in order."""
@@ -263,10 +263,43 @@ class SparkEngine:
     def misprojected(self, files: Sequence[Path], rows: DistantRows, names: Sequence[str]) -> int:
         """By how many rows what was written differs from some columns of all records."""
         with _plainly("compare with the source"), self._watched("comparing with the source"):
-            return apart(rows.frame.select(*(rows.text(name).alias(name) for name in names)), as_texts(self._files(files), names))
+            own = rows.frame.select(*(rows.text(name).alias(name) for name in names))
+            return apart((own, as_texts(self._files(files), names)))[0]
+
+    def records(self, rows: DistantRows) -> int:
+        """How many rows there are; lines that do not fit are refused."""
+        with _plainly("count the rows"), self._watched("counting rows"):
+            _require_fitting(rows)
+            return int(rows.frame.count())
+
+    def some(self, rows: DistantRows, names: Sequence[str], most: int) -> pa.Table:
+        """Some rows, as texts, to see what values there are."""
+        with _plainly("look at some rows"):
+            found = rows.frame.limit(most).select(*(rows.text(name).alias(name) for name in names)).toArrow()
+        return pa.table({name: found.column(name) for name in names})
+
+    def missing(self, rows: DistantRows, names: Sequence[str]) -> int:
+        """Records that lack a value in one of some columns."""
+        with _plainly("count missing values"), self._watched("counting rows"):
+            return missing(rows, names)
+
+    def drawn(self, rows: DistantRows, kept: Sequence[str], published: Sequence[str], make: Any, secret: Secret, many: int) -> Any:
+        """All records with new values, and the key that puts them in order."""
+        with _plainly("number the records"), self._watched("numbering records"):
+            return drawn(self.session, rows, kept, published, make, secret, many)
+
+    def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
+        """Rows that say in some columns what another row says that came before them."""
+        with _plainly("count the published rows"), self._watched("counting what was written"):
+            texts = as_texts(self._files(files), names)
+            return int(texts.count() - texts.distinct().count())
 
     def _files(self, files: Sequence[Path]) -> Any:
-        return self.session.read.parquet(*(file.absolute().as_uri() for file in files))
+        """Files of a part, whose columns the first of them tells; else the cluster would have to be asked first."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        schema = from_arrow_schema(pq.read_schema(files[0]))
+        return self.session.read.schema(schema).parquet(*(file.absolute().as_uri() for file in files))
 
     def strangers(self, files: Sequence[Path], rows: DistantRows, names: Sequence[str]) -> int:
         """Published rows whose values in columns that are published as they are no record of their own has."""
@@ -274,7 +307,7 @@ class SparkEngine:
 
         with _plainly("compare with the source"), self._watched("comparing with the source"):
             published = self._files(files)
-            mine = published.select(*(F.coalesce(F.col(_quoted(name)).cast("string"), F.lit("")).alias(name) for name in names))
+            mine = published.select(*(F.coalesce(F.col(quoted(name)).cast("string"), F.lit("")).alias(name) for name in names))
             theirs = rows.frame.select(*(F.coalesce(rows.column(name).cast("string"), F.lit("")).alias(name) for name in names))
             return int(mine.exceptAll(theirs).count())
 
@@ -302,15 +335,15 @@ class SparkEngine:
         from pyspark.sql import functions as F
 
         with _plainly("compare with the shares"), self._watched("comparing with the shares"):
-            own = shares.drop(COUNT).join(classes.frame.select(IDENTITY, *map(_named, others)), IDENTITY)
+            own = shares.drop(COUNT).join(classes.frame.select(IDENTITY, *map(named, others)), IDENTITY)
             labels = [F.col(f"{LABEL}{place}").alias(str(place)) for place in range(len(recoded))]
-            values = [_named(name).alias(str(len(recoded) + place)) for place, name in enumerate(others)]
+            values = [named(name).alias(str(len(recoded) + place)) for place, name in enumerate(others)]
             keys = [str(place) for place in range(len(recoded) + len(others))]
             said = (
                 own.select(*labels, *values, (F.col(LAST) - F.col(FIRST)).alias("n")).groupBy(*keys).agg(F.sum("n").alias("said"))
             )
             frame = self._files(files)
-            texts = [F.coalesce(_named(name).cast("string"), F.lit("")) for name in (*recoded, *others)]
+            texts = [F.coalesce(named(name).cast("string"), F.lit("")) for name in (*recoded, *others)]
             shown = frame.select(*(text.alias(key) for text, key in zip(texts, keys, strict=True)))
             found = shown.groupBy(*keys).agg(F.count(F.lit(1)).alias("found"))
             apart = F.abs(F.coalesce(F.col("said"), F.lit(0)) - F.coalesce(F.col("found"), F.lit(0)))
@@ -342,6 +375,7 @@ class SparkEngine:
         finally:
             done.set()
             watcher.join()
+            trim()  # what came here and was put in order lies idle between arrays that are still in use
 
 
 def classes_of(engine: Any, names: Sequence[str], data: Any, source: Any) -> Table:
@@ -376,53 +410,9 @@ def _unfitting(count: int) -> DataError:
     return DataError(f"{count} line(s) of the source do not have the columns of its header", hint="correct the files")
 
 
-def _ranked(frame: Any, carried: Sequence[str]) -> Any:
-    """Rows of classes that go to several groups, with their place in a keyed order of the class."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    order = Window.partitionBy(IDENTITY).orderBy(_keyed(SPLIT, carried))
-    return frame.withColumn(_PLACE, F.row_number().over(order) - 1).drop(SPLIT)
-
-
-def _within(frame: Any, carried: Sequence[str], more: Sequence[str]) -> Any:
-    """Rows beside the share of their class that their place lies in."""
-    from pyspark.sql import functions as F
-
-    return frame.where((F.col(_PLACE) >= F.col(FIRST)) & (F.col(_PLACE) < F.col(LAST))).select(*carried, *more)
-
-
-def _published(frame: Any, recoded: Iterable[str], as_is: list[str], carried: list[str], published: Sequence[str]) -> Any:
-    """The published columns and the key that puts rows in order."""
-    from pyspark.sql import functions as F
-
-    places = {name: f"{LABEL}{place}" for place, name in enumerate(recoded)} | dict(zip(as_is, carried, strict=True))
-    key = F.substring(_keyed(KEY, carried), 1, 32).alias(KEY)  # I3
-    return frame.select(*(_named(places[name]).alias(name) for name in published), key)
-
-
-def _keyed(key: str, names: Sequence[str]) -> Any:
-    """A row's place in an order that the key of its class or tuple decides, by what is published of it as it is (I3)."""
-    from pyspark.sql import functions as F
-
-    content = [F.coalesce(_named(name).cast("string"), F.lit("\x00")) for name in names]
-    return F.sha2(F.concat_ws("\x1f", F.col(key), *content), 256)  # I2
-
-
-def _identity(columns: Iterable[Any], salt: int) -> Any:
-    from pyspark.sql import functions as F
-
-    return F.xxhash64(F.lit(salt), *columns)
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
-
-
-def _named(name: str) -> Any:
-    from pyspark.sql import functions as F
-
-    return F.col(_quoted(name))
+def _require_fitting(rows: DistantRows) -> None:
+    if rows.checked and (wrong := rows.frame.where(named(MALFORMED).isNotNull()).count()):
+        raise _unfitting(int(wrong))
 
 
 def _columns_of(file: Path) -> tuple[str, ...]:

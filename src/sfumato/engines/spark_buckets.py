@@ -8,11 +8,12 @@ Invariants
     I1  Rows that are alike in everything that is published or hidden are numbered. Which of them gets which number does not matter,
         so every record has a key of its own that is the same however often a task runs.
     I2  A deal looks at hidden values and at keys only: rows of a value in the order of their keys, one value after the other, each
-        in turn to the next bucket. Bucket numbers are the places of the buckets in another keyed order.
+        in turn to the next bucket. Bucket numbers are keyed digests of 60 bits; should two buckets ever get the same one, they are
+        one bucket, whose rows and lists are those of both, and models that hold for both hold for it (they are monotone).
     I3  The order of published rows comes from another key than the deal, so that it tells nothing about the deal.
     I4  A bucket that does not have as many rows as it lists values is of no kind with one that has.
 
-Cost: three exchanges of all rows for a deal. The driver gets the number of rows for each hidden value and each beginning of a key,
+Cost: two exchanges of all rows for a deal. The driver gets the number of rows for each hidden value and each beginning of a key,
 one number for some hundred thousand rows.
 """
 
@@ -36,6 +37,8 @@ BUCKET, VALUE, COLUMN = "bucket", "value", "column"
 _CONTENT, _NUMBER, _DEAL, _ORDER, _BEGIN, _PLACE, _ROWS = (
     f"\x1f{name}" for name in ("content", "number", "deal", "order", "begin", "place", "rows")
 )
+_DIGITS = 15
+"""Hexadecimal digits of a bucket's number."""
 _TOGETHER = 200_000
 """Rows whose keys begin alike, about: so many are put in order by one task."""
 
@@ -99,6 +102,12 @@ class DealtRows:
         counted = self.frame.select(BUCKET, value, _ORDER).groupBy(BUCKET, VALUE)
         return counted.agg(F.count(F.lit(1)).alias("count"), F.sha2(F.min(_ORDER), 256).alias(KEY))  # I3
 
+    def listed_by_name(self, name: str) -> Any:
+        """The same with the name of the column that the values are of."""
+        from pyspark.sql import functions as F
+
+        return self.listed(name).withColumn(COLUMN, F.lit(name))
+
 
 @dataclass(frozen=True)
 class Deck:
@@ -120,7 +129,7 @@ class Deck:
         numbered = frame.withColumn(_CONTENT, content).withColumn(_NUMBER, F.row_number().over(alike))  # I1
         own = F.concat_ws("\x1f", _named(_CONTENT), _named(_NUMBER))
         keyed = [F.sha2(F.concat_ws("\x1f", _named(key), own), 256).alias(key) for key in (_DEAL, _ORDER)]
-        secrets = _sent(session, {_DEAL: [secret.key("records")], _ORDER: [secret.key("order of rows")]})
+        secrets = sent(session, {_DEAL: [secret.key("records")], _ORDER: [secret.key("order of rows")]})
         made = numbered.crossJoin(secrets).select(*map(_named, frame.columns), *keyed)
         return cls(session, made.persist(), layout, records)
 
@@ -128,29 +137,19 @@ class Deck:
         """Rows in the order of the values of a hidden column, each in turn to the next bucket (I2)."""
         from pyspark.sql import functions as F
 
-        again = _sent(self.session, {_NUMBER: [secret.key("deal", str(attempt))]})
-        key = F.sha2(F.concat_ws("\x1f", _named(_NUMBER), _named(_DEAL)), 256).alias(_DEAL)
-        kept = [name for name in self.frame.columns if name != _DEAL]
-        cards = self.frame.crossJoin(again).select(*map(_named, kept), key)
-        placed = _placed(self.session, cards, _hidden(self.layout.hidden.index(by)), values, self.records)
-        turn = placed.withColumn(_DEAL, _named(_PLACE) % F.lit(buckets)).drop(_PLACE)
-        frame = turn.join(self._numbers(buckets, secret.key("numbers", str(attempt))), _DEAL).drop(_DEAL)
+        kept = [_named(name) for name in self.frame.columns if name != _DEAL]
+        again = F.sha2(F.concat_ws("\x1f", _named(_DEAL), F.lit(str(attempt))), 256)  # keyed already: the number is no secret
+        cards = self.frame.select(*kept, again.alias(_DEAL))
+        column = _hidden(self.layout.hidden.index(by))
+        turns = placed(self.session, cards, column, values, self.records, secret.key("numbers", str(attempt)))
+        turn = (_named(_PLACE) % F.lit(buckets)).cast("string")
+        digest = F.substring(F.sha2(F.concat_ws("\x1f", _named(_NUMBER), turn), 256), 1, _DIGITS)
+        frame = turns.select(*kept, F.conv(digest, 16, 10).cast("bigint").alias(BUCKET))
         return DealtRows(frame.persist(), self.layout, self.frame)
 
-    def _numbers(self, buckets: int, secret: str) -> Any:
-        """The number of every bucket: its place in a keyed order (I2)."""
-        from pyspark.sql import functions as F
 
-        turns = self.session.range(buckets).withColumnRenamed("id", _NUMBER)
-        own = _sent(self.session, {_DEAL: [secret]})
-        key = F.sha2(F.concat_ws("\x1f", _named(_DEAL), _named(_NUMBER)), 256).alias(_DEAL)
-        cards = turns.crossJoin(own).select(_NUMBER, key, F.lit("").alias(VALUE))
-        placed = _placed(self.session, cards, VALUE, [""], buckets)
-        return placed.select(_named(_NUMBER).alias(_DEAL), (_named(_PLACE) + 1).alias(BUCKET))
-
-
-def _placed(session: Any, cards: Any, group: str, values: Sequence[str], many: int) -> Any:
-    """Rows with their place among all: by their group, in the given order, and in it by their key."""
+def placed(session: Any, cards: Any, group: str, values: Sequence[str], many: int, key: str) -> Any:
+    """Rows with their place among all: by their group, in the given order, and in it by their key; and one more key beside it."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -163,10 +162,10 @@ def _placed(session: Any, cards: Any, group: str, values: Sequence[str], many: i
     order = sorted(range(len(found[group])), key=lambda row: (rank[found[group][row]], found[_BEGIN][row]))
     rows = np.array([found[_ROWS][row] for row in order], dtype=np.int64)
     before = {group: [found[group][row] for row in order], _BEGIN: [found[_BEGIN][row] for row in order]}
-    starts = _sent(session, before | {_ROWS: np.cumsum(rows) - rows})
+    starts = sent(session, before | {_ROWS: np.cumsum(rows) - rows, _NUMBER: [key] * len(rows)})
     inside = Window.partitionBy(group, _BEGIN).orderBy(_DEAL)
-    placed = begun.withColumn(_PLACE, F.row_number().over(inside) - 1).join(starts, [group, _BEGIN])
-    return placed.withColumn(_PLACE, _named(_PLACE) + _named(_ROWS)).drop(_BEGIN, _ROWS)
+    made = begun.withColumn(_PLACE, F.row_number().over(inside) - 1).join(starts, [group, _BEGIN])
+    return made.withColumn(_PLACE, _named(_PLACE) + _named(_ROWS)).drop(_BEGIN, _ROWS)
 
 
 def projected(session: Any, rows: DistantRows, names: Sequence[str], key: str) -> Any:
@@ -175,7 +174,7 @@ def projected(session: Any, rows: DistantRows, names: Sequence[str], key: str) -
 
     texts = rows.frame.select(*(rows.text(name).alias(name) for name in names))
     content = F.concat(*(_framed(_named(name)) for name in names))
-    keyed = texts.crossJoin(_sent(session, {_ORDER: [key]}))
+    keyed = texts.crossJoin(sent(session, {_ORDER: [key]}))
     return keyed.select(*map(_named, names), F.sha2(F.concat_ws("\x1f", _named(_ORDER), content), 256).alias(KEY))
 
 
@@ -247,13 +246,23 @@ def _entries(found: pa.Table, key: str, label: Mapping[str, str]) -> tuple[pa.Ta
     return pa.table(texts), np.array(often, dtype=np.int64)
 
 
-def apart(one: Any, other: Any) -> int:
-    """By how many rows two frames of texts with the same columns differ."""
+def apart(*pairs: tuple[Any, Any]) -> list[int]:
+    """By how many rows the two frames of every pair differ, which have texts under the same names; all pairs in one pass."""
+    from functools import reduce
+
     from pyspark.sql import functions as F
 
-    both = one.withColumn(COUNT, F.lit(1)).unionByName(other.withColumn(COUNT, F.lit(-1)))
-    names = [name for name in both.columns if name != COUNT]
-    return int(both.groupBy(*map(_named, names)).agg(F.sum(COUNT).alias(COUNT)).agg(F.sum(F.abs(COUNT))).first()[0] or 0)
+    sides = [
+        frame.select(
+            F.lit(place).alias(_NUMBER), F.array(*map(_named, sorted(frame.columns))).alias(_CONTENT), F.lit(sign).alias(COUNT)
+        )
+        for place, pair in enumerate(pairs)
+        for frame, sign in zip(pair, (1, -1), strict=True)
+    ]
+    every = reduce(lambda one, other: one.unionAll(other), sides)
+    sums = every.groupBy(_NUMBER, _CONTENT).agg(F.sum(COUNT).alias(COUNT))
+    found = dict(sums.groupBy(_NUMBER).agg(F.sum(F.abs(COUNT))).collect())
+    return [int(found.get(place, 0)) for place in range(len(pairs))]
 
 
 def as_texts(frame: Any, names: Sequence[str]) -> Any:
@@ -261,7 +270,7 @@ def as_texts(frame: Any, names: Sequence[str]) -> Any:
     return frame.select(*(_text(_named(name)).alias(name) for name in names))
 
 
-def _sent(session: Any, columns: Mapping[str, Any]) -> Any:
+def sent(session: Any, columns: Mapping[str, Any]) -> Any:
     """A small table on every executor; what stands in it stands in no plan."""
     from pyspark.sql import functions as F
 

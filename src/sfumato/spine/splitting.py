@@ -122,13 +122,11 @@ class SplitTable:
 
     def parts(self, part: str) -> Iterator[tuple[str, Any]]:
         """The frames of its parts, each with the key that puts it in order."""
-        from pyspark.sql import functions as F
-
         if self.deal is None:
             yield part, self.frame
         else:
             yield part, self.deal.rows.shown()
-            yield f"{part}{SENSITIVE}", self.deal.rows.listed(self.hidden).withColumn(COLUMN, F.lit(self.hidden))
+            yield f"{part}{SENSITIVE}", self.deal.rows.listed_by_name(self.hidden)
 
 
 def _made(
