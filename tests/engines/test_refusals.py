@@ -17,9 +17,26 @@ from tests.command_line import run
 from tests.engines.people import COLUMNS
 
 ASKED = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 5}}]}
+NEW = dict.fromkeys(COLUMNS, "other") | {"ward": {"role": "replaced", "domain": {"integers": [0, 99]}}}
+LEARNED = {"role": "replaced", "domain": {"values": ["flu", "gout"], "weights": "original"}}
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "a method that needs rows": ({"method": {"optimal": {}}}, "optimal needs rows"),
-    "sub-tables": ({"method": {"guardian": {}}, "protect": ["age -> illness : 2-diversity"]}, "guardian needs rows"),
+    "several hidden columns together": (
+        {"method": {"multi-sensitive": {}}, "protect": ["age -> illness : 2-diversity"]},
+        "multi-sensitive needs rows",
+    ),
+    "recoding inside sub-tables": (
+        {"method": {"utility-aware": {"inner": "mondrian"}}, "protect": ["age -> illness : 2-diversity"]},
+        "mondrian inside sub-tables needs rows",
+    ),
+    "records that a rule ties": (
+        {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": ["sum(ward) = 9000"]},
+        "ties records to each other",
+    ),
+    "values that are learned": (
+        {"method": {"obfuscation": {}}, "columns": NEW | {"illness": LEARNED}, "protect": []},
+        "'illness' are computed or learned from rows",
+    ),
     "rules": ({"keep": ["ward <= illness"], "method": {"mondrian": {}}}, "'keep' are judged on rows"),
     "people": ({"person": "name", "method": {"mondrian": {}}}, "'person:'"),
     "a ledger": ({"ledger": "a.ledger", "key": "name", "method": {"mondrian": {}}}, "a ledger remembers every record"),
@@ -48,8 +65,12 @@ def test_more_rows_than_the_driver_takes_are_refused() -> None:
 
 def test_check_says_that_rows_stay(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
-    hidden = {"method": {"anatomy": {}}, "protect": ["age -> illness : 2-diversity"]}
-    assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | hidden), elsewhere=True).sentences())
+    for method in ("anatomy", "guardian", "utility-aware", "single-attribute"):
+        hidden = {"method": {method: {}}, "protect": ["age -> illness : 2-diversity"]}
+        assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | hidden), elsewhere=True).sentences())
+    for rule in ("ward >= age", "unique(ward)", "ward >= age and ward <= 90"):
+        drawn = {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": [rule]}
+        assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | drawn), elsewhere=True).sentences())
     file.write_text(yaml.safe_dump(ASKED | {"method": {"mondrian": {}}}))
     told = run("check", str(file), "--engine", "spark")
     assert told.returncode == 0

@@ -26,7 +26,7 @@ from sfumato.data.classes import group
 from sfumato.data.table import Table
 from sfumato.errors import SfumatoError
 
-COUNT, IDENTITY = "\x1fcount", "\x1fidentity"
+COUNT, IDENTITY, NUMBER = "\x1fcount", "\x1fidentity", "\x1fnumber"
 """Names that columns have on the way; no column of a table is called so."""
 SECRET_BYTES = 32
 
@@ -47,6 +47,9 @@ class FileEngine(Protocol):
 
         Counted buckets are told apart only by what they list. Columns `aside` are not counted.
         """
+
+    def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
+        """Rows that say in some columns, as text, what another row says that came before them."""
 
     def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
         """The answers of something plain for every file."""

@@ -73,6 +73,10 @@ class Here:
         left = merged(pa.concat_tables([mine.append_column(COUNT, pa.array(often)), minus.select([*names, COUNT])]), names)
         return int(np.maximum(left.column(COUNT).to_numpy(), 0).sum())
 
+    def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
+        _, often = self.count(files, names)
+        return int((often - 1).sum())
+
     def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
         return [ask(file) for file in files]
 

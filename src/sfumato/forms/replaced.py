@@ -100,6 +100,10 @@ class Replaced(Form):
         """Whether no new value depends on the value it stands for; the manifest's word."""
         return not self.walked and bool(self.parts) and not any(part.reads_original or part.learned for part in self.parts)
 
+    def uncounted(self, policy: Policy) -> tuple[str, ...]:
+        """All of them: almost every row of new values is different, and what must be true of rows is looked at file by file."""
+        return policy.published
+
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Table) -> Memory:
         """Whose row is whose, with the columns that are published as they are; new values that nobody looked up tell nothing."""
         if not self.blind:

@@ -61,6 +61,9 @@ class SubTables(Form):
         lists = {f"{part}{SENSITIVE}" for part in parts}  # one that belongs to no table stands for itself
         return {part: tuple({f"{part}{SENSITIVE}"} & {*parts}) for part in parts if part not in lists}
 
+    def uncounted(self, policy: Policy) -> tuple[str, ...]:
+        return ()
+
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:
         behind = {part: np.asarray(rows) for part, rows in trace.rows.items()}
         everybody = np.arange(original.rows)

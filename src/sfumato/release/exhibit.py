@@ -14,7 +14,7 @@ parsed baskets, a policy bound to its schema) is made once and kept here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -76,6 +76,8 @@ class Exhibit:
     """How metrics are to be measured, where they leave a choice."""
     over_files: OverFiles = field(default=one_by_one, repr=False, compare=False)
     """How something plain is done with every file of a part: here one after the other, or where they lie."""
+    repeats: Callable[[Sequence[Path], Sequence[str]], int] | None = field(default=None, repr=False, compare=False)
+    """How rows that say the same in some columns are counted over all files of a part."""
     strangers: int | None = None
     """Of a part whose rows lie elsewhere: how many of them, compared there with the source, no record stands behind."""
     misplaced: int | None = None

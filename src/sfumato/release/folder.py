@@ -201,12 +201,12 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     }
     where = {name: [path / file for file in mine] for name, mine in folders.items()}
     for main, lists in form.lists(list(folders)).items():
-        aside = () if form.joins_columns else policy.with_role("other")
-        parts |= _with_lists(main, lists, where, aside, damage, engine or HERE)
+        parts |= _with_lists(main, lists, where, form.uncounted(policy), damage, engine or HERE)
     for name, mine in folders.items():
         if parts[name].text.records != sum(files[file]["rows"] for file in mine):
             damage.append(f"{shown(name)} does not have as many rows as the manifest says")
-    return Exhibit(form, parts, policy, certificate, tuple(damage), path, over_files=(engine or HERE).over_files)
+    used = engine or HERE
+    return Exhibit(form, parts, policy, certificate, tuple(damage), path, over_files=used.over_files, repeats=used.repeats)
 
 
 def form_of(path: Path) -> Form:
@@ -237,11 +237,22 @@ def _counted_part(files: list[Path], beside: Sequence[str], damage: list[str], e
     try:
         names = engine.columns(files)
         aside = tuple(name for name in names if name in beside)
-        table, counts = engine.count(files, [name for name in names if name not in aside])
-        return Part(table, counts, aside)
+        if not (counted := [name for name in names if name not in aside]):
+            return Part(pa.table({}), np.array([sum(engine.over_files(_rows_in, files))], dtype=np.int64), aside)
+        return Part(*engine.count(files, counted), aside)
     except DataError as error:
         damage.append(f"{shown(files[0].parent.name)} cannot be read: {error.what}")
         return Part(pa.table({}), np.zeros(0, dtype=np.int64))
+
+
+def _rows_in(file: Path) -> int:
+    """How many rows a Parquet file says that it has."""
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(file).num_rows)
+    except (OSError, pa.ArrowException):
+        raise DataError("a file is no Parquet file") from None
 
 
 def _with_lists(

@@ -51,7 +51,7 @@ class Form(BaseModel):
     buckets: ClassVar[bool] = False
     """Whether it hides values among those of a bucket, so that rows and values are linked by buckets only."""
     joins_columns: ClassVar[bool] = False
-    """Whether columns of no role count, too, because its tables are joined by them."""
+    """Whether it has several tables, which are joined by whatever columns they share."""
     hides_size: ClassVar[bool] = False
     """Whether how many records the original had is not told: then a certificate counts what is published."""
     reads_knowledge: ClassVar[bool] = False
@@ -109,6 +109,10 @@ class Form(BaseModel):
         from sfumato.release.release import Trace
 
         return Trace
+
+    def uncounted(self, policy: Policy) -> tuple[str, ...]:
+        """Columns of its parts that are not counted where rows lie elsewhere, because nothing judged on counts needs them."""
+        return policy.with_role("other")
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         """What is missing, left over or misnamed among the parts and columns of a release of this form, in sentences.

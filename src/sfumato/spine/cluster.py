@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
+from sfumato.data.memory import trim
 from sfumato.data.table import Table, TextColumn
 from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Recoding, Secret
 from sfumato.engines.local import HERE
@@ -41,6 +42,7 @@ from sfumato.release.plain_files import in_folder
 from sfumato.release.release import Part, Release
 from sfumato.spine.dealing import dealt_again, publish_dealt
 from sfumato.spine.distant import class_columns, drafted, marked
+from sfumato.spine.drawing import drawn_beside, found_tied, publish_drawn
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import Publication, judged_draft, ledger_of, publish
 from sfumato.spine.regions import cut_regions, misplaced, solver
@@ -64,7 +66,7 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
     """Why rows must be brought to the driver; empty when they can stay where they are (I2)."""
     if reason := method.rows_for(policy):
         return reason
-    if policy.keep:
+    if policy.keep and not method.form.replaces:
         return "rules under 'keep' are judged on rows"
     if policy.person is not None:
         return "people who stand in several rows ('person:') are counted on rows"
@@ -115,9 +117,12 @@ def publish_on(
     for name in policy.columns:
         rows.column(name)
     secret = Secret(Randomness(seed).child("rows of the cluster").bytes(SECRET_BYTES))
-    if reason := needs_rows(policy, chosen.method, remembering):
+    reason = needs_rows(policy, chosen.method, remembering)
+    if reason or (chosen.method.form.replaces and (reason := found_tied(spark, rows, policy))):
         table = brought(spark, rows, policy, reason)
         return publish(policy, table, seed=seed, jobs=jobs, progress=progress, format="parquet", **ledger)
+    if chosen.method.form.replaces:
+        return publish_drawn(spark, rows, policy, chosen, secret, seed)
     if chosen.method.form.joins_columns:
         return publish_split(spark, rows, policy, chosen, secret, seed)
     if chosen.method.form.buckets:
@@ -128,6 +133,7 @@ def publish_on(
     release = chosen.method.run(Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress))
     release = marked(replace(release, notes=(*release.notes, NOTE)), seed)
     behind, part = np.asarray(release.trace.rows["data"]), release.parts["data"]
+    trim()
     frame = spark.recode(rows, Recoding.of(classes, part, behind, _recoded(policy)), policy.published, secret)
     draft = drafted(spark, {"data": (frame, int(np.asarray(part.counts).sum()))}, release, policy, chosen)
     progress(1.0, "certifying")
@@ -137,6 +143,7 @@ def publish_on(
     rows.require_unchanged()  # I3
     release = replace(release, parts={"data": seen}, trace=replace(release.trace, rows={"data": trace}))
     del part, behind  # what was made is what was found from here on
+    trim()
     exhibit = replace(exhibit, parts=release.parts, original=classes.table, trace=release.trace, strangers=strangers)
     return judged_draft(policy, chosen, release, draft, exhibit, seed=seed)
 
@@ -196,6 +203,8 @@ def laid_beside_source(exhibit: Exhibit, engine: Any, original: Any) -> Exhibit:
     """The exhibit of a folder beside the classes of its source; what stands beside classes is compared on the cluster."""
     spark = as_engine(engine)
     rows = spark.rows(exhibit.policy, original)
+    if exhibit.form.replaces:
+        return drawn_beside(exhibit, spark, rows)
     names = split_columns(exhibit.policy) if exhibit.form.joins_columns else class_columns(exhibit.policy)
     classes = spark.classes(rows, [name for name in names if name in rows.names])
     if not isinstance(classes, NumberedClasses):
@@ -224,7 +233,7 @@ def laid_beside_rows(exhibit: Exhibit) -> Exhibit:
 
 
 def _as_is(policy: Policy) -> list[str]:
-    return [name for name in policy.published if name not in policy.quasi_identifiers]
+    return [name for name in policy.published if policy.columns[name].role not in ("quasi-identifier", "replaced")]
 
 
 def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, IntArray]:

@@ -2,18 +2,22 @@
 
 Without the original only the domains can be judged. With it, kept columns must have the same combinations of values; with the
 private trace also record by record, and replaced values may agree with the original ones no more often than chance allows.
+
+Where rows lie elsewhere their files are looked at where they lie, and kept columns were compared there with the source.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.audit.base import Check
+from sfumato.audit.by_file import counted_by_file
 from sfumato.audit.legal_records import part_of
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
@@ -35,6 +39,7 @@ class Domains(Check):
     """Replaced values lie in their domains."""
 
     name: ClassVar[str] = "domains"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def examine(self, exhibit: Exhibit) -> Finding:
@@ -49,11 +54,17 @@ class Domains(Check):
 
 
 def _outside(exhibit: Exhibit, name: str, domain: ValueDomain) -> int:
-    text = exhibit.data.text(name)
     if isinstance(domain, Like):
         if exhibit.original is None:
             return 0
         domain = Values(exhibit.original.text(domain.column).labels)
+    if exhibit.counted:
+        return counted_by_file(exhibit, partial(_outside_in, name, domain))
+    return _outside_in(name, domain, exhibit.data)
+
+
+def _outside_in(name: str, domain: ValueDomain, table: Table) -> int:
+    text = table.text(name)
     outside = ~domain.contains(text.labels) & text.has_value()
     return int(text.counts()[outside].sum())  # what is missing is no value; that it was missing before is judged with the original
 
@@ -62,6 +73,7 @@ class StillMissing(Check):
     """What was missing stays missing, and nothing else is, unless a column's domain fills it; without the trace in number."""
 
     name: ClassVar[str] = "missing values"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def ready(self, exhibit: Exhibit) -> bool:
@@ -71,6 +83,9 @@ class StillMissing(Check):
         wrong = {}
         for name, domain in replacements_of(exhibit.policy).items():
             if isinstance(domain, (Computed, Empty)) or fills(exhibit.policy.columns[name].domain):
+                continue
+            if exhibit.counted:
+                wrong[name] = abs(counted_by_file(exhibit, partial(_lacking, name)) - _lacking(name, exhibit.original))
                 continue
             now, before = _missing(exhibit.data, name), _missing(exhibit.original, name)
             known = exhibit.behind is not None
@@ -84,6 +99,11 @@ def _behind(exhibit: Exhibit) -> IntArray:
     return exhibit.behind["data"]
 
 
+def _lacking(name: str, table: Table) -> int:
+    """How many values are missing; of a source that lies elsewhere none, or rows would have been brought."""
+    return int(_missing(table, name).sum()) if name in table.names else 0
+
+
 def _missing(table: Table, name: str) -> BoolArray:
     text = table.text(name)
     found: BoolArray = ~text.has_value()[text.codes]
@@ -94,6 +114,7 @@ class Kept(Check):
     """Columns that are not replaced are published as they were."""
 
     name: ClassVar[str] = "kept columns"
+    on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def ready(self, exhibit: Exhibit) -> bool:
@@ -101,7 +122,12 @@ class Kept(Check):
 
     def examine(self, exhibit: Exhibit) -> Finding:
         names = _kept(exhibit)
-        if exhibit.behind is not None:
+        if exhibit.counted and exhibit.strangers is None:
+            reason = "kept columns are compared where the rows lie"
+            return Finding(self.name, True, {"changed": 0}, {}, grade=NOT_JUDGED, reason=reason)
+        if exhibit.counted:
+            changed = int(exhibit.strangers or 0)
+        elif exhibit.behind is not None:
             rows = exhibit.behind["data"]
             changed = sum(_different(exhibit.data.text(n), exhibit.original.text(n), rows) for n in names)
         else:

@@ -7,22 +7,25 @@ or with the original on the original's own records, which `truthful buckets` and
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.audit.base import Check
+from sfumato.audit.by_file import counted_by_file, repeated
 from sfumato.audit.checks.localities import KeptLocalities
 from sfumato.audit.rules import Judge
-from sfumato.data.table import TextColumn
+from sfumato.data.table import Table, TextColumn
+from sfumato.errors import ReleaseError
 from sfumato.forms.anatomy import AnatomyForm
 from sfumato.forms.recoded import Recoded
 from sfumato.forms.replaced import Replaced
 from sfumato.forms.subtables import SubTables
 from sfumato.policy.keep import integrity_rules
 from sfumato.policy.plugins import is_at_hand
-from sfumato.policy.rules import IntegrityRule, classify, columns_of
-from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Histogram, Localities, Own, SameMultiset
+from sfumato.policy.rules import IntegrityRule, classify, columns_of, conjuncts
+from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Histogram, Localities, Own, SameMultiset, Unique
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
@@ -34,6 +37,7 @@ class RulesKept(Check):
     """Every rule under `keep` holds in the published table."""
 
     name: ClassVar[str] = "rules"
+    on_classes: ClassVar[bool] = True
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = FORMS
 
@@ -78,11 +82,26 @@ def left_open(exhibit: Exhibit) -> int:
 
 
 def _broken(exhibit: Exhibit, rule: IntegrityRule) -> int:
+    if exhibit.counted:
+        return sum(_broken_elsewhere(exhibit, IntegrityRule(rule.text, part)) for part in conjuncts(rule.body))
     if _one_table(exhibit):
         return exhibit.once(_judge).broken(rule)
     sight = _sight(exhibit, rule)
     assert sight is not None
     return Judge({None: sight}, {None: _originals(exhibit)}).broken(rule)
+
+
+def _broken_elsewhere(exhibit: Exhibit, rule: IntegrityRule) -> int:
+    """Where rows lie elsewhere: what looks at one record at a time file by file, and what must be unique over all files."""
+    if isinstance(rule.body, Unique):
+        return repeated(exhibit, [column.name for column in rule.body.columns])
+    if not isinstance(exhibit.form, Replaced) or classify(rule).is_global or classify(rule).against_original:
+        raise ReleaseError(f'nobody judges "{rule.text}" where only different rows with their counts are at hand')
+    return counted_by_file(exhibit, partial(_broken_in, rule))
+
+
+def _broken_in(rule: IntegrityRule, table: Table) -> int:
+    return Judge({None: {name: table.text(name) for name in table.names}}).broken(rule)
 
 
 def _judge(exhibit: Exhibit) -> Judge:

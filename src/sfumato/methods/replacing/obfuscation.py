@@ -85,6 +85,11 @@ class Obfuscation(Method):
         hidden = [claim for claim in policy.claims if not self.enforces(claim, policy)]
         return f"it replaces values and cannot keep {hidden[0]}" if hidden else ""
 
+    def rows_for(self, policy: Policy) -> str:
+        from sfumato.methods.replacing.drawn_apart import tied
+
+        return tied(policy) if self.engine == "direct" else "blocks for a solver need rows"
+
     def unremembered(self, policy: Policy) -> str:
         """Blind draws tell nothing, however many there are; draws that look at the original are not judged together."""
         rules = [rule for rule in integrity_rules(policy) if any(column.original for column in columns_of(rule))]
@@ -113,7 +118,7 @@ class Obfuscation(Method):
         entries = (
             OneTable(policy, data, self.heuristic, self.block).entries()
             if sparse
-            else tuple(_entry(route) for route in self._routes(problem_of(policy, data)))
+            else tuple(made_part(route) for route in self._routes(problem_of(policy, data)))
         )
         seen = [entry for entry in entries if entry.reads_original or entry.learned]
         if seen:
@@ -168,7 +173,7 @@ class Obfuscation(Method):
         patience = patience_of(task, self.minutes)
         made = run(problem, found, task.randomness.child("parts"), task.jobs, task.progress, patience)  # I1
         new = {column.name: one.coded() for column, one in made.items()}
-        return _published(task, new, tuple(_entry(route) for route in found), _notes(problem, found))
+        return _published(task, new, tuple(made_part(route) for route in found), _notes(problem, found))
 
     def _sparse(self, task: Task) -> Release:
         """Missing values stay missing, and computed columns come last."""
@@ -248,7 +253,8 @@ def _sentence(route: Route) -> str:
     return f"part {route.title}: {engine.name}, {how}, {seen}"
 
 
-def _entry(route: Route) -> MadePart:
+def made_part(route: Route) -> MadePart:
+    """How a part was made, for the manifest."""
     engine = route.engine
     entry: dict[str, Any] = {
         "columns": tuple(column.name for column in route.part.columns),
@@ -264,8 +270,13 @@ def _entry(route: Route) -> MadePart:
     return MadePart.model_validate(entry)
 
 
+def routes_said(found: list[Route]) -> tuple[str, ...]:
+    """How parts were made, in sentences."""
+    return tuple(_sentence(route) for route in found)
+
+
 def _notes(problem: SamplingProblem, found: list[Route]) -> tuple[str, ...]:
-    notes = [_sentence(route) for route in found]
+    notes = [*routes_said(found)]
     if not any(route.reads_original for route in found):
         notes.append("no replaced value was read: the release depends on the rules, the domains and the number of records only")
     notes += [_how(route.title, route.engine) for route in found if isinstance(route.engine, Blocks)]

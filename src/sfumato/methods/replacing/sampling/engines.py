@@ -208,6 +208,14 @@ class Distinct:
                 codes[column][group] = values
         return self.spaces.merged([codes])
 
+    def of_numbers(self, key: bytes, numbers: IntArray) -> dict[ColumnValue, NewColumn]:
+        """The new values of records with these numbers in a larger table: different keys for different numbers, in any share."""
+        if self.key_space.size > keyed.LARGEST:
+            raise Infeasible("the keys of such a domain cannot be dealt to shares", where="keep", hint="narrow the domain")
+        codes = draw(self.rest, derived(key, "rest"), numbers)
+        codes.update(self.key_space.codes(keyed.Permutation(derived(key, 0), self.key_space.size)(numbers)))
+        return self.spaces.merged([codes])
+
     def _ranks(self, key: bytes, count: int) -> IntArray:
         numbers = np.arange(count, dtype=np.int64)
         if self.key_space.size <= keyed.LARGEST:

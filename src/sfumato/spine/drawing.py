@@ -1,0 +1,82 @@
+"""Drawing: new values for records that lie on a cluster, where no rule ties records to each other.
+
+Of the source only how often kept values stand together is looked at, where it lies; new values are made there, share by share
+(`methods.replacing.drawn_apart`), and what was written is judged where it lies, file by file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.data.table import Table
+from sfumato.engines.base import Secret
+from sfumato.errors import DataError, PolicyError
+from sfumato.forms.replaced import Replaced
+from sfumato.methods.replacing.drawn_apart import DrawnApart
+from sfumato.policy.keep import replacements_of
+from sfumato.policy.policy import Policy
+from sfumato.policy.replacements import fills
+from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import part_files
+from sfumato.release.release import Release
+from sfumato.spine.distant import drafted, marked
+from sfumato.spine.plan import Plan
+from sfumato.spine.publish import Publication, judged_draft
+
+if TYPE_CHECKING:
+    from sfumato.engines.spark import SparkEngine
+    from sfumato.engines.spark_source import DistantRows
+
+NOTE = "rows stayed where they lie: new values were drawn there, share by share"
+BLIND = "no replaced value was read: the release depends on the rules, the domains and the number of records only"
+_LOOKED_AT = 1_000
+"""Rows by which it is seen how parts are made."""
+
+
+def found_tied(engine: SparkEngine, rows: DistantRows, policy: Policy) -> str:
+    """Why rows must be brought although no rule says so: missing values stay where they were, or parts need more than draws."""
+    count = engine.missing(rows, [name for name in replacements_of(policy) if not fills(policy.columns[name].domain)])
+    if count:
+        return f"{count} records lack values that stay missing where they were"
+    make = DrawnApart(policy, b"", 0)
+    try:
+        make.planned(engine.some(rows, make.mentioned, _LOOKED_AT))
+    except PolicyError as error:
+        return error.what
+    return ""
+
+
+def publish_drawn(
+    engine: SparkEngine, rows: DistantRows, policy: Policy, chosen: Plan, secret: Secret, seed: int | None
+) -> Publication:
+    """Make and certify a table with new values of distant rows."""
+    records = engine.records(rows)
+    if not records:
+        raise DataError("the data has no rows")
+    make = DrawnApart(policy, secret.content, records)
+    parts, said = make.planned(engine.some(rows, make.mentioned, _LOOKED_AT))
+    release = marked(Release(Replaced(parts=parts), {}, notes=(*said, BLIND, NOTE)), seed)
+    carried = list(dict.fromkeys([*_kept(policy), *make.mentioned]))
+    frame = engine.drawn(rows, carried, policy.published, make, secret, records)
+    draft = drafted(engine, {"data": (frame, records)}, release, policy, chosen)
+    engine.progress(1.0, "certifying")
+    exhibit = drawn_beside(draft.read(), engine, rows, records)
+    return judged_draft(policy, chosen, release, draft, exhibit, seed=seed)
+
+
+def drawn_beside(exhibit: Exhibit, engine: SparkEngine, rows: DistantRows, records: int | None = None) -> Exhibit:
+    """The exhibit of a folder beside its source, with which kept columns are compared where they lie."""
+    assert exhibit.folder is not None
+    many = engine.records(rows) if records is None else records
+    kept, files = _kept(exhibit.policy), part_files(exhibit.folder, "data")
+    strangers = engine.misprojected(files, rows, kept) if kept else abs(exhibit.data.records - many)
+    rows.require_unchanged()
+    return replace(exhibit, original=Table(pa.table({}), counts=np.array([many])), strangers=strangers)
+
+
+def _kept(policy: Policy) -> list[str]:
+    return [name for name in policy.published if policy.columns[name].role != "replaced"]
