@@ -75,3 +75,14 @@ def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -
             continue
         assert publication is None or violations(publication, policy, records) == [], f"seed {seed}"
     assert refused > 10
+
+
+def test_groups_that_are_written_alike_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the people of each group have a value, and two thirds of both together: no release, and not one that is refused."""
+    told = [("1", "v"), ("2", "v"), ("3", "x"), ("4", "y"), ("1", "x"), ("2", "y"), ("5", "v"), ("6", "v")]
+    records = [{"id": name, "q0": "5", "s0": value} for name, value in told]
+    policy = {**case(0)[0], "protect": [CLAIMS[2]]}
+    monkeypatch.setattr("sfumato.methods.aggregating.microaggregation.best_groups", lambda points, fewest: np.arange(8) // 4)
+    assert made(policy, records) is None
+    apart = [{**record, "q0": str(5 + place // 4)} for place, record in enumerate(records)]
+    assert made(policy, apart) is not None

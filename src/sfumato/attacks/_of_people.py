@@ -27,7 +27,9 @@ def against_people(exhibit: Exhibit, known: int) -> dict[str, Any]:
     """What is left of somebody of whom so many rows are known; nothing where the policy does not say whose rows they are."""
     if exhibit.policy.person is None:
         return {}
-    return _linked(exhibit, known) if exhibit.form.links_rows else _unlinked(exhibit, known)
+    count = exhibit.once(PeopleCount)
+    counted = {"people": int(count.person.max(initial=-1)) + 1, "rows_of_people": count.original.rows}
+    return counted | (_linked(exhibit, known) if exhibit.form.links_rows else _unlinked(exhibit, known))
 
 
 def _unlinked(exhibit: Exhibit, known: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.argument("source")
 @click.option("--qi", default="", help="The quasi-identifiers, like age,sex,zip; without them names and looks decide.")
 @click.option("--sensitive", default="", help="Columns whose spread over the classes is measured.")
+@click.option("--person", default="", help="The columns that name a person, who may stand in several rows.")
 @click.option("--weights", help="A column of survey weights.")
 @click.option("--fraction", type=click.FloatRange(0, 1, min_open=True), help="The share of the population that the table holds.")
 @click.option("--population", help="The population itself, a file with the same quasi-identifiers.")
@@ -39,6 +40,7 @@ def command(source: str, qi: str, sensitive: str, out: str | None, records: str 
     from sfumato.risks.report import risk
     from sfumato.risks.writing import records_text
 
+    options["person"] = options["person"].split(",") if options["person"] else None
     options["read"] = settings_of(options.pop("reading"))
     options["engine"] = engine_of(options.pop("engine"), options.pop("master"))
     found = risk(source, qi.split(",") if qi else None, sensitive=sensitive.split(",") if sensitive else None, **options)

@@ -10,6 +10,7 @@ from sfumato.report.section import bullets, paragraph, table
 from sfumato.risks.attackers import Attacker
 from sfumato.risks.kinds import SAFE_HARBOR
 from sfumato.risks.report import RiskReport
+from sfumato.risks.writing import people_sentences
 
 _SHOWN = 15
 _FOOTER = "Computed on this machine from counts; no row of the table is on this page. Keep it as safe as the table itself."
@@ -23,6 +24,8 @@ def render_risk(found: RiskReport) -> str:
         Passage("columns", "What each column seems to be", _columns(found)),
         Passage("combinations", "Which columns identify", _combinations(found)),
     ]
+    if found.people is not None:
+        passages.insert(1, Passage("people", "People in several rows", bullets(people_sentences(found.people))))
     if found.special is not None:
         passages.append(Passage("special", "Records that are special", _special(found)))
     if found.population is not None:

@@ -23,6 +23,7 @@ import pyarrow as pa
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
 from sfumato.data.linkage import Linkage
+from sfumato.data.people import people_of
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.io.table import TableSource
@@ -31,6 +32,7 @@ from sfumato.models.t_closeness import TCloseness
 from sfumato.registry import nearest
 from sfumato.risks.attackers import Attacker, individual_risk, journalist, marketer, prosecutor
 from sfumato.risks.combinations import LARGEST, Combinations, combinations
+from sfumato.risks.people import PeopleAtRisk, people_at_risk
 from sfumato.risks.population import PopulationUniques, population_uniques
 from sfumato.risks.roles import ColumnLook, looks_of
 from sfumato.risks.special_uniques import DIS_FRACTION, SpecialUniques, special_uniques
@@ -99,6 +101,8 @@ class RiskReport:
     notes: tuple[str, ...]
     _size: IntArray = field(compare=False)
     _risk: FloatArray = field(compare=False)
+    people: PeopleAtRisk | None = None
+    """What classes of rows come to for people, where it is said whose rows they are."""
 
     def __repr__(self) -> str:
         by = ", ".join(self.quasi_identifiers)
@@ -156,6 +160,7 @@ def risk(
     largest: int = LARGEST,
     read: Mapping[str, Any] | None = None,
     engine: Any = None,
+    person: str | Sequence[str] | None = None,
 ) -> RiskReport:
     """How identifying a table is as it stands.
 
@@ -181,15 +186,18 @@ def risk(
         How the data is written, as under ``data:`` in a policy: ``{"missing": ["NA"], "separator": ";"}``.
     engine
         A Spark session, or a `SparkEngine`: rows stay on its cluster, and `qi` says which columns are counted there.
+    person
+        The column, or the columns, that name a person who may stand in several rows: then `people` says who stands alone.
 
     Returns
     -------
     RiskReport
         Counts and shares, with `to_json()`, `page()` and, for the data holder, `records()`.
     """
-    table = _table(data, qi, sensitive, read, engine, besides=(weights, population))
+    table = _table(data, qi, sensitive, read, engine, besides=(weights, population, person))
     looks = looks_of(table)
-    chosen = named_columns(table, qi, "qi") if qi else _guessed(looks, weights)
+    unit = named_columns(table, [person] if isinstance(person, str) else person or (), "person")
+    chosen = named_columns(table, qi, "qi") if qi else _guessed([look for look in looks if look.name not in unit], weights)
     secret = named_columns(table, sensitive, "sensitive") if sensitive is not None else _private(looks, chosen)
     classes = group([table.text(name).codes for name in chosen], rows=table.rows, weights=table.counts)
     around, notes = _population(table, chosen, classes, weights, fraction, population)
@@ -209,6 +217,7 @@ def risk(
                      weights=table.counts),
         special_uniques(coded, largest=largest, fraction=sampled or DIS_FRACTION, classes=whole) if largest else None,
         notes, classes.counts[classes.of], alone[classes.of],
+        people_at_risk(classes.of, people_of(table, unit)) if unit else None,
     )  # fmt: skip
 
 
@@ -224,7 +233,9 @@ def _table(
     if engine is None:
         return data if isinstance(data, Table) else TableSource(**(read or {})).read(data)
     if not qi or any(given is not None for given in besides):
-        raise DataError("on a cluster the quasi-identifiers are named, and weights and populations are not read", where="engine")
+        raise DataError(
+            "on a cluster the quasi-identifiers are named, and weights, populations and people are not read", where="engine"
+        )
     from sfumato.engines.spark import classes_of
 
     return classes_of(engine, list(dict.fromkeys([*qi, *(sensitive or ())])), data, TableSource(**(read or {})))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pyarrow.csv as pa_csv
 
+from sfumato.risks.people import PeopleAtRisk
 from sfumato.risks.report import RiskReport
 
 _SHOWN = 8
@@ -23,6 +24,8 @@ def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
             *(f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.3g} in the worst class" for each in found.diversity),
         ],
     )
+    if found.people is not None:
+        yield "people in several rows", people_sentences(found.people)
     yield (
         "attackers",
         [
@@ -44,6 +47,15 @@ def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
         yield "personal columns", personal
     if found.notes:
         yield "assumed", list(found.notes)
+
+
+def people_sentences(one: PeopleAtRisk) -> list[str]:
+    """What classes of rows come to for people."""
+    return [
+        f"{one.people:,} people, {one.several:,} of them in several rows; the fewest in a class are {one.fewest:,}",
+        f"{one.alone:,} have a class for themselves, {one.alone_by_all_rows:,} are alone by all their rows together",
+        f"a row of a class is one person's with up to {one.highest:.1%}, with {one.average:.2%} on average over people",
+    ]
 
 
 def records_text(found: RiskReport) -> bytes:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.classes import group
 from sfumato.data.generalization import MISSING
 from sfumato.data.linkage import Linkage
 from sfumato.data.numbers import number
@@ -98,8 +99,22 @@ class Microaggregation(Method):
             of = best_groups(points[:, 0], fewest)
         else:
             of = near_groups(points, fewest, progress=lambda done: task.progress(done, "gathering"))
-        of = satisfied_groups(task, of, points)
-        return self._written(task, of, numeric)
+        return self._written(task, self._told_apart(task, of, points, numeric), numeric)
+
+    def _told_apart(self, task: Task, of: IntArray, points: FloatArray, numeric: list[str]) -> IntArray:
+        """Groups in which every claim holds (I1), none of them written like another: who looks sees two such groups as one."""
+        while True:
+            of = satisfied_groups(task, of, points)
+            if all(claim.model.monotone for claim in task.policy.claims) and task.policy.person is None:
+                return of  # joining groups that hold makes one that holds
+            labels = [self._centres(task, of, name, numeric) for name in task.policy.quasi_identifiers]
+            alike = group([np.unique(np.array(texts), return_inverse=True)[1].astype(np.int64) for texts in labels])
+            if len(alike) == len(alike.of):
+                return of
+            of = alike.of[of]
+
+    def _centres(self, task: Task, of: IntArray, name: str, numeric: list[str]) -> list[str]:
+        return centres(task.data.text(name), of, self.centre if name in numeric else "mode")
 
     def _written(self, task: Task, of: IntArray, numeric: list[str]) -> Release:
         table, policy = task.data, task.policy
@@ -109,8 +124,7 @@ class Microaggregation(Method):
             if name not in policy.quasi_identifiers:
                 columns[name] = table.column(name).combine_chunks().take(pa.array(rows))
                 continue
-            text, centre = table.text(name), self.centre if name in numeric else "mode"
-            columns[name] = pa.array(centres(text, of, centre), pa.string()).take(pa.array(of[rows]))  # I2
+            columns[name] = pa.array(self._centres(task, of, name, numeric), pa.string()).take(pa.array(of[rows]))  # I2
         form = Microaggregated(centre=self.centre, numbers=tuple(numeric))
         return Release(form, {"data": Part(pa.table(columns))}, 0, Trace({"data": rows}))
 
@@ -145,15 +159,15 @@ def _neighbours(centre: FloatArray, broken: BoolArray) -> IntArray:
     place[order] = np.arange(len(order))
     into = np.arange(len(order))
     taken = np.zeros(len(order), dtype=np.bool_)
-    for group in np.flatnonzero(broken).tolist():
-        if taken[group]:
+    for one in np.flatnonzero(broken).tolist():
+        if taken[one]:
             continue
-        near = order[max(0, place[group] - _NEIGHBOURS) : place[group] + _NEIGHBOURS + 1]
-        near = near[near != group]
+        near = order[max(0, place[one] - _NEIGHBOURS) : place[one] + _NEIGHBOURS + 1]
+        near = near[near != one]
         near = near[~taken[near]] if not taken[near].all() else near
-        other = int(near[np.argmin(((centre[near] - centre[group]) ** 2).sum(axis=1))])
-        into[group] = into[other]
-        taken[group] = taken[other] = True
+        other = int(near[np.argmin(((centre[near] - centre[one]) ** 2).sum(axis=1))])
+        into[one] = into[other]
+        taken[one] = taken[other] = True
     return into
 
 
