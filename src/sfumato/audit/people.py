@@ -265,8 +265,9 @@ def names_behind(exhibit: Exhibit) -> list[str] | None:
     grouped = type(exhibit.form) in (Recoded, Microaggregated, SuppressedCells)
     if person is None or person.linked or not exhibit.private or traced is None or not grouped:
         return None
-    columns = [exhibit.original.column(name).to_pylist() for name in person.unit]
-    return ["\x1f".join(str(column[record]) for column in columns) for record in traced["data"].tolist()]
+    texts = [exhibit.original.text(name) for name in person.unit]
+    columns = [[text.labels[code] for code in text.codes[traced["data"]].tolist()] for text in texts]
+    return columns[0] if len(columns) == 1 else ["\x1f".join(names) for names in zip(*columns, strict=True)]
 
 
 def few_have_it(kind: IntArray, person: IntArray, value: IntArray, share: float) -> BoolArray:

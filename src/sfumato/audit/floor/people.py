@@ -17,15 +17,15 @@ Of subset anonymity there are classes for every choice of up to m columns.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
 from sfumato.audit.floor.definitions import NotCounted, level_of
-from sfumato.audit.floor.files import Row, open_folder, read_rows
+from sfumato.audit.floor.files import Row, cells_at, open_folder, read_rows
 from sfumato.audit.floor.written import Asked, read_policy
 
 
@@ -45,13 +45,15 @@ def broken_for_people(folder: Path, whose: Sequence[str]) -> int:
     header, rows = read_rows(open_folder(folder).listed["data"][0][0])
     if len(rows) != len(whose):
         return len(rows)
-    broken = 0
+    broken, classes = 0, dict[tuple[int, ...], ClassesOfRows]()
     for asked in read_policy(folder / "policy.yaml").asked:
         given, hide = ([header.index(name) for name in side] for side in (asked.given, asked.hide))
         wanted = asking(asked)
         many = [len(given)] if wanted.known is None else range(min(wanted.known, len(given)) + 1)
-        choices = [known for one in many for known in combinations(given, one)]
-        broken += sum(broken_classes(rows, whose, wanted, known, hide) for known in choices)
+        for known in (known for one in many for known in combinations(given, one)):
+            if known not in classes:
+                classes[known] = ClassesOfRows(rows, whose, known)
+            broken += classes[known].broken(wanted, hide)
     return broken
 
 
@@ -71,26 +73,43 @@ def asking(asked: Asked) -> Asking:
     raise NotCounted(f"{asked.model} is not counted for people in several rows")
 
 
+class ClassesOfRows:
+    """Rows that look alike in some columns: how many there are of each class, of whom, and the most of one person."""
+
+    def __init__(self, rows: Sequence[Row], whose: Sequence[str], given: Sequence[int]) -> None:
+        self.rows, self.of, self.whose = rows, numbered(rows, given), whose
+        self.size = Counter(self.of)
+        self.most: dict[int, int] = {}
+        self.people: Counter[int] = Counter()
+        for (kind, _), many in Counter(zip(self.of, whose, strict=True)).items():
+            self.most[kind] = max(many, self.most.get(kind, 0))
+            self.people[kind] += 1
+
+    def broken(self, wanted: Asking, hide: Sequence[int]) -> int:
+        """The classes in which somebody has too many rows, or a value is had too surely."""
+        broken = {kind for kind, many in self.size.items() if wanted.k * self.most[kind] > many}
+        for column in hide if wanted.values else ():
+            value = [row[column] for row in self.rows]
+            frequent = Counter(zip(self.of, value, strict=True))
+            broken |= {kind for (kind, _), many in frequent.items() if self.most[kind] + many > self.size[kind]}
+            if wanted.share < 1:
+                above, below = wanted.share.as_integer_ratio()
+                having = Counter((kind, what) for kind, what, _ in set(zip(self.of, value, self.whose, strict=True)))
+                broken |= {kind for (kind, _), many in having.items() if below * many > above * self.people[kind]}
+        return len(broken)
+
+
 def broken_classes(rows: Sequence[Row], whose: Sequence[str], wanted: Asking, given: Sequence[int], hide: Sequence[int]) -> int:
-    """The classes in which somebody has too many rows, or a value is had too surely."""
-    classes: dict[Row, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        classes[tuple(row[column] for column in given)].append(place)
-    return sum(_is_broken([(rows[i], whose[i]) for i in members], wanted, hide) for members in classes.values())
+    """The same of rows, and whose they are."""
+    return ClassesOfRows(rows, whose, given).broken(wanted, hide)
 
 
-def _is_broken(members: Sequence[tuple[Row, str]], wanted: Asking, hide: Sequence[int]) -> bool:
-    n, held = len(members), Counter(name for _, name in members)
-    most = max(held.values())
-    if wanted.k * most > n:
-        return True
-    for column in hide if wanted.values else ():
-        if most + max(Counter(row[column] for row, _ in members).values()) > n:
-            return True
-        if _most_people({(row[column], name): 1 for row, name in members}) > wanted.share * len(held):
-            return True
-    return False
+def numbered(rows: Sequence[Row], given: Sequence[int]) -> list[int]:
+    """The class of every row, numbered as they come.
 
-
-def _most_people(having: Mapping[tuple[str, str], int]) -> int:
-    return max(Counter(value for value, _ in having).values())
+    >>> numbered([("a", "1"), ("b", "1"), ("a", "2")], [0])
+    [0, 1, 0]
+    """
+    known: dict[Row, int] = {}
+    cells = cells_at(given)
+    return [known.setdefault(cells(row), len(known)) for row in rows]
