@@ -140,21 +140,29 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tables", type=int, default=1000)
     parser.add_argument("--first", type=int, default=1_000_000, help="the first seed; tests use the first thousands")
-    parser.add_argument("--only", default="", help="ways whose name contains this; nothing is written then")
+    parser.add_argument("--only", default="", help="ways whose name contains this; the others stay as they are written")
     given = parser.parse_args()
     found = []
     for name, judge, fewer in (way for way in ways() if given.only in way[0]):
         found.append(counted(name, judge, range(given.first, given.first + given.tables // fewer)))
         print(found[-1], flush=True)
-    if given.only:
-        return
-    for entry in planted(min(given.tables, 500)):
+        record(found)
+    for entry in () if given.only else planted(min(given.tables, 500)):
         found.append(entry)
         print(entry, flush=True)
+        record(found)
+
+
+def record(found: list[dict[str, Any]]) -> None:
+    """The results with these instead of older ones of the same way."""
+    kept = list(csv.DictReader(RESULTS.open(newline=""))) if RESULTS.exists() else []
+    new = {entry["way"]: entry for entry in found}
+    rows = [new.pop(row["way"], row) for row in kept]
+    rows += new.values()
     with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys(key for entry in found for key in entry)))
+        writer = csv.DictWriter(file, list(dict.fromkeys(key for entry in rows for key in entry)))
         writer.writeheader()
-        writer.writerows(found)
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":

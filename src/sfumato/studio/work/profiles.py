@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
 from pathlib import Path
@@ -47,7 +47,7 @@ def reading(progress: Progress, policy: str, settings: dict[str, Any]) -> dict[s
     given = read.tree.get("data")
     kept = {key: value for key, value in (given if isinstance(given, dict) else {"source": given}).items() if key not in settings}
     data = kept | {key: value for key, value in settings.items() if value}
-    table = Policy.parse({"version": "1", "data": data}, base=read.base).data.read(None)
+    table = Policy.parse({"version": "1", "data": data, **_whose(read.tree)}, base=read.base).data.read(None)
     if not isinstance(table, Table):
         raise DataError("only tables have settings of reading", where="data", hint="the other kinds are read as they are")
     progress(0.6, "looking at columns")
@@ -61,7 +61,14 @@ def policy_of(file: str, *columns: str) -> Policy:
     read = read_yaml(Path(file))
     listed = read.tree.get("columns")
     known = {name: listed[name] for name in columns if isinstance(listed, dict) and name in listed}
-    return Policy.from_document(replace(read, tree={"version": "1", "data": read.tree.get("data"), "columns": known}))
+    tree = {"version": "1", "data": read.tree.get("data"), "columns": known, **_whose(read.tree)}
+    return Policy.from_document(replace(read, tree=tree))
+
+
+def _whose(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """What names a person, where a table of people is read beside that of their rows."""
+    data = tree.get("data")
+    return {"person": tree.get("person")} if isinstance(data, Mapping) and data.get("people") else {}
 
 
 @singledispatch
