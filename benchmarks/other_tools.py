@@ -180,8 +180,10 @@ def theirs(folder: Path) -> None:
             levels = _measured(measured, frame, said["given"], hidden)
             found.append({"table": table, "hidden": hidden, "found": levels})
             print(table, hidden, levels, flush=True)
-    made = [_made(folder, name, asked) for name, asked in ASKED.items()]
-    (folder / "theirs.json").write_text(json.dumps({"levels": found, "made": made}))
+    made: list[Entry] = []
+    for name, asked in ASKED.items():
+        made.append(_made(folder, name, asked))
+        (folder / "theirs.json").write_text(json.dumps({"levels": found, "made": made}))
 
 
 def _measured(tool: Any, frame: Any, given: list[str], hidden: str) -> Entry:
