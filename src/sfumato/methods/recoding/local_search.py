@@ -62,7 +62,7 @@ WAIT = 4
 """A kind of turns that brought less is tried again after so many times the work of its last turn."""
 HURRY = 0.05
 """The share of their work that the first turns of opening boxes take in short searches."""
-ABROAD, AWAY = 2, 90_000
+ABROAD, AWAY = 2, 60_000
 """Searches from other starts in one turn, side by side, and the work of each per entry."""
 CROWD = 30
 """Entries of the groups that cost most, from which on other starts are worth their work, where only numbers are claimed."""
@@ -180,7 +180,7 @@ class _Search:
             self.kinds["open"] = _Turns(longer=self.hurry)
             crowded = typical_size(whole.state) >= CROWD and not len(self.ground.terms.kinds)
             if self.travels and crowded:
-                self.kinds["abroad"] = _Turns(rate=0.0, work=AWAY * len(self.entries.unit) // 2)
+                self.kinds["abroad"] = _Turns(rate=0.0, work=AWAY * len(self.entries.unit))
         self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
 
