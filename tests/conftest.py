@@ -17,6 +17,7 @@ from zlib import crc32
 
 import pytest
 
+from tests.record import Record
 from tests.roomy import roomy
 from tests.stand_in import make
 
@@ -49,26 +50,43 @@ def public() -> Path:
 DEAR = (
     "spark",
     "tests/studio/test_stories.py",
-    "studio",
-    "tests/databases/test_three_shops.py",
-    "blueprint",
     "forms",
+    "studio",
+    "blueprint",
+    "tests/databases/test_three_shops.py",
     "tests/house/test_adult.py",
-    "tests/house/test_soundness.py",
-    "tests/databases/test_foreign_databases.py",
+    "tests/databases/test_discover_databases.py",
+    "tests/house/test_contract.py",
     "tests/databases/test_target_modes.py",
     "tests/graphs/test_real_graphs.py",
+    "tests/graphs/test_recovery.py",
+    "tests/risk/test_by_definition.py",
     "tests/recoding/test_given.py",
+    "tests/patterns/test_crossing.py",
+    "tests/recoding/test_soundness.py",
+    "tests/databases/test_foreign_databases.py",
+    "tests/house/test_soundness.py",
+    "tests/obfuscation/test_variety.py",
     "tests/optimal/test_least_loss.py",
-    "tests/optimal/test_never_worse.py",
-    "tests/sequential/test_enumeration.py",
+    "tests/trust/test_infeasible.py",
+    "tests/obfuscation/test_uniform.py",
+    "tests/patterns/test_release.py",
+    "tests/graph_degrees/test_degree_publishing.py",
+    "tests/floor/test_agreement.py",
     "tests/databases/test_killed_everywhere.py",
     "tests/databases/test_interrupted.py",
-    "tests/attacks/test_adult_attacks.py",
+    "tests/sequential/test_ledger.py",
+    "tests/databases/test_cut_off.py",
     "tests/people/test_people_by_enumeration.py",
-    "tests/graphs/test_recovery.py",
+    "tests/graphs/test_attacks.py",
+    "tests/optimal/test_never_worse.py",
+    "tests/attacks/test_adult_attacks.py",
+    "tests/sequential/test_enumeration.py",
 )
-"""What takes longest begins first, whatever the order of the rest: while the last one ends, the other processes are idle."""
+"""What takes longest begins first, whatever the order of the rest: while the last one ends, the other processes are idle.
+
+By the processor seconds of a group of tests that run together (`tests/record.py`); those that wait for others come before.
+"""
 PORTIONS = 4
 """Into how many pieces a file is cut whose tests share nothing: to hand out every test alone takes longer than most of them run."""
 
@@ -117,6 +135,10 @@ def turn(group: str) -> int:
     """The place of a group in the queue; all that are not dear come last and stay in their order."""
     name = group.partition("#")[0]
     return DEAR.index(name) if name in DEAR else len(DEAR)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Record())
 
 
 def pytest_report_header() -> str:
