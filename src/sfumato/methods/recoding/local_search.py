@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from sfumato.methods.recoding.units import Entries
 
 Progress = Callable[[float], None]
 Kind = Literal["rebuild", "open", "abroad"]
+Each = Callable[..., Iterator[Any]]
+"""`map`, or one that works on several districts at once."""
 
 SPEED = 230_000_000
 """Work that one core does in a second."""
@@ -208,27 +210,33 @@ class _Search:
 
     def run(self) -> None:
         """Turns until the work is done, or many in a row brought next to nothing."""
-        idle = 0
+        if self.jobs == 1:  # a small table would spend more on handing its districts over than on them
+            self._take_turns(map)
+            return
         with ThreadPoolExecutor(self.jobs) as workers:
-            while self.done < self.most and idle < self.patience and self.total > 1e-9:
-                before = self.total
-                self._take_turn(self._next_kind(), workers)
-                idle = idle + 1 if before - self.total <= 2e-5 * before else 0
+            self._take_turns(workers.map)
+
+    def _take_turns(self, each: Each) -> None:
+        idle = 0
+        while self.done < self.most and idle < self.patience and self.total > 1e-9:
+            before = self.total
+            self._take_turn(self._next_kind(), each)
+            idle = idle + 1 if before - self.total <= 2e-5 * before else 0
 
     def _next_kind(self) -> Kind:
         """What brought most for its work, unless the other has waited for several times the work of its last turn."""
         waited = [kind for kind, turns in self.kinds.items() if self.done - turns.last > WAIT * turns.work]
         return waited[0] if waited else max(self.kinds, key=lambda kind: self.kinds[kind].rate)
 
-    def _take_turn(self, kind: Kind, workers: ThreadPoolExecutor) -> None:
+    def _take_turn(self, kind: Kind, each: Each) -> None:
         self.turn += 1
         self._merge_alike()
         turns, parts = self.kinds[kind], list(self._districts())
         made: list[Entries] = []
-        saved, work = 0.0, self._go_abroad(workers) if kind == "abroad" else 0
+        saved, work = 0.0, self._go_abroad(each) if kind == "abroad" else 0
         for first in range(0, len(parts) if self.done + work < self.most else 0, ABREAST):  # I2: never with half of the boxes
             batch = parts[first : first + ABREAST]
-            found = list(workers.map(lambda part: self._work_on(kind, turns, part), batch))
+            found = list(each(lambda part: self._work_on(kind, turns, part), batch))
             made += [done.entries for done in found]
             saved += sum(done.saved for done in found)
             work += sum(done.work for done in found)
@@ -242,7 +250,7 @@ class _Search:
         if saved <= 1e-3 * self.total:
             turns.longer = min(turns.longer * 1.5, 40.0)
 
-    def _go_abroad(self, workers: ThreadPoolExecutor) -> int:
+    def _go_abroad(self, each: Each) -> int:
         """Searches from other starts, each by itself, whose boxes are remembered; the work that was done (I2)."""
         most = min(AWAY * len(self.entries.unit), (self.most - self.done) // ABROAD)
 
@@ -252,7 +260,7 @@ class _Search:
             away.run()
             return away
 
-        trips = list(workers.map(found, range(ABROAD * self.turn, ABROAD * (self.turn + 1))))
+        trips = list(each(found, range(ABROAD * self.turn, ABROAD * (self.turn + 1))))
         for away in trips:
             self.memory.keep(away.entries)
         return sum(away.done for away in trips) + ABROAD * sweep_work(self.ground)
