@@ -290,7 +290,7 @@ def test_totals_per_group_leave_a_person_alone_in_a_group_exposed():
         "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}],
         "method": {"obfuscation": {}},
     }
-    with pytest.raises(sf.Infeasible, match="1 people fall below"):
+    with pytest.raises(sf.Infeasible, match=r"1 people in 1 group\(s\) fall below"):
         sf.publish(sf.Policy.parse(tree), data=data, seed=secret(1))
 
 

@@ -46,19 +46,7 @@ class Reading(ABC):
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
         """The claim's finding: the model applied to what was read."""
         linkage = self.read(exhibit, claim)
-        verdict = claim.model.satisfied(linkage)
-        below = int(linkage.people[~verdict].sum())
-        reason = f"{below} people in {int((~verdict).sum())} group(s) fall below" if below else linkage.note
-        return Finding(
-            model=claim.model.name,
-            holds=not below,
-            required=claim.model.required(),
-            achieved=claim.model.achieved(linkage),
-            given=claim.given,
-            hide=claim.hide,
-            grade=self.grade,
-            reason=reason,
-        )
+        return judged(claim, linkage, self.grade, linkage.note)
 
     def judge_all(self, exhibit: Exhibit, claim: Claim) -> Finding:
         """The claim's finding over all releases of the exhibit's history; of readings that join by themselves."""
@@ -72,6 +60,22 @@ class Reading(ABC):
     def so_far(self, history: History, policy: Policy) -> Iterator[str]:
         """What earlier releases mean for the next one, in sentences; of readings that join by themselves."""
         return iter(())
+
+
+def judged(claim: Claim, linkage: Linkage, grade: str, note: str) -> Finding:
+    """What the claim's model makes of everybody's candidates; `note` is the reason where it holds."""
+    verdict = claim.model.satisfied(linkage)
+    below = int(linkage.people[~verdict].sum())
+    return Finding(
+        model=claim.model.name,
+        holds=not below,
+        required=claim.model.required(),
+        achieved=claim.model.achieved(linkage),
+        given=claim.given,
+        hide=claim.hide,
+        grade=grade,
+        reason=f"{below} people in {int((~verdict).sum())} group(s) fall below" if below else note,
+    )
 
 
 def reading_of(form: Form) -> Reading:

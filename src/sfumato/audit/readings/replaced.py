@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.audit.base import Reading
+from sfumato.audit.base import Reading, judged
 from sfumato.audit.legal_records import Joined, contributions, legal_records, part_of, shares
 from sfumato.audit.reverse_engineering import linked, linked_at_random
 from sfumato.audit.worlds import margin, repetitions
@@ -70,19 +70,7 @@ class ReplacedReading(Reading):
         return self._beliefs(exhibit, claim)[0]
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
-        linkage, grade, how = self._beliefs(exhibit, claim)
-        verdict = claim.model.satisfied(linkage)
-        below = int(linkage.people[~verdict].sum())
-        return Finding(
-            model=claim.model.name,
-            holds=not below,
-            required=claim.model.required(),
-            achieved=claim.model.achieved(linkage),
-            given=claim.given,
-            hide=claim.hide,
-            grade=grade,
-            reason=f"{below} people fall below" if below else how,
-        )
+        return judged(claim, *self._beliefs(exhibit, claim))
 
     def _beliefs(self, exhibit: Exhibit, claim: Claim) -> tuple[Linkage, str, str]:
         rows = exhibit.data.rows
