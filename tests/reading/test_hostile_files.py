@@ -80,7 +80,7 @@ def test_a_parquet_file_of_billions_of_equal_cells_is_refused_unread(tmp_path: P
     for _ in range(6):
         writer.write_table(pa.table({"a": constant, "b": constant}))
     writer.close()
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(DataError, match="unpacks to more than"):
         read_file(tmp_path / "people.parquet")
     with pytest.raises(DataError, match="unpacks to more than"):
@@ -88,7 +88,7 @@ def test_a_parquet_file_of_billions_of_equal_cells_is_refused_unread(tmp_path: P
     for read in (read_part, count_rows, lambda file: read_columns(file, frozenset(["a"]))):  # the floor reads by itself
         with pytest.raises(ReleaseError, match="far more cells"):
             read(tmp_path / "people.parquet")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_a_parquet_file_of_billions_of_equal_cells_is_refused_unread(tmp_path: P
     ids=lambda text: text[:12],
 )
 def test_hostile_yaml_is_a_policy_error_at_once(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(PolicyError) as caught:
         parse_yaml(text, name="policy.yaml")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert "\n" not in str(caught.value)
 
 

@@ -75,10 +75,10 @@ def test_every_spelling_of_a_number_is_published_and_verified(tmp_path: Path, ru
 @pytest.mark.parametrize("rule", ["ranges", {"intervals": [10, 100]}])
 @pytest.mark.parametrize("odd", [text for text in NO_NUMBERS if text and "\n" not in text])
 def test_what_is_no_number_is_a_data_error_with_its_row(rule: Any, odd: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(DataError, match="row 3 of column 'age' is no number") as caught:
         sf.publish(policy(rule), data={"age": ["4", "4", odd, "8", odd, "8"], "illness": list("ababab")})
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert caught.value.hint
     assert len(odd.strip()) < 3 or odd.strip() not in str(caught.value).replace("[NA]", "")
 

@@ -42,11 +42,11 @@ def test_without_the_token_nothing_is_answered(port: int) -> None:
 
 
 def test_the_token_leaves_the_address_at_once(port: int) -> None:
-    answer = httpx.get(f"http://127.0.0.1:{port}/?token={TOKEN}")
+    answer = httpx.get(f"http://127.0.0.1:{port}/?token={TOKEN}", verify=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
-    assert httpx.get(f"http://127.0.0.1:{port}/?token=guess").status_code == 403
+    assert httpx.get(f"http://127.0.0.1:{port}/?token=guess", verify=False).status_code == 403
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""])
@@ -63,7 +63,7 @@ def test_another_name_of_this_machine_is_refused(port: int, host: str) -> None:
 def test_a_page_of_another_site_changes_nothing(port: int, method: str, path: str, origin: str) -> None:
     answer = client(port).request(method, path, headers={"Origin": origin}, content=b"act=yaml&yaml=gone")
     assert answer.status_code == 403
-    without = httpx.Client(base_url=f"http://127.0.0.1:{port}", cookies=client(port).cookies)
+    without = httpx.Client(base_url=f"http://127.0.0.1:{port}", cookies=client(port).cookies, verify=False)
     assert without.request(method, path, content=b"act=yaml&yaml=gone").status_code == 403
     assert "visits of last year" in client(port).get("/files/people.yaml").text
 
@@ -263,7 +263,7 @@ def test_the_server_stops_cleanly(tmp_path: Path) -> None:
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         here, token = server.stdout.readline().strip().split("/?token=")
-        asking = httpx.Client(base_url=here, cookies={COOKIE: token}, headers={"Origin": here}, timeout=60)
+        asking = httpx.Client(base_url=here, cookies={COOKIE: token}, headers={"Origin": here}, timeout=60, verify=False)
         asking.post("/p/people.yaml/publish", data={"act": "publish", "out": "out"})
         while (job := asking.get("/p/people.yaml/publish.json").json()["job"])["stage"] in ("starting", "waiting for its turn"):
             assert job["state"] == "running", job["error"]

@@ -176,7 +176,7 @@ def test_the_frontier_is_explored_and_a_point_is_chosen(browser: object, project
     visitor = Visitor(browser, port)
     visitor.go("/p/people.yaml/explore")
     visitor.page.get_by_label("Levels").fill("k=2,4")
-    visitor.page.get_by_label("Seconds", exact=True).fill("6")
+    visitor.page.get_by_label("Seconds", exact=True).fill("3")
     with visitor.page.expect_navigation():
         visitor.page.get_by_role("button", name="Explore").click()
     visitor.page.reload()  # in the middle of the run
@@ -190,7 +190,7 @@ def test_the_frontier_is_explored_and_a_point_is_chosen(browser: object, project
     assert visitor.page.get_by_role("heading", name="Side by side").is_visible()
     assert visitor.page.get_by_role("region", name="Candidates side by side").get_by_text("smallest class").is_visible()
     visitor.page.get_by_label("Column").select_option("age")
-    visitor.page.get_by_label("Seconds for the question").fill("5")
+    visitor.page.get_by_label("Seconds for the question").fill("3")
     visitor.press(visitor.page.get_by_role("button", name="Ask"))
     assert visitor.page.get_by_text("What limits it:").is_visible()
     visitor.picture("explore")
