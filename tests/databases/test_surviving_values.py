@@ -1,18 +1,21 @@
 """Values that were replaced in one column and stand in another: found, warned about, refused, and remedied by discovery."""
 
 import csv
+import random
 import re
 import sqlite3
 from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from small_shop import sfumato
 from tests.secret import SEED
 
 from sfumato.audit.derived_columns import read_off
-from sfumato.audit.survivors import survivors
+from sfumato.audit.plain_text import folded_all
+from sfumato.audit.survivors import BETWEEN, split_words, survivors
 from sfumato.data.check_digits import luhn_digit
 from sfumato.discover.derivations import equation
 from sfumato.policy.rules.tree import ColumnValue
@@ -243,3 +246,13 @@ def test_check_tells_when_a_domain_has_too_few_values_for_its_link(tmp_path):
     (tmp_path / "p.yaml").write_text(text + """keep: ["person.name in {'Carla0 Schmidt', 'Nobody'}"]\n""")
     refused = sfumato("check", str(tmp_path / "p.yaml"))
     assert refused.returncode == 2 and "different values are possible for 24" in refused.stderr, refused.stderr
+
+
+def test_plain_texts_are_split_into_the_same_words_as_any() -> None:
+    """Words of texts that are nothing but ASCII are found by a pattern that is quickly understood: it says the same."""
+    draw, signs = random.Random(0), "abXY019 _-.,@/%'\"\t\n\x00~^[]{}:;" + "éßØ日٣²Ⅷ"
+    for trial in range(300):
+        known = signs if trial % 2 else signs[:-7]
+        texts = ["".join(draw.choices(known, k=draw.randrange(9))) for _ in range(draw.randrange(5))]
+        read = folded_all(pa.array(texts, pa.string()))
+        assert split_words(read).equals(pc.split_pattern_regex(read, BETWEEN)), texts

@@ -42,7 +42,9 @@ from sfumato.audit.plain_text import ESCAPED, folded, folded_all, read_bytes, un
 from sfumato.policy.rules.tree import ColumnValue
 
 _WORDS = re.compile(r"[^\W_]+")
-_BETWEEN = r"[^\p{L}\p{N}]+"
+BETWEEN = r"[^\p{L}\p{N}]+"
+_BETWEEN_PLAIN = r"[^a-z0-9]+"
+"""The same in folded texts of nothing but ASCII; to compile the other takes longer than to split hundreds of texts."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}|[+-]?[0-9]*\.[0-9]+")
 _LEAST, _DIGITS, _SENTENCE = 5, 7, 2
@@ -118,7 +120,7 @@ class _Index:
         long = pc.greater_equal(pc.utf8_length(cells), _DIGITS if kind == "integer" else _LEAST)
         places = pc.indices_nonzero(long)
         cells = cells.filter(long)
-        split = pc.split_pattern_regex(folded_all(cells), _BETWEEN) if kind != "integer" else None
+        split = split_words(folded_all(cells)) if kind != "integer" else None
         known = pc.is_in(pc.utf8_ltrim(cells, "-") if split is None else split.flatten(), value_set=self.first)
         found = pc.indices_nonzero(known) if split is None else pc.unique(pc.filter(pc.list_parent_indices(split), known))
         return [int(place) for place in places.take(found).to_pylist()]
@@ -151,8 +153,19 @@ def _worth(values: pa.Array) -> pa.Array:
 
 def _first_words(values: pa.Array) -> pa.Array:
     """In lower case."""
-    begun = pc.replace_substring_regex(folded_all(values), f"^{_BETWEEN}", "")
-    return pc.list_element(pc.split_pattern_regex(begun, _BETWEEN, max_splits=1), 0)
+    read = folded_all(values)
+    begun = pc.replace_substring_regex(read, f"^{_between(read)}", "")
+    return pc.list_element(split_words(begun, 1), 0)
+
+
+def split_words(folded_texts: pa.Array, times: int | None = None) -> pa.Array:
+    """The words of every text, the first few of them apart where so many cuts are enough."""
+    return pc.split_pattern_regex(folded_texts, _between(folded_texts), max_splits=times)
+
+
+def _between(folded_texts: pa.Array) -> str:
+    """What lies between the words of these texts."""
+    return _BETWEEN_PLAIN if pc.all(pc.string_is_ascii(folded_texts)).as_py() else BETWEEN
 
 
 def _found(phrases: Phrases, cell: str, kind: str) -> dict[ColumnValue, tuple[bool, bool, bool]]:
