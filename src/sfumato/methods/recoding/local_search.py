@@ -260,7 +260,7 @@ class _Search:
             away.run()
             return away
 
-        trips = list(each(found, range(ABROAD * self.turn, ABROAD * (self.turn + 1))))
+        trips: list[_Search] = list(each(found, range(ABROAD * self.turn, ABROAD * (self.turn + 1))))
         for away in trips:
             self.memory.keep(away.entries)
         return sum(away.done for away in trips) + ABROAD * sweep_work(self.ground)
