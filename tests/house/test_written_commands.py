@@ -79,6 +79,8 @@ def weighed(folder: Path) -> None:
     lines = (folder / "people.csv").read_text(encoding="utf-8").splitlines()
     weighed = [lines[0] + ",w", *(f"{line},{20 + number % 3}" for number, line in enumerate(lines[1:]))]
     (folder / "patients.csv").write_text("\n".join(weighed) + "\n", encoding="utf-8")
+    visits = [lines[0] + ",patient_id", *(f"{line},p{number // 2}" for number, line in enumerate(lines[1:]))]
+    (folder / "visits.csv").write_text("\n".join(visits) + "\n", encoding="utf-8")
 
 
 def spread(folder: Path) -> None:
