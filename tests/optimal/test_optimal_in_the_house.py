@@ -104,3 +104,9 @@ def test_suppression_stays_within_the_limit() -> None:
     assert records.suppressed <= 0.03 * records.input
     plain = sf.publish(policy(), data=table())
     assert made.utility["loss"] <= plain.utility["loss"] + 1e-9
+
+
+def test_nothing_is_said_where_groups_are_asked_for_more_than_the_claim() -> None:
+    """A mean risk of 0.1 allows groups of two beside large ones; the method makes all groups of ten, and has no bound on others."""
+    claims = {"protect": [{"average-risk": {"risk": 0.1, "k": 2}}]}
+    assert sf.publish(policy(**claims), data=table()).release.trace.optimality is None

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.data.generalization import Ranges
 from sfumato.methods.recoding.base import problem_of
 from sfumato.methods.recoding.bound.prices import PriceBound
 from sfumato.methods.recoding.bound.program import part_of, solve
 from sfumato.methods.recoding.bound.space import RecodingSpace
 from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, plain_node_gains
-from sfumato.methods.recoding.problem import RecodingProblem
+from sfumato.methods.recoding.kernels.share_prices import plain_share_gains, share_gains
+from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.models.alpha_k import AlphaK
+from sfumato.models.base import Model
+from sfumato.models.l_diversity import LDiversity
 from tests.optimal.small_worlds import least_loss, random_policy
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
@@ -50,6 +57,63 @@ def test_gains_equal_those_of_the_plain_twin() -> None:
     assert impossible > 20
 
 
+@pytest.mark.twin(of=[share_gains])
+def test_gains_under_shares_equal_those_of_the_plain_twin() -> None:
+    draw = np.random.default_rng(5)
+    impossible, wanted = 0, 0
+    for _ in range(1000 if SLOW else 300):
+        units, nodes = int(draw.integers(1, 10)), int(draw.integers(1, 6))
+        sets = [np.flatnonzero(draw.random(units) < 0.6).astype(np.int32) for _ in range(nodes)]
+        start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
+        member = np.concatenate([*sets, np.zeros(0, np.int32)])
+        count, tag = draw.integers(1, 4, units), draw.integers(0, 4, units)
+        u, cost = draw.integers(-20, 60, units), draw.integers(0, 40, nodes)
+        least, often = int(draw.integers(1, 6)), np.arange(31)
+        needed = np.maximum(np.ceil(often * draw.choice([1.5, 2, 2, 3])), least).astype(np.int64)
+        gain, taken = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
+        total = share_gains(start, member, cost, count, tag, u, needed, True, gain, taken)
+        plain = plain_share_gains(start, member, cost, count, tag, u, needed)
+        assert gain.tolist() == plain
+        assert total == sum(max(one, 0) for one in plain)
+        quick, same = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
+        assert share_gains(start, member, cost, count, tag, u, needed, False, quick, same) == total
+        assert same.tolist() == taken.tolist()
+        impossible, wanted = impossible + plain.count(int(NOTHING)), wanted + sum(one > 0 for one in plain)
+    assert impossible > 20
+    assert wanted > 100
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        (LDiversity(l=2, kind="frequency"), lambda tally: 2 * tally[0] <= sum(tally)),
+        (AlphaK(alpha=0.4, k=2), lambda tally: tally[0] <= 0.4 * sum(tally) + 1e-9 and sum(tally) >= 2),
+        (LDiversity(l=2.2, kind="entropy"), lambda tally: entropy(tally) >= math.log(2.2) - 1e-9),
+    ],
+    ids=["frequency", "share", "entropy"],
+)
+def test_a_group_that_shows_a_value_often_needs_so_many_records(claim: Model, holds: Callable[[list[int]], bool]) -> None:
+    """Against all tallies of four values; frequency and share are met exactly."""
+    values = np.repeat(np.arange(4), [6, 4, 3, 3]).astype(np.int32)
+    hidden = Sensitive("s", values, tuple("abcd"))
+    case = RecodingProblem(("q",), (Ranges(("0", "1")),), (np.zeros(16, np.int32),), (hidden,), (Requirement(claim, ("s",)),))
+    space = RecodingSpace(case, "loss")
+    assert space.shared == "s"
+    fewest = {}
+    for tally in itertools.product(range(7), repeat=4):
+        ranked = sorted(tally, reverse=True)
+        if sum(tally) and holds(ranked):
+            fewest[ranked[0]] = min(sum(tally), fewest.get(ranked[0], 99))
+    assert all(space.needed[often] <= least for often, least in fewest.items())
+    assert any(space.needed[often] > max(often, space.least) for often in fewest)
+    if claim.demand().sufficient:
+        assert [int(space.needed[often]) for often in sorted(fewest)] == [fewest[often] for often in sorted(fewest)]
+
+
+def entropy(tally: list[int]) -> float:
+    return -sum(n / sum(tally) * math.log(n / sum(tally)) for n in tally if n)
+
+
 def test_what_is_taken_is_the_slope_of_the_bound() -> None:
     """Raising one price by a little changes the bound by the records that no node takes."""
     case, objective, _ = problem(17)
@@ -65,12 +129,13 @@ def test_what_is_taken_is_the_slope_of_the_bound() -> None:
             assert bound.at(u + step)[0].total - here.total <= missing[unit]
 
 
-@pytest.mark.parametrize("budget", [False, True])
-def test_any_prices_give_a_bound(budget: bool) -> None:
+@pytest.mark.parametrize("kind", [{}, {"budget": True}, {"linear": False}], ids=["linear", "budget", "other"])
+def test_any_prices_give_a_bound(kind: dict[str, bool]) -> None:
+    budget = kind.get("budget", False)
     draw = np.random.default_rng(11)
     met = 0
     for seed in range(3000, 3150 if SLOW else 3090):
-        case, objective, best = problem(seed, budget=budget)
+        case, objective, best = problem(seed, **kind)
         if best is None:
             continue
         space = RecodingSpace(case, objective)
@@ -84,6 +149,18 @@ def test_any_prices_give_a_bound(budget: bool) -> None:
         assert raised >= bound.at(bound.cheapest())[0].total / space.scale
         met += 1
     assert met > 30
+
+
+def test_shares_raise_the_bound() -> None:
+    """Three equal values stand beside one other: two of them must go with the two that are far away."""
+    hidden = Sensitive("s", np.array([0, 0, 0, 1, 2, 1], dtype=np.int32), tuple("abc"))
+    codes = np.array([0, 0, 0, 0, 9, 9], dtype=np.int32)
+    frequent = Requirement(LDiversity(l=2, kind="frequency"), ("s",))
+    case = RecodingProblem(("q",), (Ranges(tuple(map(str, range(10)))),), (codes,), (hidden,), (frequent,))
+    space = RecodingSpace(case, "loss")
+    bound = PriceBound(space, space.nodes(seconds=5), may_suppress=False)
+    raised = bound.ascend(6.0, seconds=0.2).total / space.scale
+    assert raised == pytest.approx(2 * 2, rel=1e-3)
 
 
 def test_a_list_that_was_cut_short_still_bounds() -> None:

@@ -11,7 +11,8 @@ publish in this space.
 
 Invariants
     I1  No bound is published that might be false: none where claims of one component speak of different columns, where several
-        components share a limit on suppression, or where records are suppressed and a claim compares with all that is published.
+        components share a limit on suppression, where records are suppressed and a claim compares with all that is published, or
+        where single groups are asked for more than the claim itself says (a mean risk, an estimated entropy).
     I2  The bound is about releases that use the policy's limit on suppression. This one does so only when the program states the
         claims completely; for others (entropy, recursive) it is a relaxation that must not decide who is left out.
 
@@ -99,6 +100,8 @@ def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Com
     """Whether a bound would be true of every release of the space; where that is not certain, nothing is said (I1)."""
     if not all(part.problem.uniform and part.problem.requirements for part in parts):
         return False
+    if any(claim.model.by_group() is not claim.model for claim in policy.claims):
+        return False  # groups are asked for more than the claim is: it may be a mean over all of them
     if policy.person is not None or policy.of_population:
         return False  # what is asked of people is no part of the program
     whole = len(parts) == 1 and parts[0].problem.names == policy.quasi_identifiers

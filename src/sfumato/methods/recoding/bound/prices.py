@@ -1,8 +1,9 @@
 """The price bound: whatever prices records are given, no release costs less than the prices minus what nodes could gain by them.
 
 Guarantee: let every record of unit i carry any price u(i). A release publishes each record at one node, and the records at a node t
-satisfy the claims, so what they are priced above their cost, Σ (u − c(t)), is at most the node's gain (`kernels.node_prices`).
-Summed over the nodes, the release costs at least
+satisfy the claims, so what they are priced above their cost, Σ (u − c(t)), is at most the node's gain: over the sets that are large
+enough and show enough different values (`kernels.node_prices`) or, where a claim limits shares, over those in which no value has
+more than its share (`kernels.share_prices`, `shares`). Summed over the nodes, the release costs at least
 
     L(u) = Σᵢ n(i)·u(i) − Σₜ max(gain(t), 0).
 
@@ -18,8 +19,8 @@ Invariants
     I3  Regions share no node, so L falls into one bound per region.
 
 Departures
-    Claims on shares enter only through the sizes and the numbers of different values that they imply (`implied`). That can
-    only lower the bound.
+    Prices look at one hidden column. Claims on others, recursive diversity and t-closeness enter only through the sizes and the
+    numbers of different values that they imply (`implied`). That can only lower the bound.
 
 Cost: an evaluation is two passes over the memberships of the nodes; the ascent takes some hundreds of them.
 """
@@ -85,12 +86,15 @@ class PriceBound:
 
     def _gains(self, u: IntArray, *, full: bool) -> tuple[IntArray, IntArray]:
         from sfumato.methods.recoding.kernels.node_prices import node_gains
+        from sfumato.methods.recoding.kernels.share_prices import share_gains
 
         gain, taken = np.zeros(len(self.nodes), dtype=np.int64), np.zeros(len(u), dtype=np.int64)
         nodes, space = self.nodes, self.space
-        node_gains(
-            nodes.start, nodes.member, nodes.cost, space.count, space.tag, u, space.least, space.kinds, full, gain, taken
-        )  # fmt: skip
+        listed = nodes.start, nodes.member, nodes.cost, space.count, space.tag, u
+        if space.shared:
+            share_gains(*listed, space.needed, full, gain, taken)
+        else:
+            node_gains(*listed, space.least, space.kinds, full, gain, taken)
         return gain, taken
 
     def cheapest(self) -> IntArray:
@@ -165,9 +169,12 @@ class _Climb:
 def compile_kernel() -> None:
     """Compile on first use what the ascent needs, before anybody looks at the clock."""
     from sfumato.methods.recoding.kernels.node_prices import node_gains
+    from sfumato.methods.recoding.kernels.share_prices import share_gains
 
     none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    node_gains(one, np.zeros(0, dtype=np.int32), none, none, none, none, 1, 1, False, none, none)
+    listed = one, np.zeros(0, dtype=np.int32), none, none, none, none
+    node_gains(*listed, 1, 1, False, none, none)
+    share_gains(*listed, one, False, none, none)
 
 
 def _uphill(way: FloatArray, u: IntArray, top: int) -> FloatArray:

@@ -36,6 +36,7 @@ from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.methods.recoding.bound.readings import ReadColumn, column_of
+from sfumato.methods.recoding.bound.shares import needed_records, shared_column
 from sfumato.methods.recoding.claims import Claims
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.greedy_clustering import implied
@@ -87,12 +88,14 @@ class RecodingSpace:
         self.count = np.bincount(self.units.of_cell, weights=kept, minlength=len(self.units.cell)).astype(np.int64)
         """Records of each unit that are to be published."""
         size, distinct = implied(problem)
-        self.varied = max(distinct, key=lambda name: distinct[name], default="")
-        """The hidden column that must show most different values; empty when none must."""
-        self.kinds = distinct.get(self.varied, 1)
-        """How many different values of that column every published node shows."""
+        self.kinds = max(distinct.values(), default=1)
+        """How many different values of some column every published node shows."""
         self.least = max(size, self.claims.fewest, self.kinds)
         """Fewest records of any published node."""
+        self.shared = shared_column(problem, self.claims)
+        """The hidden column of which no value may have more than its share; empty when shares are not limited."""
+        self.varied = self.shared or max(distinct, key=lambda name: distinct[name], default="")
+        """The hidden column that prices look at: that of shares, else the one that must show most different values."""
 
     @cached_property
     def scale(self) -> int:
@@ -107,8 +110,13 @@ class RecodingSpace:
         return int(self.scale * HIGHEST * self.suppressed_cost)
 
     @cached_property
+    def needed(self) -> IntArray:
+        """Fewest records of a published node where one value of the shared column occurs 0, 1, 2… times."""
+        return needed_records(self.problem, self.shared, self.least)
+
+    @cached_property
     def tag(self) -> IntArray:
-        """The value of the column that must vary most, for each unit."""
+        """The value of the column that prices look at, for each unit."""
         if not self.varied:
             return np.zeros(len(self.count), dtype=np.int64)
         return self.units.tags[:, self.claims.hidden.index(self.varied)].astype(np.int64)
