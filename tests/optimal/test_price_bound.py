@@ -15,12 +15,14 @@ from sfumato.data.generalization import Ranges
 from sfumato.methods.recoding.base import problem_of
 from sfumato.methods.recoding.bound.prices import PriceBound
 from sfumato.methods.recoding.bound.program import part_of, solve
+from sfumato.methods.recoding.bound.quotas import find_quotas
 from sfumato.methods.recoding.bound.space import RecodingSpace
 from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, plain_node_gains
 from sfumato.methods.recoding.kernels.share_prices import plain_share_gains, share_gains
 from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.alpha_k import AlphaK
 from sfumato.models.base import Model
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from tests.optimal.small_worlds import least_loss, random_policy
 
@@ -44,16 +46,16 @@ def test_gains_equal_those_of_the_plain_twin() -> None:
         start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
         member = np.concatenate([*sets, np.zeros(0, np.int32)])
         count, tag = draw.integers(1, 4, units), draw.integers(0, 4, units)
-        u, cost = draw.integers(-20, 60, units), draw.integers(0, 40, nodes)
+        u, cost, toll = draw.integers(-20, 60, units), draw.integers(0, 40, nodes), draw.integers(0, 2, nodes) * 9
         least, kinds = int(draw.integers(1, 6)), int(draw.integers(1, 4))
         gain, taken = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
-        total = node_gains(start, member, cost, count, tag, u, least, kinds, True, gain, taken)
-        plain = plain_node_gains(start, member, cost, count, tag, u, least, kinds)
+        total = node_gains(start, member, cost, count, tag, u, toll, least, kinds, True, gain, taken)
+        plain = plain_node_gains(start, member, cost, count, tag, u, toll, least, kinds)
         assert gain.tolist() == plain
         assert total == sum(max(one, 0) for one in plain)
         impossible += plain.count(int(NOTHING))
         quick = np.zeros(nodes, np.int64)
-        assert node_gains(start, member, cost, count, tag, u, least, kinds, False, quick, taken) == total
+        assert node_gains(start, member, cost, count, tag, u, toll, least, kinds, False, quick, taken) == total
     assert impossible > 20
 
 
@@ -67,16 +69,16 @@ def test_gains_under_shares_equal_those_of_the_plain_twin() -> None:
         start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
         member = np.concatenate([*sets, np.zeros(0, np.int32)])
         count, tag = draw.integers(1, 4, units), draw.integers(0, 4, units)
-        u, cost = draw.integers(-20, 60, units), draw.integers(0, 40, nodes)
+        u, cost, toll = draw.integers(-20, 60, units), draw.integers(0, 40, nodes), draw.integers(0, 2, nodes) * 9
         least, often = int(draw.integers(1, 6)), np.arange(31)
         needed = np.maximum(np.ceil(often * draw.choice([1.5, 2, 2, 3])), least).astype(np.int64)
         gain, taken = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
-        total = share_gains(start, member, cost, count, tag, u, needed, True, gain, taken)
-        plain = plain_share_gains(start, member, cost, count, tag, u, needed)
+        total = share_gains(start, member, cost, count, tag, u, toll, needed, True, gain, taken)
+        plain = plain_share_gains(start, member, cost, count, tag, u, toll, needed)
         assert gain.tolist() == plain
         assert total == sum(max(one, 0) for one in plain)
         quick, same = np.zeros(nodes, np.int64), np.zeros(units, np.int64)
-        assert share_gains(start, member, cost, count, tag, u, needed, False, quick, same) == total
+        assert share_gains(start, member, cost, count, tag, u, toll, needed, False, quick, same) == total
         assert same.tolist() == taken.tolist()
         impossible, wanted = impossible + plain.count(int(NOTHING)), wanted + sum(one > 0 for one in plain)
     assert impossible > 20
@@ -126,7 +128,7 @@ def test_what_is_taken_is_the_slope_of_the_bound() -> None:
         for unit in range(len(u)):
             step = np.zeros(len(u), dtype=np.int64)
             step[unit] = 1
-            assert bound.at(u + step)[0].total - here.total <= missing[unit]
+            assert bound.at(u + step)[0].total - here.total <= missing.records[unit]
 
 
 @pytest.mark.parametrize("kind", [{}, {"budget": True}, {"linear": False}], ids=["linear", "budget", "other"])
@@ -149,6 +151,64 @@ def test_any_prices_give_a_bound(kind: dict[str, bool]) -> None:
         assert raised >= bound.at(bound.cheapest())[0].total / space.scale
         met += 1
     assert met > 30
+
+
+@pytest.mark.parametrize("kind", [{}, {"budget": True}, {"linear": False}], ids=["linear", "budget", "other"])
+def test_any_tolls_give_a_bound(kind: dict[str, bool]) -> None:
+    draw = np.random.default_rng(12)
+    quotas = 0
+    for seed in range(5000, 5200 if SLOW else 5070):
+        case, objective, best = problem(seed, **kind)
+        if best is None:
+            continue
+        space = RecodingSpace(case, objective)
+        plain = PriceBound(space, space.nodes(seconds=5), may_suppress=kind.get("budget", False))
+        prices = plain.ascend(best * case.records, seconds=0.02)
+        bound, same = plain.with_quotas(prices)
+        assert same.total == prices.total
+        for scale in (0.1, 0.5, 1.5):
+            w = (draw.random(len(bound.quotas)) * scale * space.scale).astype(np.int64)
+            u = np.minimum(prices.u + (draw.random(len(prices.u)) * scale * space.scale).astype(np.int64), bound.top)
+            proven = bound.at(u, w)[0].total / space.scale
+            assert space.figure(proven, case.suppressed) <= best + 1e-9, f"seed {seed}"
+        raised = bound.ascend(best * case.records, seconds=0.02, start=same).total / space.scale
+        assert space.figure(raised, case.suppressed) <= best + 1e-9, f"seed {seed}"
+        quotas += len(bound.quotas)
+    assert quotas > 20
+
+
+def test_quotas_are_the_boxes_that_have_no_room_for_all_the_nodes_inside() -> None:
+    """Against every pair of nodes."""
+    found = 0
+    for seed in range(60):
+        case, objective, _ = problem(seed)
+        space = RecodingSpace(case, objective)
+        nodes = space.nodes(seconds=5)
+        if len(nodes):
+            sets = [set(nodes.member[a:b].tolist()) for a, b in itertools.pairwise(nodes.start.tolist())]
+            quotas = find_quotas(space, nodes, np.zeros(len(nodes), dtype=np.int64))
+            listed = {
+                (int(quotas.box[q]), t) for t in range(len(sets)) for q in quotas.quota[quotas.start[t] : quotas.start[t + 1]]
+            }
+            room = [int(space.count[list(one)].sum()) // space.least for one in sets]
+            inside = {b: {t for t in range(len(sets)) if sets[t] <= sets[b]} for b in range(len(sets))}
+            tight = {b for b in inside if len(inside[b]) > room[b] and space.count[list(sets[b])].sum() % space.least}
+            assert listed == {(b, t) for b in tight for t in inside[b]}
+            assert quotas.most.tolist() == [room[b] for b in quotas.box.tolist()]
+            found += len(quotas)
+    assert found > 20
+
+
+def test_quotas_raise_the_bound_to_the_optimum() -> None:
+    """Three people in a row, two in a group: prices use half of each of three groups, a release must put all into one."""
+    codes = np.array([0, 1, 2], dtype=np.int32)
+    case = RecodingProblem(("q",), (Ranges(("0", "1", "2")),), (codes,), (), (Requirement(KAnonymity(k=2)),))
+    space = RecodingSpace(case, "loss")
+    plain = PriceBound(space, space.nodes(seconds=5), may_suppress=False)
+    prices = plain.ascend(3.0, seconds=0.1)
+    assert prices.total / space.scale == pytest.approx(2.0, rel=0.01)
+    bound, start = plain.with_quotas(prices)
+    assert bound.ascend(3.0, seconds=0.2, start=start).total / space.scale == pytest.approx(3.0, rel=0.01)
 
 
 def test_shares_raise_the_bound() -> None:

@@ -49,7 +49,7 @@ class Surroundings:
 
     @classmethod
     def of(cls, bound: PriceBound, prices: Prices) -> Surroundings:
-        slack = bound.slack(prices.u)
+        slack = bound.slack(prices)
         nodes, slack = _nearest(bound.nodes, slack)
         order = np.argsort(nodes.member, kind="stable")
         units = len(prices.u)

@@ -75,9 +75,9 @@ def optimize(
     steps: list[Callable[[], None]] = [
         lambda: desk.price(0.03),
         lambda: desk.close(SMALL, 0.35),
-        lambda: desk.price(0.25),
-        lambda: desk.improve(0.5),
-        lambda: desk.price(0.25),
+        lambda: desk.price(0.4),
+        lambda: desk.improve(0.35),
+        lambda: desk.price(0.5),
         lambda: desk.close(LARGE, 0.8),
         lambda: desk.improve(1.0),
     ]
@@ -123,7 +123,9 @@ class _Desk:
         return unclosed
 
     def price(self, share: float) -> None:
-        """Raise the price bound, for a share of the time that is left."""
+        """Raise the price bound, for a share of the time that is left; with quotas where there are prices already."""
+        if self.prices is not None:
+            self.prices_of, self.prices = self.prices_of.with_quotas(self.prices)
         self.prices = self.prices_of.ascend(self.now.total, seconds=share * self.left, start=self.prices)
         if not self.budget or not self.solved:
             self.bound = np.maximum(self.bound, np.minimum(self.prices.by_region / self.space.scale, self.cost))  # I2
@@ -142,7 +144,7 @@ class _Desk:
         assert self.prices is not None
         end = time.thread_time() + share * self.left
         owner = self.prices_of.node_region
-        slack = self.prices_of.slack(self.prices.u)
+        slack = self.prices_of.slack(self.prices)
         priced = self.prices.by_region
         for regions in self._jobs():
             if time.thread_time() > end:

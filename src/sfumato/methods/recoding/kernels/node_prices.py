@@ -125,6 +125,7 @@ def node_gains(
     count: IntArray,
     tag: IntArray,
     u: IntArray,
+    toll: IntArray,
     least: int,
     kinds: int,
     full: bool,
@@ -133,8 +134,8 @@ def node_gains(
 ) -> int:
     """Fill `gain` with the gain of every node and return the total of the positive ones.
 
-    `taken` grows by the records that nodes of positive gain take of each unit. Unless `full`, nodes where nobody would gain are
-    skipped, with a gain of 0.
+    Every node pays its `toll` off its gain. `taken` grows by the records that nodes of positive gain take of each unit. Unless
+    `full`, nodes where nobody would gain are skipped, with a gain of 0.
     """  # fmt: skip
     tags = tag.max() + 1 if len(tag) else 0
     offers = np.zeros((3, kinds + 2), np.int64), np.zeros((3, least + 2), np.int64)
@@ -156,9 +157,9 @@ def node_gains(
             value += work.varied[0, i] - c
         for i in range(used):
             value += work.filling[1, i] * (work.filling[0, i] - c)
-        gain[node] = value
-        if value > 0:
-            total += value
+        gain[node] = value - toll[node]
+        if gain[node] > 0:
+            total += gain[node]
             _take(entries, c, reps, used, count, u, work, taken)
     return total
 
@@ -184,6 +185,7 @@ def plain_node_gains(
     count: IntArray,
     tag: IntArray,
     u: IntArray,
+    toll: IntArray,
     least: int,
     kinds: int,
 ) -> list[int]:
@@ -203,5 +205,5 @@ def plain_node_gains(
         missing = max(least - len(chosen), 0)
         chosen += rest[:missing]
         fits = len(chosen) >= least and len({tag for _, tag in chosen}) >= kinds
-        gains.append(sum(value for value, _ in chosen) if fits else int(NOTHING))
+        gains.append(sum(value for value, _ in chosen) - int(toll[node]) if fits else int(NOTHING))
     return gains

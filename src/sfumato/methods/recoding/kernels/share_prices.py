@@ -34,7 +34,7 @@ NOTHING = np.int64(-(1 << 62))
 """The gain of a node that no admissible set of records fits into."""
 
 
-class Records(NamedTuple):
+class PricedUnits(NamedTuple):
     """Per unit its records, their tag and their price."""
 
     size: IntArray
@@ -42,7 +42,7 @@ class Records(NamedTuple):
     u: IntArray
 
 
-class Bench(NamedTuple):
+class ShareBench(NamedTuple):
     """Room to work in."""
 
     all: IntArray
@@ -66,7 +66,7 @@ class Bench(NamedTuple):
     """How many cold units were taken out."""
 
 
-class Node(NamedTuple):
+class NodeHeat(NamedTuple):
     """What is to be known of a node."""
 
     cost: int
@@ -105,7 +105,7 @@ def _out(heap: IntArray, size: int, u: IntArray) -> None:
 
 
 @jit
-def _heaps(entries: NDArray[np.int32], c: int, records: Records, bench: Bench) -> tuple[int, int]:
+def _heaps(entries: NDArray[np.int32], c: int, records: PricedUnits, bench: ShareBench) -> tuple[int, int]:
     """Put hot and cold units into their heaps; how many they are."""
     hot, cold = 0, 0
     for unit in entries:
@@ -124,7 +124,7 @@ def _heaps(entries: NDArray[np.int32], c: int, records: Records, bench: Bench) -
 
 
 @jit
-def _rank(node: Node, hot: int, records: Records, bench: Bench) -> None:
+def _rank(node: NodeHeat, hot: int, records: PricedUnits, bench: ShareBench) -> None:
     """Put the hot units in order, and add up the records of each rank among those of their tag."""
     for i in range(node.tags):
         bench.used[bench.met[i]] = 0
@@ -142,7 +142,7 @@ def _rank(node: Node, hot: int, records: Records, bench: Bench) -> None:
 
 
 @jit
-def _room(m: int, node: Node, bench: Bench) -> int:
+def _room(m: int, node: NodeHeat, bench: ShareBench) -> int:
     """How many records a set of a level may have."""
     room = 0
     for i in range(node.tags):
@@ -151,7 +151,7 @@ def _room(m: int, node: Node, bench: Bench) -> int:
 
 
 @jit
-def _filled(m: int, need: int, floor: int, node: Node, cold: int, records: Records, bench: Bench) -> int:
+def _filled(m: int, need: int, floor: int, node: NodeHeat, cold: int, records: PricedUnits, bench: ShareBench) -> int:
     """What the best `need` cold records of tags that are not full bring; `NOTHING` when that is at most `floor`."""
     for i in range(node.tags):
         bench.used[bench.met[i]] = min(m, bench.heat[bench.met[i]])
@@ -173,7 +173,9 @@ def _filled(m: int, need: int, floor: int, node: Node, cold: int, records: Recor
 
 
 @jit
-def _best_level(least: int, node: Node, cold: int, needed: IntArray, records: Records, bench: Bench) -> tuple[int, int, int]:
+def _best_level(
+    least: int, node: NodeHeat, cold: int, needed: IntArray, records: PricedUnits, bench: ShareBench
+) -> tuple[int, int, int]:
     """The best total above `least`, its level (0: there is none) and how many cold records it has (I1)."""
     best, chosen, filling, value, hot = least, 0, 0, 0, 0
     for m in range(1, len(needed)):
@@ -196,7 +198,7 @@ def _best_level(least: int, node: Node, cold: int, needed: IntArray, records: Re
 
 
 @jit
-def _take(m: int, need: int, node: Node, hot: int, cold: int, records: Records, bench: Bench, taken: IntArray) -> None:
+def _take(m: int, need: int, node: NodeHeat, hot: int, cold: int, records: PricedUnits, bench: ShareBench, taken: IntArray) -> None:
     """Note the records of the best set of a level (I2)."""
     for i in range(node.tags):
         bench.used[bench.met[i]] = 0
@@ -216,7 +218,7 @@ def _take(m: int, need: int, node: Node, hot: int, cold: int, records: Records, 
 
 
 @jit
-def _look(number: int, entries: NDArray[np.int32], c: int, records: Records, bench: Bench) -> Node:
+def _look(number: int, entries: NDArray[np.int32], c: int, records: PricedUnits, bench: ShareBench) -> NodeHeat:
     """One pass over the units of a node."""
     size, hot, value, deepest, mildest, tags = 0, 0, 0, 0, -(1 << 62), 0
     for unit in entries:
@@ -237,15 +239,15 @@ def _look(number: int, entries: NDArray[np.int32], c: int, records: Records, ben
             deepest = max(deepest, bench.heat[of])
         else:
             mildest = max(mildest, worth)
-    return Node(c, size, hot, value, deepest, mildest if mildest > -(1 << 62) else 0, tags)
+    return NodeHeat(c, size, hot, value, deepest, mildest if mildest > -(1 << 62) else 0, tags)
 
 
 @jit
-def _bench(start: IntArray, tags: int, levels: int) -> Bench:
+def _bench(start: IntArray, tags: int, levels: int) -> ShareBench:
     longest = 0
     for node in range(len(start) - 1):
         longest = max(longest, start[node + 1] - start[node])
-    return Bench(
+    return ShareBench(
         np.zeros(tags, np.int64), np.zeros(tags, np.int64), np.zeros(tags, np.int64), np.full(tags, -1, np.int64),
         np.zeros(tags, np.int64),
         np.zeros(levels, np.int64), np.zeros(levels, np.int64), np.zeros(longest, np.int64), np.zeros(longest, np.int64),
@@ -261,6 +263,7 @@ def share_gains(
     count: IntArray,
     tag: IntArray,
     u: IntArray,
+    toll: IntArray,
     needed: IntArray,
     full: bool,
     gain: IntArray,
@@ -268,10 +271,11 @@ def share_gains(
 ) -> int:
     """Fill `gain` with the gain of every node and return the total of the positive ones.
 
-    `taken` grows by the records that nodes of positive gain take of each unit. Unless `full`, a gain that is not positive is given
-    as 0. `needed` has an entry for every number of times that a tag may occur below a node.
+    Every node pays its `toll` off its gain. `taken` grows by the records that nodes of positive gain take of each unit. Unless
+    `full`, a gain that is not positive may be given as 0. `needed` has an entry for every number of times that a tag may occur
+    below a node.
     """  # fmt: skip
-    records = Records(count, tag, u)
+    records = PricedUnits(count, tag, u)
     bench = _bench(start, tag.max() + 1 if len(tag) else 0, len(needed))
     total = 0
     for at in range(len(cost)):
@@ -279,21 +283,22 @@ def share_gains(
         gain[at] = NOTHING if full else 0
         node = _look(at, entries, cost[at], records, bench)
         short = max(needed[1] - node.heat, 0)
-        if node.records < needed[1] or (not full and node.value + short * node.mildest <= 0):
+        if node.records < needed[1] or (not full and node.value + short * node.mildest <= toll[at]):
             continue
         if node.heat > 0 and node.heat >= needed[node.deepest]:
-            gain[at] = node.value
-            total += node.value
-            for unit in entries:
-                if u[unit] > node.cost:
-                    taken[unit] += count[unit]
+            gain[at] = node.value - toll[at]
+            if gain[at] > 0:
+                total += gain[at]
+                for unit in entries:
+                    if u[unit] > node.cost:
+                        taken[unit] += count[unit]
             continue
         hot, cold = _heaps(entries, node.cost, records, bench)
         _rank(node, hot, records, bench)
-        value, m, filling = _best_level(gain[at], node, cold, needed, records, bench)
-        gain[at] = value
-        if value > 0:
-            total += value
+        value, m, filling = _best_level(NOTHING if full else toll[at], node, cold, needed, records, bench)
+        gain[at] = value - toll[at] if m > 0 else gain[at]
+        if gain[at] > 0:
+            total += gain[at]
             _take(m, filling, node, hot, cold, records, bench, taken)
     return total
 
@@ -305,6 +310,7 @@ def plain_share_gains(
     count: IntArray,
     tag: IntArray,
     u: IntArray,
+    toll: IntArray,
     needed: IntArray,
 ) -> list[int]:
     """The gain of every node by trying every number of records of every tag."""  # fmt: skip
@@ -318,5 +324,5 @@ def plain_share_gains(
         for some in product(*(range(len(records) + 1) for records in worth.values())):
             if sum(some) and sum(some) >= needed[max(some)]:
                 best = max(best, sum(sum(records[:number]) for records, number in zip(worth.values(), some, strict=True)))
-        gains.append(best)
+        gains.append(best - int(toll[node]) if best > NOTHING else best)
     return gains
