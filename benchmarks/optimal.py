@@ -1,6 +1,6 @@
-"""Optimal: how far the recoding methods are from what no release can lose less than, on Adult with two to eight columns.
+"""Optimal: how far the recoding methods are from what no release can lose less than, on Adult with three to eight columns.
 
-    PYTHONPATH=src python benchmarks/optimal.py [--seconds 60] [--only adult-arx]
+    PYTHONPATH=src python benchmarks/optimal.py [--seconds 60] [--only adult-arx] [--claims k=5]
 
 Writes ``results/optimal.csv``. Every line is one policy: the loss of `mondrian`, `clustering`, `refined` and `optimal`, the bound,
 and the gap of each, (loss − bound) / loss. All four publish in the same space: nodes of the hierarchies within the boundaries,
@@ -25,6 +25,7 @@ from sfumato.methods.recoding.lattice import lattice_sweep
 from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import RecodingProblem, Requirement
+from sfumato.models.alpha_k import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 
@@ -32,8 +33,26 @@ RESULTS = Path(__file__).parent / "results"
 METHODS = ("mondrian", "clustering", "refined", "optimal")
 GAPS = tuple(f"{name}_gap" for name in METHODS)
 FIELDS = ("policy", "records", "points", "regions", "claims", *METHODS, "bound", *GAPS, "proof", "seconds")
-K = Requirement(KAnonymity(k=5))
-DIVERSE = Requirement(LDiversity(l=2, kind="frequency"), ("occupation",))
+COLUMNS = {"three columns": ("age", "sex", "education"), "four columns": ("age", "sex", "race", "education"), "adult-arx": ADULT}
+
+
+def sizes(k: int) -> Requirement:
+    return Requirement(KAnonymity(k=k))
+
+
+def diverse(l: int) -> Requirement:
+    return Requirement(LDiversity(l=l, kind="frequency"), ("occupation",))
+
+
+CLAIMS = {
+    "k=5": (sizes(5),),
+    "k=10": (sizes(10),),
+    "k=50": (sizes(50),),
+    "k=5, frequency 2-diverse": (sizes(5), diverse(2)),
+    "k=5, frequency 3-diverse": (sizes(5), diverse(3)),
+    "(0.4, 5)-anonymous": (Requirement(AlphaK(alpha=0.4, k=5), ("occupation",)),),
+}
+WITH_BOUNDARIES = ("k=5", "k=5, frequency 2-diverse")
 
 
 def measure(name: str, claims: str, problem: RecodingProblem, seconds: float) -> dict[str, object]:
@@ -70,27 +89,21 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--claims", nargs="*", default=[])
     chosen = parser.parse_args()
-    warm = adult(K, columns=("age", "sex"))
-    measure("compiling", "k=5", warm, 1)
+    measure("compiling", "k=5", adult(sizes(5), columns=("age", "sex")), 1)
     print(*FIELDS, sep="\t")
-    three, four = ("age", "sex", "education"), ("age", "sex", "race", "education")
-    jobs = [
-        ("adult-arx", "k=5", adult(K, columns=ADULT)),
-        ("two columns", "k=5", adult(K, columns=("age", "sex"))),
-        ("three columns", "k=5", adult(K, columns=three)),
-        ("three columns, boundaries", "k=5", bounded(adult(K, columns=three))),
-        ("three columns, boundaries", "k=5, frequency 2-diverse", bounded(adult(K, DIVERSE, columns=three))),
-        ("four columns", "k=5", adult(K, columns=four)),
-        ("four columns, boundaries", "k=5", bounded(adult(K, columns=four))),
-        ("four columns, boundaries", "k=5, frequency 2-diverse", bounded(adult(K, DIVERSE, columns=four))),
-        ("adult-arx, boundaries", "k=5", bounded(adult(K, columns=ADULT))),
+    jobs = [(name, claims, adult(*CLAIMS[claims], columns=columns)) for name, columns in COLUMNS.items() for claims in CLAIMS]
+    jobs += [
+        (f"{name}, boundaries", claims, bounded(adult(*CLAIMS[claims], columns=columns)))
+        for name, columns in COLUMNS.items()
+        for claims in WITH_BOUNDARIES
     ]
     with (RESULTS / "optimal.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
         writer.writeheader()
         for job in jobs:
-            if not chosen.only or job[0] in chosen.only:
+            if job[0] in (chosen.only or [job[0]]) and job[1] in (chosen.claims or [job[1]]):
                 writer.writerow(measure(*job, chosen.seconds))
                 stream.flush()
 

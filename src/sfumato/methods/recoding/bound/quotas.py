@@ -49,8 +49,9 @@ class Quotas:
 
     def tolls(self, w: IntArray) -> IntArray:
         """What each node pays when the quotas have these tolls."""
-        paid = np.concatenate([[0], np.cumsum(w[self.quota])])
-        return paid[self.start[1:]] - paid[self.start[:-1]]
+        paid: IntArray = np.concatenate([[0], np.cumsum(w[self.quota])])
+        tolls: IntArray = paid[self.start[1:]] - paid[self.start[:-1]]
+        return tolls
 
     def excess(self, used: BoolArray) -> IntArray:
         """By how many the nodes in use exceed each quota."""

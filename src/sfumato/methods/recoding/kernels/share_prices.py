@@ -295,7 +295,7 @@ def share_gains(
             continue
         hot, cold = _heaps(entries, node.cost, records, bench)
         _rank(node, hot, records, bench)
-        value, m, filling = _best_level(NOTHING if full else toll[at], node, cold, needed, records, bench)
+        value, m, filling = _best_level(int(NOTHING) if full else int(toll[at]), node, cold, needed, records, bench)
         gain[at] = value - toll[at] if m > 0 else gain[at]
         if gain[at] > 0:
             total += gain[at]
