@@ -1,4 +1,8 @@
-"""How many people look alike, and what that means for somebody who tries to find one."""
+"""How many people look alike, and what that means for somebody who tries to find one.
+
+Where a person may stand in several rows, the size of a class is no number of people, so nothing is said of the risk of being found:
+a class of six may be one man. What holds for people then stands among the findings.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from sfumato.report.charts import TERRA, bars, columns
 from sfumato.report.section import Section, paragraph
 
 _BINS = 14
+_ROWS = "These are rows: a person may stand in several of them. What is promised to people was counted for people, see above."
 
 
 class ClassSizes(Section):
@@ -36,8 +41,10 @@ class ClassSizes(Section):
         people = columns(_binned(sizes), title="Records by size of their class")
         words = (
             f"The {exhibit.data.records:,} published records form {len(sizes):,} classes of records that look alike. "
-            f"The smallest has {int(sizes.min()):,}, half of all people are in classes of {_median(sizes):,} or more."
+            f"The smallest has {int(sizes.min()):,}, half of all records are in classes of {_median(sizes):,} or more."
         )
+        if exhibit.policy.person is not None:
+            return paragraph(f"{words} {_ROWS}") + people
         risk = (
             f"Somebody who knows a person's quasi-identifiers and looks for the record is right with probability "
             f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / exhibit.data.records:.2%} on average."
