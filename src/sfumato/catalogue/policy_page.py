@@ -18,9 +18,10 @@ from sfumato.models.base import Model
 from sfumato.policy.claims import short_forms
 from sfumato.policy.person import DateShift, Person
 from sfumato.policy.plugins import Plugins
-from sfumato.policy.policy import Book, Column, Series, Utility
+from sfumato.policy.policy import Book, Column, Utility
 from sfumato.policy.population import SampledPopulation
 from sfumato.policy.replacements import FAKES, FORMED
+from sfumato.policy.series import Series
 from sfumato.registry import catalogue
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"

@@ -41,6 +41,8 @@ class Task:
     """Earlier releases of the same data, when there is a ledger."""
     unfinished: Path | None = None
     """A private file in which long work may keep what it has, to go on after it was stopped."""
+    waiting: int = 0
+    """How many of those who were never published may be left for a later release."""
 
 
 class Method(BaseModel):

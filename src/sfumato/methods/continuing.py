@@ -62,6 +62,8 @@ class Continuation:
     as_before: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """History classes with the same people as in the newest release, which had the same columns and claims: it was looked for a
     better way to publish them then, and there is no other now."""
+    waiting: int = 0
+    """How many more of those who were never published (the history class 0) may be left for a later release."""
 
     @classmethod
     def first(cls, table: Table) -> Continuation:
@@ -129,7 +131,8 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
         return looked_after(task, tied, keys, may_stand_in=may_stand_in)
     found = lineages(task, tied)
     rest = Table(task.data.frame.take(pa.array(found.free)))
-    return Continuation(rest, found.free, group([found.apart + 1]).of, len(found.withheld), lineages=found)
+    spare = may_wait(task, len(found.withheld), found.waiting) if (found.apart < 0).any() else 0
+    return Continuation(rest, found.free, group([found.apart + 1]).of, len(found.withheld), lineages=found, waiting=spare)
 
 
 def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
@@ -142,6 +145,13 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
             where="series.leaving",
             hint="set 'series: {leaving: counterfeits}', or raise utility.suppress_at_most",
         )
+
+
+def may_wait(task: Task, withheld: int, waiting: int = 0) -> int:
+    """How many more newcomers the policy lets wait for a later release, when so many records are withheld, some of them waiting."""
+    most = int(task.policy.series.waiting * task.data.rows + 1e-9) - waiting
+    limit = task.policy.utility.suppress_at_most
+    return max(0, most if limit is None else min(most, int(limit * task.data.rows + 1e-9) - withheld))
 
 
 def stand_ins_of(continuation: Continuation, rows: IntArray) -> tuple[IntArray, tuple[list[str], pa.Table] | None]:
@@ -179,6 +189,7 @@ def without(continuation: Continuation, dropped: BoolArray) -> Continuation:
         behind=continuation.behind[rows],
         apart=group([continuation.apart[rows]]).of,
         as_before=np.zeros(0, dtype=np.int64),
+        waiting=0,
         withheld=continuation.withheld + int((dropped & (continuation.behind >= 0)).sum()),
         stand_ins=(tuple(keys[i] for i in mine.tolist()), values.take(pa.array(mine)) if keys else values),
     )

@@ -34,7 +34,7 @@ from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Continuation, Ties, require_few_withheld
+from sfumato.methods.continuing import Continuation, Ties, may_wait, require_few_withheld
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
@@ -148,7 +148,8 @@ def _continuation(
     published = np.zeros(tied.bundles.people, dtype=np.bool_)
     published[tied.person[old & ~out]] = True
     before = np.isin(np.append(of_record[rows], hist[carried])[classes.first], _as_before(task, tied, hist, published))
-    going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before))
+    spare = may_wait(task, withheld) if (of_record[rows] < 0).any() else 0
+    going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare)
     if not len(carried):
         return replace(going, table=Table(table.frame.take(pa.array(rows))))
     names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]

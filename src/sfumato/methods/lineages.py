@@ -33,12 +33,14 @@ from sfumato.history.joint import Joint
 from sfumato.history.united import united_classes
 from sfumato.history.values import common_cells
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Ties
-from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting
+from sfumato.methods.continuing import Ties, may_wait
+from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting, waiting
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.past import SEPARATOR
 
 _CHUNK = 20_000_000
+_MOVED, _WAITS = -2, -3
+"""Records without a lineage that may not join one: of people whose values changed, and of newcomers who wait."""
 _STAND_INS = 2
 """Rows that may stand in for each person who stays: withholding somebody loses everything, a stand-in loses a cell."""
 
@@ -71,6 +73,8 @@ class Lineages:
     apart: IntArray
     """Their lineage, −1 for newcomers whom none covers."""
     withheld: IntArray
+    waiting: int
+    """How many of them are newcomers who wait for better company."""
     next_number: int
     keys: dict[int, str]
     """Of the people who are stood in for."""
@@ -83,6 +87,8 @@ def lineages(task: Task, tied: Ties) -> Lineages:
     board = _LineageBoard(task, tied)
     moved = board.leave_out_who_moved()
     board.join_newcomers()
+    waits = np.flatnonzero(board.of_record == _WAITS)
+    moved = np.union1d(moved, waits)
     board.of_record[moved] = -1
     thin = ~board.satisfied()
     carried = board.stand_ins(thin) if task.policy.series.leaving == "counterfeits" else np.zeros(0, dtype=np.int64)
@@ -97,7 +103,7 @@ def lineages(task: Task, tied: Ties) -> Lineages:
     free = np.flatnonzero(~mixed & ~np.isin(np.arange(len(of)), withheld))
     keys = dict(zip(carried.tolist(), tied.bundles.keys.take(pa.array(carried)).to_pylist(), strict=True))
     remembered = {name: board.remembered(name, carried) for name in task.policy.published}
-    return Lineages(steady, free, of[free], withheld, board.next_number, keys, remembered)
+    return Lineages(steady, free, of[free], withheld, len(waits), board.next_number, keys, remembered)
 
 
 class _LineageBoard:
@@ -173,7 +179,7 @@ class _LineageBoard:
             inside &= (code < 0) | ((self.lo[of, place] <= code) & (code < self.hi[of, place]))
         moved = np.flatnonzero((self.of_record >= 0) & ~inside)
         self.mixed[np.unique(self.of_record[moved])] = True
-        self.of_record[moved] = -2  # in no lineage, and nobody who may join one
+        self.of_record[moved] = _MOVED
         return moved
 
     # -- who joins ----------------------------------------------------------------------------------------------------------
@@ -195,8 +201,11 @@ class _LineageBoard:
         kinds = Kinds(codes, [told[name][one] for name in hidden], classes.counts.copy(), price)
         wants = Wants.of([(claim.model.demand(), claim.hide) for claim, _ in self.tied.classes], hidden)
         mended = mending(kinds, wants, self._thin(np.flatnonzero(thin & some), list(told.values())), whole=not carries)
-        part = parting(kinds, wants, [self.domains[name] for name in self.columns])
+        domains = [self.domains[name] for name in self.columns]
+        wait = waiting(kinds, wants, domains, may_wait(self.task, 0))
+        part = parting(kinds, wants, domains)
         seats = [*mended, *((-1, kind) for kind in np.repeat(np.arange(len(part)), part).tolist())]
+        seats += [(_WAITS, kind) for kind in np.repeat(np.arange(len(wait)), wait).tolist()]
         self._seat(new[np.argsort(classes.of, kind="stable")], classes.counts, seats, best)
 
     def _in_buckets(self) -> BoolArray:

@@ -4,6 +4,7 @@
     parting   whom no lineage covers must stand with others who are new, and whom only a coarse one covers may. They choose the
               newcomers with whom they lose least, also some who had a better place; everybody else joins the smallest lineage that
               covers them
+    waiting   where the policy lets some wait, those do whose place would cost most, alone or with the company they need
 
 Everything here is a proposal: lineages are judged by the models after it (`lineages`), and new groups are the method's own.
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +33,9 @@ _TRIED = 2
 """Groups that are tried around each of them, by who joins first."""
 _PARTING = 4_000
 """Newcomers that look for company, at most: the costliest ones."""
+WORTH = 0.1
+"""What somebody who waits must save in every later release, as a share of the most that can be lost: who waits is missing once, and
+a place lasts."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,26 @@ def parting(kinds: Kinds, wants: Wants, domains: Sequence[Generalization]) -> In
                 kinds.take(kind)
                 part[kind] += 1
     return part
+
+
+def waiting(kinds: Kinds, wants: Wants, domains: Sequence[Generalization], most: int) -> IntArray:
+    """How many newcomers of each kind wait, at most so many in all: those first whose place costs most."""
+    wait = np.zeros(len(kinds.left), dtype=np.int64)
+    if most <= 0:
+        return wait
+    covered = np.isfinite(kinds.price)
+    worth = np.where(covered, kinds.price, 0.0)
+    price = np.where(covered, kinds.price, UNCOVERED * len(domains))
+    for seed in np.flatnonzero(~covered & (kinds.left > 0)).tolist():
+        group, saved = _company(kinds, wants, domains, price, seed)
+        worth[seed] = price[seed] - saved if group else np.inf
+    may = kinds.left - parting(replace(kinds, left=np.where(covered, kinds.left, 0)), wants, domains)
+    for kind in np.argsort(-worth, kind="stable").tolist():
+        if most > 0 and worth[kind] >= WORTH * len(domains):
+            wait[kind] = min(int(may[kind]), most)
+            most -= int(wait[kind])
+    kinds.left -= wait
+    return wait
 
 
 def _company(

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from sfumato.data.cards import card_html, table_html
-from sfumato.data.numbers import number
 from sfumato.data.table import Table
 from sfumato.errors import PolicyError, PolicyErrors
 from sfumato.io.base import Source
@@ -32,6 +31,7 @@ from sfumato.policy.person import DateShift, Person, read_person, require_privat
 from sfumato.policy.plugins import Plugins
 from sfumato.policy.population import SampledPopulation, read_population, require_population
 from sfumato.policy.read import Document, parse_yaml, read_yaml, require_shallow
+from sfumato.policy.series import Series, share_of
 from sfumato.registry import find, nearest
 
 if TYPE_CHECKING:
@@ -73,13 +73,7 @@ class Utility(BaseModel):
     @field_validator("suppress_at_most", mode="before")
     @classmethod
     def _share(cls, value: Any) -> Any:
-        if value is None:
-            return None
-        text = str(value).strip()
-        share = number(text.removesuffix("%").rstrip())
-        if share is None or not 0 <= share <= (100 if text.endswith("%") else 1):
-            raise ValueError("must be a share between 0 and 1, or a percentage")
-        return float(share) / (100 if text.endswith("%") else 1)
+        return None if value is None else share_of(value)
 
 
 class Book(BaseModel):
@@ -89,24 +83,6 @@ class Book(BaseModel):
 
     file: str = Field(min_length=1, description="path of the ledger, relative to the policy")
     new: bool = Field(default=False, description="true: it may be begun when it is not there")
-
-
-class Series(BaseModel):
-    """What outsiders may know who see several releases, and what happens to people and values between them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    cohorts: Literal["known", "unknown"] = Field(default="known", description="whether outsiders know who is in which release")
-    by: Literal["class", "join"] = Field(
-        default="class", description="every joint class keeps the promise, or the paper's measure: the full match join does"
-    )
-    leaving: Literal["withhold", "counterfeits", "refuse"] = Field(
-        default="withhold", description="people who leave: withhold who would stand out, let rows stand in for them, or refuse"
-    )
-    changes: dict[str, str] = Field(
-        default_factory=dict, description="columns whose values change: 'free', or a known step like '+1 per year'"
-    )
-    date: str | None = Field(default=None, description="the day that this release is about, YYYY-MM-DD; for known steps")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from sfumato.methods.base import Method
 from sfumato.models.base import Model
 from sfumato.policy.person import Person
 from sfumato.policy.plugins import Plugins
-from sfumato.policy.policy import Book, Column, Series, Utility
+from sfumato.policy.policy import Book, Column, Utility
 from sfumato.policy.population import SampledPopulation
+from sfumato.policy.series import Series
 from sfumato.registry import catalogue
 
 HIERARCHY: dict[str, Any] = {

@@ -50,6 +50,7 @@ from sfumato.methods.recoding.population import among_everybody, asked_of, weigh
 from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.methods.recoding.series import as_continued, kept_apart, nothing_made, with_standing
 from sfumato.methods.recoding.specializing import specialize
+from sfumato.methods.recoding.waiting import left_waiting
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -99,7 +100,7 @@ class RecodingMethod(Method):
 
     def run(self, task: Task) -> Release:
         going, problem = continued_problem(task)
-        mine = replace(task, data=going.table)
+        mine = replace(task, data=going.table, waiting=going.waiting)
         return as_continued(task, nothing_made(task, going) if problem is None else self.release(mine, problem), going)
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
@@ -112,7 +113,8 @@ class RecodingMethod(Method):
         if not problem.requirements:
             return problem.grouping(np.arange(len(problem.points)))
         if self.mixed or problem.uniform:
-            return settled(problem, _without_flaw(problem, self.group(problem, task)))
+            made = _without_flaw(problem, self.group(problem, task))
+            return settled(problem, left_waiting(problem, made, task.waiting, task.policy.utility.minimize))
         objective = task.policy.utility.minimize
         starts = [problem.coarsest()]
         if not problem.everywhere.out.any():

@@ -50,7 +50,8 @@ from sfumato.methods.sequences.specialize import Specialized, specialize
 from sfumato.methods.sequences.taxonomy import Taxonomy
 from sfumato.methods.sequences.together import require_together
 from sfumato.policy.claims import Claim
-from sfumato.policy.policy import Policy, Series
+from sfumato.policy.policy import Policy
+from sfumato.policy.series import Series
 from sfumato.randomness import Randomness
 from sfumato.release.form import Form
 from sfumato.release.past import History
@@ -116,7 +117,8 @@ class Sequential(RecodingMethod):
         growth = "" if self.by == "class" else f"new records: {self.growth}; "
         told = {"withhold": "companions are withheld", "counterfeits": "counterfeits stand in", "refuse": "refused"}
         gone = told[series.leaving] if self.by == "class" or series.leaving == "counterfeits" else told["refuse"]
-        return [f"{growth}outsiders {known} who is in which release; people who leave: {gone}"]
+        waits = f"; newcomers: up to {series.waiting:.3%} of the records wait for company" if series.waiting else ""
+        return [f"{growth}outsiders {known} who is in which release; people who leave: {gone}{waits}"]
 
     def _series(self, policy: Policy) -> Series:
         """What the policy says about several releases, with what this method says itself."""
