@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.command_line import run
@@ -132,6 +133,27 @@ def test_a_policy_may_be_as_deep_as_anybody_needs() -> None:
 def test_what_is_written_as_yaml_is_read_as_the_same(written: dict, compact: bool) -> None:
     """Whatever stands in names and values, line separators of other alphabets included."""
     assert parse_yaml(write_yaml({"version": "1", **written}, compact=compact), name="p").tree == {"version": "1", **written}
+
+
+SIGNS = st.sampled_from(
+    ["a: 1", "b: ", "- x", "  ", "\n", "\n  ", ": ", *"{}[],'\"#|>~&*!%?-\t\ufeff\u2028\x85é", "null", "---", "..."]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(SIGNS, max_size=14).map("".join))
+def test_the_fast_reader_takes_nothing_that_the_plain_one_refuses(text: str) -> None:
+    def read() -> object:
+        try:
+            document = parse_yaml(text, name="p")
+            return document.tree, document.lines
+        except PolicyError:
+            return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.policy.read._FAST", yaml.SafeLoader)
+        plainly = read()
+    assert read() == plainly
 
 
 @settings(max_examples=300, deadline=None)

@@ -80,7 +80,7 @@ class Written:
 
 
 _Reader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Where it is there, another reader of YAML than that of `policy.read`, and a faster one."""
+"""libyaml where it is there. It takes most texts apart for `policy.read`, too; what the pieces mean is decided here once more."""
 
 
 class _Plain(_Reader):  # type: ignore[misc]
