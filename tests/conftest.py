@@ -128,7 +128,8 @@ def together(nodeid: str) -> str:
         return "forms"
     if "from blueprint import" in _text(file):
         return "blueprint"
-    return file if 'scope="module"' in _text(file) else f"{file}#{crc32(nodeid.encode()) % PORTIONS}"
+    once = 'scope="module"' in _text(file) or "from baselines." in _text(file)  # numba compiles those in every process
+    return file if once else f"{file}#{crc32(nodeid.encode()) % PORTIONS}"
 
 
 def turn(group: str) -> int:
@@ -139,6 +140,10 @@ def turn(group: str) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Record())
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and tests are never looked through again
 
 
 def pytest_report_header() -> str:

@@ -35,12 +35,13 @@ class Sheet(NamedTuple):
 
 
 @cache
-def sheets(folder: Path = SOURCE) -> tuple[Sheet, ...]:
-    """All modules below `folder`."""
+def sheets(folder: Path = SOURCE, containing: str = "") -> tuple[Sheet, ...]:
+    """All modules below `folder`, or those that contain some text."""
     found = []
     for path in sorted(folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        found.append(Sheet(path.relative_to(folder).as_posix(), text, ast.parse(text)))
+        if containing in text:
+            found.append(Sheet(path.relative_to(folder).as_posix(), text, ast.parse(text)))
     return tuple(found)
 
 

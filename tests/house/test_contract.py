@@ -122,7 +122,7 @@ class Pair(NamedTuple):
     def policy(self) -> sf.Policy:
         given = case(self.kind)
         assert given is not None
-        hurried = {"seconds": 0.2} if "seconds" in METHODS[self.method].model_fields else {}
+        hurried = {"seconds": 0.05} if "seconds" in METHODS[self.method].model_fields else {}
         claims = {"protect": [{self.model: self.level}], "method": {self.method: hurried}}
         if MODELS[self.model](**self.level).of_population:
             claims["population"] = {"file": str(everybody())}

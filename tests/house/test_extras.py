@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from blueprint import ROOT, SOURCE
+from blueprint import ROOT, SOURCE, sheets
 
 from sfumato.errors import MissingExtra
 from sfumato.extras import EXTRAS, available, require
@@ -63,17 +63,16 @@ def test_nothing_of_an_extra_is_imported_at_the_top_of_a_file() -> None:
     """A file that is always loaded must load without the extras."""
     optional = set(EXTRAS)
     found = []
-    for path in SOURCE.rglob("*.py"):
+    for sheet in sheets():
         guarded: set[str] = set()
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in sheet.tree.body:
             guarded |= {ast.literal_eval(node.value.args[0])} if _is_guard(node) else set()
             roots = {alias.name.split(".")[0] for alias in node.names} if isinstance(node, ast.Import) else set()
             if isinstance(node, ast.ImportFrom) and node.module:
                 roots = {node.module.split(".")[0]}
-            room = path.relative_to(SOURCE).parts[0]
-            asked = {package for package in roots & optional if EXTRAS[package] != ROOMS.get(room)} - guarded
-            if asked and "kernels" not in path.parts:
-                found.append(f"{path.relative_to(SOURCE)} imports {asked}")
+            asked = {package for package in roots & optional if EXTRAS[package] != ROOMS.get(sheet.room)} - guarded
+            if asked and "/kernels/" not in sheet.place:
+                found.append(f"{sheet.place} imports {asked}")
     assert found == []
 
 

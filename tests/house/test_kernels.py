@@ -77,7 +77,7 @@ def twins(sheet: Sheet) -> Iterator[tuple[str, bool]]:
 
 
 def test_every_kernel_that_is_called_has_a_twin_that_a_test_compares() -> None:
-    marked = (sheet for sheet in sheets(TESTS) if "pytest.mark.twin" in sheet.text)
+    marked = sheets(TESTS, containing="pytest.mark.twin")
     compared = {kernel for sheet in marked for kernel, plain in twins(sheet) if plain}
     alone = entries() - compared
     assert alone == set()

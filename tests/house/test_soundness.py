@@ -18,8 +18,8 @@ from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
 from sfumato.registry import catalogue
 
-CASES = 4000 if os.environ.get("SFUMATO_SLOW") else 200
-PORTION = 100
+CASES = 4000 if os.environ.get("SFUMATO_SLOW") else 100
+PORTION = 50
 SECONDS = 0.05
 """What a method may search for; small tables need no more."""
 DEAR = {"optimal": 5}

@@ -61,7 +61,7 @@ def readme(folder: Path) -> None:
 
 
 def remembered(folder: Path) -> None:
-    people(folder)
+    few(folder)
     text = (folder / "ledger.yaml").read_text(encoding="utf-8")
     (folder / "policy.yaml").write_text(text.replace("ledger: {file: people.ledger, new: true}\n", ""), encoding="utf-8")
     shutil.copy(folder / "people.csv", folder / "people-2024.csv")

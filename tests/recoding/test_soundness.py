@@ -33,7 +33,7 @@ def test_every_group_is_sound(method, model, data):
 def test_search_is_sound_and_never_worse_than_its_starts(objective, drawn):
     problem, tests = drawn
     starts = [mondrian(problem, objective=objective), lattice_sweep(problem, objective=objective)]
-    refined = refine(problem, starts, objective=objective, seconds=0.5)
+    refined = refine(problem, starts, objective=objective, seconds=0.05)
     assert flaws(problem, tests, refined) == []
     costs = Costs.of(problem, objective)
     assert costs.mean(problem, refined) <= min(costs.mean(problem, start) for start in starts) + 1e-9
@@ -44,4 +44,4 @@ def test_search_is_sound_and_never_worse_than_its_starts(objective, drawn):
 @settings(calm, max_examples=40)
 def test_search_is_sound_under_each_model_together_with_k_anonymity(model, data):
     problem, tests = data.draw(problems(models=(model, "k")))
-    assert flaws(problem, tests, refine(problem, [mondrian(problem)], seconds=0.5)) == []
+    assert flaws(problem, tests, refine(problem, [mondrian(problem)], seconds=0.05)) == []

@@ -56,6 +56,8 @@ ABREAST = 8
 """Districts that are worked on before anybody looks how much work is left; at most so many at once."""
 PER_ENTRY = 10_000
 """Work of opening boxes per entry of a district, in a turn."""
+HANDED = 1_000
+"""Entries up to which handing districts over to other cores would take longer than to work on them."""
 SEEDS = 1_000_003
 """Turns between one seed and the next: more than any search takes."""
 PATIENCE, SHORT = 12, 6
@@ -210,7 +212,7 @@ class _Search:
 
     def run(self) -> None:
         """Turns until the work is done, or many in a row brought next to nothing."""
-        if self.jobs == 1:  # a small table would spend more on handing its districts over than on them
+        if self.jobs == 1 or len(self.entries.unit) <= HANDED:
             self._take_turns(map)
             return
         with ThreadPoolExecutor(self.jobs) as workers:

@@ -240,6 +240,8 @@ class RecodingProblem:
     def _last_resort(self) -> BoolArray:
         """The most records of a few regions that hold when nothing else is published; models that compare with the release may
         allow them although all regions together leave nothing."""
+        if self.uniform and not any(requirement.model.compares for requirement in self.requirements):
+            return np.zeros(len(self.regions), dtype=np.bool_)  # every region was judged by itself
         size = np.bincount(self.regions.of, weights=self.counts, minlength=len(self.regions))
         large = np.argsort(-size, kind="stable")[:_TRIED]
         sets = subsets(large.tolist()) if len(size) <= _FEW else [(region,) for region in large.tolist()]
