@@ -5,14 +5,16 @@
 Every release is held against plain enumeration (`tests/people`): all ways to hand the published rows out to records, for whoever
 knows one row of a person, all of them, or everybody's; for linked files all ways to hand pseudonyms out to people; for anatomies
 all ways to hand rows and values out; for sub-tables all ways to put the tables together; for suppressed cells every choice of
-known columns. Then the same tables with a method that counts rows (the audit must refuse), and with a method
-and an audit that both count rows (the floor must refuse). Results: ``results/people-enumerations.csv``.
+known columns; for histories with a ledger all ways to hand bundles of rows out. Then the same tables with a method that counts rows
+(the audit must refuse), and with a method and an audit that both count rows (the floor must refuse). Results:
+``results/people-enumerations.csv``.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,6 +29,7 @@ from tests.people import test_people_by_enumeration as of_rows
 from tests.people import test_related_tables as of_related
 from tests.people import test_subtables_by_enumeration as of_subtables
 from tests.people import test_suppressed_cells_of_people as of_cells
+from tests.people import worlds_over_releases as of_releases
 from tests.people.worlds_of_people import Row, linked_violations, people_violations, random_people
 
 import sfumato as sf
@@ -93,22 +96,34 @@ def sub_tables(method: str, seed: int) -> Judged:
     return publication, [] if publication is None else of_subtables.violations(publication, policy, records), records
 
 
-def ways() -> Iterator[tuple[str, Callable[[int], Judged], int]]:
-    """Name, one table judged, and how many times fewer tables it gets."""
+def history(method: tuple[str, dict[str, Any]], seed: int) -> Judged:
+    """Two or three releases with one ledger; counted as published when there are at least two."""
+    policy, records, here = of_releases.random_history(seed, releases=2 + seed % 2)
+    with tempfile.TemporaryDirectory() as folder:
+        made = of_releases.published(Path(folder), policy, records, here, method)
+    if len(made) < 2:
+        return None, [], records
+    return made[-1], of_releases.violations(made, records, policy), records
+
+
+def ways() -> Iterator[tuple[str, Callable[[int], Judged]]]:
+    """Name, and one table judged."""
     for method in of_rows.METHODS:
         name = "-".join(map(str, (method[0], *(value for key, value in method[1].items() if key != "seconds"))))
-        yield f"unlinked, {name}", lambda seed, method=method: unlinked(method, seed), 5 if method[0] == "optimal" else 1  # type: ignore[misc]
-    yield "unlinked, households, mondrian", household, 1
+        yield f"unlinked, {name}", lambda seed, method=method: unlinked(method, seed)  # type: ignore[misc]
+    yield "unlinked, households, mondrian", household
     for groups in ("mondrian", "clustering", "refined"):
-        yield f"linked, {groups}", lambda seed, groups=groups: linked(groups, seed), 2 if groups == "refined" else 1  # type: ignore[misc]
-    yield "anatomy", anatomy, 1
-    yield "averages", averages, 1
+        yield f"linked, {groups}", lambda seed, groups=groups: linked(groups, seed)  # type: ignore[misc]
+    yield "anatomy", anatomy
+    yield "averages", averages
     for groups in ("mondrian", "clustering"):
-        yield f"related tables, {groups}", lambda seed, groups=groups: related(groups, seed), 2  # type: ignore[misc]
-    yield "suppressed cells", cells, 2
+        yield f"related tables, {groups}", lambda seed, groups=groups: related(groups, seed)  # type: ignore[misc]
+    yield "suppressed cells", cells
     for method in of_subtables.METHODS:
-        fewer = 10 if method == "single-attribute" else 2
-        yield f"sub-tables, {method}", lambda seed, method=method: sub_tables(method, seed), fewer  # type: ignore[misc]
+        yield f"sub-tables, {method}", lambda seed, method=method: sub_tables(method, seed)  # type: ignore[misc]
+    for name in ("mondrian", "clustering", "global", "refined"):
+        one = next(method for method in of_rows.METHODS if method[0] == name)
+        yield f"several releases, {name}", lambda seed, one=one: history(one, seed)  # type: ignore[misc]
 
 
 def counted(name: str, judge: Callable[[int], Judged], seeds: range) -> dict[str, Any]:
@@ -143,8 +158,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="ways whose name contains this; the others stay as they are written")
     given = parser.parse_args()
     found = []
-    for name, judge, fewer in (way for way in ways() if given.only in way[0]):
-        found.append(counted(name, judge, range(given.first, given.first + given.tables // fewer)))
+    for name, judge in (way for way in ways() if given.only in way[0]):
+        found.append(counted(name, judge, range(given.first, given.first + given.tables)))
         print(found[-1], flush=True)
         record(found)
     for entry in () if given.only else planted(min(given.tables, 500)):

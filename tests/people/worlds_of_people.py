@@ -60,14 +60,14 @@ def somewhere(rows: Sequence[Row], own: Sequence[Row], labels: dict[str, dict[st
     """How likely row i is one of a person's records for whoever knows nobody else's: all ways to put them into rows that fit."""
     fitting = [tuple(place for place, row in enumerate(rows) if fits(row, record, labels)) for record in own]
     placed = tuple(places for places in fitting if places)
-    everything = _ways(placed, 0)
-    return Fraction(everything - _ways(placed, 1 << i), everything) if everything else Fraction(0)
+    everything = ways(placed, 0)
+    return Fraction(everything - ways(placed, 1 << i), everything) if everything else Fraction(0)
 
 
 @cache
-def _ways(placed: tuple[tuple[int, ...], ...], taken: int) -> int:
+def ways(placed: tuple[tuple[int, ...], ...], taken: int) -> int:
     """How many ways there are to choose a place of its own for each record."""
-    return sum(_ways(placed[1:], taken | 1 << place) for place in placed[0] if not taken >> place & 1) if placed else 1
+    return sum(ways(placed[1:], taken | 1 << place) for place in placed[0] if not taken >> place & 1) if placed else 1
 
 
 def chain(tree: Any, above: tuple[str, ...] = ()) -> dict[str, set[str]]:

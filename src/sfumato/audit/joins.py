@@ -26,8 +26,8 @@ from itertools import combinations
 
 import numpy as np
 
-from sfumato.audit.boxes import meeting
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.boxes import meeting
 from sfumato.data.classes import group
 from sfumato.data.sequence import ReleaseSequence
 from sfumato.errors import DataError

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sfumato.audit.boxes import contained
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.boxes import contained
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Boxes, ReleaseSequence
 from sfumato.errors import DataError

@@ -33,9 +33,9 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from sfumato.audit.boxes import contained
 from sfumato.audit.readings.anatomy import listed_values
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.boxes import contained
 from sfumato.data.classes import Classes, group
 from sfumato.data.people import most_in_buckets, people_of, too_sure
 from sfumato.data.table import Table, TextColumn

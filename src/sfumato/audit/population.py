@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.audit.boxes import contained
 from sfumato.audit.floor import Everybody
 from sfumato.audit.people import alike_bags
 from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.boxes import contained
 from sfumato.data.classes import Classes, group
 from sfumato.data.generalization import Generalization
 from sfumato.data.linkage import Linkage, Spread

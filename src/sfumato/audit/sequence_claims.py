@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.audit.accounting import require_accounted
-from sfumato.audit.boxes import meeting
 from sfumato.audit.full_match_join import decide, everything
 from sfumato.audit.joins import kernel_join, match_join
 from sfumato.audit.levels import linkage_of, short_of
+from sfumato.data.boxes import meeting
 from sfumato.data.generalization import MISSING, Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread

@@ -15,7 +15,7 @@ from sfumato.data.table import Table
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form, differing_columns, differing_parts
-from sfumato.release.past import Memory, Sheet, each_once, keys_of, sheet_of, text_of
+from sfumato.release.past import Memory, Sheet, each_once, keys_of, sheet_of, text_of, with_people
 from sfumato.release.release import Part, Trace
 
 
@@ -78,13 +78,14 @@ class Recoded(Form):
             rows = np.concatenate([rows, np.flatnonzero(behind < 0)])
         counterfeit = np.arange(len(named)) >= len(real)
         lineage = np.asarray(getattr(trace, "lineage", ()), dtype=np.int64)
-        return Memory(
+        memory = Memory(
             tuple(named),
             rows.astype(np.int64),
             Table(values.combine_chunks()),
             counterfeit,
             lineage=lineage[rows] if len(lineage) else lineage,
         )
+        return memory if policy.person is None or stand_ins is not None else with_people(policy, original, memory)
 
     def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
         return (sheet_of(exhibit.data, memory.rows),)

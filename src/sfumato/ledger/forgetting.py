@@ -2,7 +2,8 @@
 
 What is taken away
     The key, and every value of the person that was not published as it is: in their place stand a random name, the same in all
-    entries, and values drawn among those that the published cells stand for. The bytes are overwritten, not marked.
+    entries, and values drawn among those that the published cells stand for. The bytes are overwritten, not marked. Where people
+    have several records, the name of the person goes from all of them.
 
 What remains, and why
     Published files are out of the house; nothing here changes them. That one person is behind a row of each release is still known,
@@ -21,6 +22,7 @@ import hashlib
 import json
 import secrets
 import sqlite3
+from collections.abc import Set
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,7 +35,7 @@ from sfumato.ledger.kept import remove_kept
 from sfumato.ledger.shelf import packed
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.head import MEMORY
-from sfumato.release.past import SEPARATOR, PastRelease
+from sfumato.release.past import SEPARATOR, WHOSE, PastRelease
 
 
 def forget(ledger: Ledger, key: str) -> list[int]:
@@ -41,7 +43,12 @@ def forget(ledger: Ledger, key: str) -> list[int]:
     history = ledger.history()
     name = f"forgotten {secrets.token_hex(16)}"
     key = key.replace(",", SEPARATOR) if all(key not in past.memory.place for past in history.releases) else key
-    changed = {past.number: packed(_without(past, key, name)) for past in history.releases if key in past.memory.place}
+    whose = {_whose(past, key) for past in history.releases if key in past.memory.place} - {None}
+    changed = {
+        past.number: packed(_without(past, key, name, whose))
+        for past in history.releases
+        if key in past.memory.place or _has_rows_of(past, whose)
+    }
     if not changed:
         hint = "give the key as it stands in the data; the parts of a key of several columns with commas between them"
         raise LedgerError("the ledger remembers nobody with this key", where=str(ledger.path), hint=hint)
@@ -82,14 +89,27 @@ def _enter(base: sqlite3.Connection, memories: dict[str, str]) -> None:
     base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number + 1, text, previous, chained(text, previous, [])))
 
 
-def _without(past: PastRelease, key: str, name: str) -> pa.Table:
-    """The memory of a release in which a person has another name, and no value that was not published."""
-    table, at = past.memory.to_arrow(), past.memory.place[key]
+def _whose(past: PastRelease, key: str) -> str | None:
+    """The name of the person whose record it is, where people may have several."""
+    values = past.memory.values
+    return str(values.frame.column(WHOSE)[past.memory.place[key]]) if WHOSE in values.names else None
+
+
+def _has_rows_of(past: PastRelease, whose: Set[str | None]) -> bool:
+    values = past.memory.values
+    return WHOSE in values.names and not whose.isdisjoint(values.text(WHOSE).labels)
+
+
+def _without(past: PastRelease, key: str, name: str, whose: Set[str | None]) -> pa.Table:
+    """The memory of a release in which a person has another name, and the record with the key no value that was not published."""
+    table, at = past.memory.to_arrow(), past.memory.place.get(key)
     for column in table.column_names:
         values = table.column(column).to_pylist()
-        if column == "key":
+        if column == f"value:{WHOSE}":
+            values = [name if value in whose else value for value in values]
+        elif at is not None and column == "key":
             values[at] = name
-        elif column.startswith("value:"):
+        elif at is not None and column.startswith("value:"):
             values[at] = _published(past, column.removeprefix("value:"), at, values[at])
         table = table.set_column(table.column_names.index(column), column, pa.array(values, table.schema.field(column).type))
     return table

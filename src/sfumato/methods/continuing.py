@@ -31,6 +31,7 @@ from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
 from sfumato.history.changes import require_expected
 from sfumato.history.joint import Joint, bundle_of, joint_classes
+from sfumato.history.people import PeopleOfHistory, require_same_people
 from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.promises import promises
 from sfumato.methods.base import Task
@@ -64,6 +65,8 @@ class Continuation:
     better way to publish them then, and there is no other now."""
     waiting: int = 0
     """How many more of those who were never published (the history class 0) may be left for a later release."""
+    tied: Ties | None = None
+    """How people in several records hang on the past, where a person may have several."""
 
     @classmethod
     def first(cls, table: Table) -> Continuation:
@@ -81,6 +84,8 @@ class Ties:
     """The person behind each record of the table; new people follow those of the past."""
     classes: tuple[tuple[Claim, Joint], ...]
     """Per claim that the release is bound by, the joint classes of the past."""
+    people: PeopleOfHistory | None = None
+    """Whose records they are, where people may have several."""
 
     def history_class(self) -> IntArray:
         """The history class of everybody of the past, −1 for who was never published where it counts (I1)."""
@@ -100,7 +105,7 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> Ties:
     person[new] = bundles.people + np.arange(int(new.sum()))
     claims = [replace(claim, model=claim.model.by_group()) for claim in promises(policy, history)]
     found = tuple((claim, joint) for claim in claims for joint in _bound(bundles, policy, claim))
-    return Ties(bundles, person, found)
+    return Ties(bundles, person, found, None if policy.person is None else PeopleOfHistory(bundles))
 
 
 def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
@@ -120,6 +125,7 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     if not task.history:
         return Continuation.first(task.data)
     keys = keys_of(task.policy, task.data)
+    require_same_people(task.policy, task.history)
     require_expected(task.policy, task.history, keys, task.data)
     tied = ties(task.policy, task.history, keys)
     if (tied.history_class() < 0).all():  # nobody stands in a table that binds it
@@ -128,7 +134,8 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     from sfumato.methods.lineages import lineages
 
     if task.policy.series.cohorts == "known" or not may_stand_in:
-        return looked_after(task, tied, keys, may_stand_in=may_stand_in)
+        going = looked_after(task, tied, keys, may_stand_in=may_stand_in)
+        return going if tied.people is None else replace(going, tied=tied)
     found = lineages(task, tied)
     rest = Table(task.data.frame.take(pa.array(found.free)))
     spare = may_wait(task, len(found.withheld), found.waiting) if (found.apart < 0).any() else 0

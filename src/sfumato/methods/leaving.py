@@ -16,6 +16,8 @@ Invariants
         its class who stays. Who left is not in the release, so no cell need cover them: whoever trades places with them in the
         releases where both are takes the stand-in's row as well, whose cells cover who stays, and leaves the own row to stand in.
         With values that claims hide permuted in a class, the same rows would have been published.
+    I3  Where people have several records (`history.people`) each part is safe for them as well: k of them for all records of a
+        person that could be in its class, because whether a record left or was left out is not told apart here.
 """
 
 from __future__ import annotations
@@ -33,8 +35,11 @@ from sfumato.data.linkage import Linkage
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
+from sfumato.history.joint import Joint
+from sfumato.history.people import PeopleOfHistory, broken_classes
 from sfumato.methods.base import Task
 from sfumato.methods.continuing import Continuation, Ties, may_wait, require_few_withheld
+from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
@@ -88,7 +93,18 @@ def safe_classes(tied: Ties, of: IntArray, count: int) -> BoolArray:
                 spread = {name: (codes[name][here], sheet.labels[name]) for name in told}
                 holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread)))
                 fine[of[here][classes.first][~holds]] = False
+        if tied.people is not None:
+            fine &= ~_broken_for_people(tied.people, claim, joint, of, count)
     return fine
+
+
+def _broken_for_people(people: PeopleOfHistory, claim: Claim, joint: Joint, of: IntArray, count: int) -> BoolArray:
+    """The same for people with several records: of a part as many could be one person's as of its whole class (I3)."""
+    inside = (of >= 0) & (joint.of >= 0)
+    most = np.ones(count, dtype=np.int64)
+    np.maximum.at(most, of[inside], people.most(joint)[joint.of[inside]])
+    broken = broken_classes(people.whose, joint.sheets, np.where(inside, of, -1), most, claim.hide, claim.model.demand())
+    return np.ones(count, dtype=np.bool_) if broken is None else broken
 
 
 def companions(tied: Ties, hist: IntArray, present: BoolArray, split: BoolArray) -> BoolArray:
@@ -180,7 +196,7 @@ def _as_before(task: Task, tied: Ties, hist: IntArray, published: BoolArray) -> 
     if _asked(newest.cover.policy, tied.bundles) != _asked(task.policy, tied.bundles):
         return np.zeros(0, dtype=np.int64)
     there = np.zeros(tied.bundles.people, dtype=np.bool_)
-    real = newest.memory.key_column.filter(pa.array(~newest.memory.counterfeit))
+    real = newest.memory.key_column.filter(pa.array(~newest.memory.counterfeit & (newest.memory.rows >= 0)))
     there[pc.index_in(real, value_set=tied.bundles.keys).to_numpy(zero_copy_only=False)] = True
     changed = np.bincount(hist[(hist >= 0) & (there != published)], minlength=int(hist.max(initial=-1)) + 1)
     return np.flatnonzero(changed == 0)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SEPARATOR = "\x1f"
 _PLACE, _LINEAGE = "place:", "lineage"
+WHOSE = f"{SEPARATOR}whose"
+"""Among remembered values: the name of the person whose record it is, where people may have several."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Memory:
     keys: tuple[str, ...]
     """The key of each remembered record (I1)."""
     rows: IntArray
-    """The published row of each remembered record in the main part."""
+    """The published row of each remembered record in the main part; −1 of one that was left out (`with_people`)."""
     values: Table
     """What the original said about each remembered record, in the columns that were published."""
     counterfeit: BoolArray
@@ -216,6 +218,26 @@ def remember(
     values = pa.table({name: text_of(original, name).take(pa.array(behind)) for name in names})
     nobody = np.zeros(len(behind), dtype=np.bool_)
     return Memory(tuple(keys[i] for i in behind), np.arange(len(behind)), Table(values), nobody, places or {})
+
+
+def with_people(policy: Policy, original: Table, memory: Memory) -> Memory:
+    """The memory with whose records they are, and with records that were left out: they could have been behind a row."""
+    assert policy.person is not None
+    keys = keys_of(policy, original) if policy.key else tuple(str(i) for i in range(original.rows))
+    number = {key: place for place, key in enumerate(keys)}
+    behind = [number[key] for key in memory.keys]
+    left = np.setdiff1d(np.arange(original.rows), behind)
+    every = pa.array(np.concatenate([np.array(behind, dtype=np.int64), left]))
+    names = [text_of(original, name) for name in policy.person.unit]
+    whose = names[0] if len(names) == 1 else pc.binary_join_element_wise(*names, SEPARATOR)
+    columns = {name: text_of(original, name) for name in memory.values.names} | {WHOSE: whose}
+    nowhere, nobody = np.full(len(left), -1, dtype=np.int64), np.zeros(len(left), dtype=np.bool_)
+    return Memory(
+        (*memory.keys, *(keys[i] for i in left.tolist())),
+        np.concatenate([memory.rows, nowhere]),
+        Table(pa.table({name: column.take(every) for name, column in columns.items()})),
+        np.concatenate([memory.counterfeit, nobody]),
+    )
 
 
 def text_of(table: Table, name: str) -> pa.Array:

@@ -73,8 +73,8 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     disturbed = "" if method.keeps_rules else disturbed_rule(policy)
     if disturbed:
         return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
-    if remembering and policy.person is not None:
-        return "rows of a person that come later weaken what earlier releases promised ('person:'); publish without a ledger"
+    if remembering and policy.person is not None and (reason := _forgets_people(method, policy)):
+        return reason
     if remembering and (reason := method.unremembered(policy)):
         return reason
     if remembering and policy.knows and method.form is not Recoded:
@@ -88,6 +88,22 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     if policy.calibrated is not None and (remembering or policy.person is not None or method.form is not Recoded):
         return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
     return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
+
+
+def _forgets_people(method: Method, policy: Policy) -> str:
+    """Why what is promised to people in several rows cannot be judged over several releases."""
+    assert policy.person is not None
+    if policy.person.linked:
+        return "rows that a pseudonym ties are not judged over several releases: say 'rows: unlinked', or publish without a ledger"
+    if policy.series.cohorts != "known":
+        return "a row that comes later weakens what was promised to who does not know that it is new: say 'cohorts: known'"
+    if policy.series.leaving == "counterfeits":
+        return "rows that stand in for others are nobody's, and people are counted ('person:'): say 'leaving: withhold'"
+    if policy.series.changes or policy.series.by != "class":
+        return "rows of people ('person:') are known again by values that stay ('series.changes'), in joint classes ('by: class')"
+    if method.form is not Recoded:
+        return f"people in several rows ('person:') are judged over several releases of recoded tables, not of {method.form.name}"
+    return ""
 
 
 def _betrays_stand_ins(policy: Policy) -> str:

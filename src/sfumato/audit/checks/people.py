@@ -1,7 +1,8 @@
 """People: where a person may stand in several rows, every claim also holds for people, not only for rows.
 
-What is counted, and why it is enough, stands in `audit.people`. Whose rows they are is not published, so without the original
-nothing can be said: *not judged*. In a linked release the pseudonyms are published, and its reading judges people by itself.
+What is counted, and why it is enough, stands in `audit.people`, of several releases in `history.people`. Whose rows they are is
+not published, so without the original nothing can be said: *not judged*. In a linked release the pseudonyms are published, and its
+reading judges people by itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import ClassVar
 from sfumato.audit.base import Check
 from sfumato.audit.people import PEOPLE, PeopleCount, Tally, judged_in_averages, judged_in_buckets
 from sfumato.audit.people_in_subtables import judged_in_subtables
+from sfumato.audit.people_over_releases import judged_over_releases
+from sfumato.audit.series import is_series
 from sfumato.forms.anatomy import AnatomyForm
 from sfumato.forms.microaggregated import Microaggregated
 from sfumato.forms.recoded import Recoded
@@ -29,13 +32,16 @@ class CountedPeople(Check):
     steady: ClassVar[bool] = False
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return exhibit.policy.person is not None and not exhibit.form.links_rows
+        return (exhibit.policy.person is not None and not exhibit.form.links_rows) or _of_people_before(exhibit)
 
     def examine(self, exhibit: Exhibit) -> Finding:
         if not exhibit.private:
             return _open("whose rows they are is not published: give the original")
+        together = judged_over_releases(exhibit) if is_series(exhibit) else []
         if exhibit.policy.person is not None and not exhibit.policy.person.linked:
-            if type(exhibit.form) in (Recoded, SuppressedCells):
+            if type(exhibit.form) is Recoded:
+                return _found([*(exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims), *together])
+            if isinstance(exhibit.form, SuppressedCells):
                 return _found([exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims])
             if isinstance(exhibit.form, Microaggregated):
                 return _found([judged_in_averages(exhibit, claim) for claim in exhibit.policy.claims])
@@ -44,6 +50,12 @@ class CountedPeople(Check):
             if isinstance(exhibit.form, AnatomyForm):
                 return _found([judged_in_buckets(exhibit, claim) for claim in exhibit.policy.claims])
         return _open(f"nobody counts people in a {exhibit.form}")
+
+
+def _of_people_before(exhibit: Exhibit) -> bool:
+    """Whether an earlier release of the ledger said whose its rows are: what it promised people still stands."""
+    history = exhibit.history if is_series(exhibit) else None
+    return history is not None and any(past.cover.policy.person is not None for past in history.releases)
 
 
 def _found(tallies: list[Tally]) -> Finding:

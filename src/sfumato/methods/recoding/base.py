@@ -34,12 +34,14 @@ from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
+from sfumato.data.people import people_of
 from sfumato.data.table import Table, in_one_piece
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.io.coding import is_coded
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import Continuation, continued, torn_classes, without
+from sfumato.methods.other_classes import OtherClasses, other_classes
 from sfumato.methods.recoding.attainable import attainable
 from sfumato.methods.recoding.calibrating import calibrated
 from sfumato.methods.recoding.components import Component, components, without_implied
@@ -158,7 +160,7 @@ def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]
         if going.lineages is not None and not len(going.behind):
             return going, None
         try:
-            problem = feasible_problem(policy, going.table, going.apart, going.as_before)
+            problem = feasible_problem(policy, going.table, going.apart, going.as_before, _others(task, going))
         except Infeasible:
             if going.lineages is None or not going.lineages.steady.rows:
                 raise
@@ -169,19 +171,29 @@ def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]
         going = without(going, torn[going.apart])
 
 
+def _others(task: Task, going: Continuation) -> OtherClasses | None:
+    """Of people in several rows: who could be of another history class."""
+    person = task.policy.person
+    return None if person is None or going.tied is None else other_classes(going, people_of(task.data, person.unit))
+
+
 def feasible_problem(
-    policy: Policy, table: Table, apart: IntArray | None = None, as_before: IntArray | None = None
+    policy: Policy,
+    table: Table,
+    apart: IntArray | None = None,
+    as_before: IntArray | None = None,
+    others: OtherClasses | None = None,
 ) -> RecodingProblem:
     """The recoding problem of a policy, or `Infeasible`; `apart` are classes of records that no group may mix.
 
     Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
     regions into smaller ones, some of which may be saved (I3).
     """
-    problem = kept_apart(problem_of(policy, table), apart, as_before)
+    problem = kept_apart(problem_of(policy, table), apart, as_before, others)
     try:
         check_feasible(policy, problem)
     except Infeasible:
-        finer = kept_apart(problem_of(policy, table, policy.quasi_identifiers), apart, as_before)
+        finer = kept_apart(problem_of(policy, table, policy.quasi_identifiers), apart, as_before, others)
         if finer.suppressed >= problem.suppressed:
             raise
         check_feasible(policy, finer)

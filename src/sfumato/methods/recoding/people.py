@@ -37,8 +37,10 @@ from sfumato.data.people import SINGLE, people_of, several
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.methods.recoding.joining import joined_once
+from sfumato.methods.recoding.looks import Looks
 from sfumato.methods.recoding.pricing import columns_of
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
+from sfumato.methods.recoding.series import HISTORY
 from sfumato.models.base import Demand, Model
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
@@ -181,12 +183,24 @@ def settled(problem: RecodingProblem, grouping: Grouping) -> Grouping:
     if not any(isinstance(one.model, OfPeople) for one in problem.requirements):
         return grouping
     fit = Fit(problem)
-    while (broken := fit.broken(grouping)).any():
+    written = grouping if HISTORY not in problem.names else written_alike(problem, grouping)
+    while (broken := fit.broken(written)).any():
         smaller = joined_once(problem, grouping, columns_of(problem, "width"), broken) if problem.uniform else grouping
         if smaller.groups == grouping.groups:
             return _as_a_whole(problem, fit)
         grouping = smaller
-    return grouping
+        written = grouping if HISTORY not in problem.names else written_alike(problem, grouping)
+    return written
+
+
+def written_alike(problem: RecodingProblem, grouping: Grouping) -> Grouping:
+    """The groups written so that whoever has this release alone sees enough rows, too (`looks`); as they are where none helps."""
+    looks = Looks(problem, grouping)
+    fit = Fit(looks.alone)
+    while (broken := fit.broken(looks.looks)).any():
+        if not looks.join(broken):
+            return grouping
+    return looks.published()
 
 
 def _as_a_whole(problem: RecodingProblem, fit: Fit) -> Grouping:
@@ -215,9 +229,6 @@ class Fit:
     def __init__(self, problem: RecodingProblem) -> None:
         self.problem = problem
         self.whole = problem.whole or problem
-        whose = next(column.codes for column in self.whole.sensitive if column.name == WHOSE)
-        self.rows = np.flatnonzero(whose != SINGLE)
-        self.person = whose[self.rows]
         self.guides: dict[tuple[tuple[str, ...], int], _Guide] = {}
 
     def broken(self, grouping: Grouping) -> BoolArray:
@@ -229,10 +240,10 @@ class Fit:
             classes = Grouping(grouping.cell, alike.of[grouping.group], grouping.count)
             lo = np.stack([cells[name].lo[alike.first] for name in given], axis=1)
             hi = np.stack([cells[name].hi[alike.first] for name in given], axis=1)
-            fitting = self.most(given, lo, hi)
+            fitting: IntArray = np.maximum(self.most(given, lo, hi), 1) + self._left_out(given, lo)
             for requirement in asked:
                 seen = self.problem.linkage(classes, requirement.hide)
-                holds = _judged(requirement.model, seen, np.maximum(fitting, 1))
+                holds = _judged(requirement.model, seen, fitting)
                 broken |= ~holds[alike.of]
         return broken
 
@@ -242,7 +253,17 @@ class Fit:
             given = self.problem.given(requirement)
             if isinstance(requirement.model, OfPeople) and given:
                 asked.setdefault(given, []).append(requirement)
+                alone = tuple(name for name in given if name != HISTORY)
+                if alone != given:  # whoever has nothing but this release sees other classes
+                    asked.setdefault(alone, []).append(requirement)
         yield from asked.items()
+
+    def _left_out(self, given: Sequence[str], lo: IntArray) -> IntArray:
+        """Rows of one person that are withheld for the sake of who left, and could be anywhere in their history class."""
+        others = self.whole.others
+        if others is None:
+            return np.zeros(len(lo), dtype=np.int64)
+        return others.beside(lo[:, given.index(HISTORY)] if HISTORY in given else None, len(lo))
 
     def most(self, given: Sequence[str], lo: IntArray, hi: IntArray) -> IntArray:
         """M of each box."""
@@ -250,7 +271,7 @@ class Fit:
 
         guides = [self._guide(tuple(given), place) for place in range(len(given))]
         met = np.stack([guide.start[hi[:, place]] - guide.start[lo[:, place]] for place, guide in enumerate(guides)], axis=1)
-        tally = np.zeros(int(self.person.max(initial=0)) + 1, dtype=np.int64)
+        tally = np.zeros(int(guides[0].person.max(initial=0)) + 1, dtype=np.int64)
         most, best = np.zeros(len(lo), dtype=np.int64), met.argmin(axis=1)
         for place, (codes, person, start) in enumerate(guides):
             mine = np.flatnonzero(best == place)
@@ -261,20 +282,28 @@ class Fit:
     def _guide(self, given: tuple[str, ...], place: int) -> _Guide:
         """The rows in the order of one of the columns, made once."""
         if (given, place) not in self.guides:
-            columns = [self.whole.names.index(name) for name in given]
-            codes = np.stack([self.whole.codes[column][self.rows] for column in columns], axis=1).astype(np.int64)
+            codes, person = rows_of_several(self.problem, given)
             order = np.argsort(codes[:, place], kind="stable")
-            start = np.searchsorted(codes[order, place], np.arange(self.whole.domains[columns[place]].size + 1)).astype(np.int64)
-            self.guides[given, place] = _Guide(np.ascontiguousarray(codes[order]), self.person[order].astype(np.int64), start)
+            size = self.whole.domains[self.whole.names.index(given[place])].size
+            start = np.searchsorted(codes[order, place], np.arange(size + 1)).astype(np.int64)
+            self.guides[given, place] = _Guide(np.ascontiguousarray(codes[order]), person[order], start)
         return self.guides[given, place]
 
 
 def rows_of_several(problem: RecodingProblem, given: Sequence[str]) -> tuple[IntArray, IntArray]:
-    """Leaf codes of all rows of people with several, published or suppressed, and whose they are."""
+    """Leaf codes of all rows of people with several, published or suppressed, and whose they are.
+
+    Where the history class is known, a row that could be of others stands there for each of them.
+    """
     whole = problem.whole or problem
     whose = next(column.codes for column in whole.sensitive if column.name == WHOSE)
     rows = np.flatnonzero(whose != SINGLE)
+    more = np.flatnonzero(whose[whole.others.record] != SINGLE) if whole.others is not None and HISTORY in given else None
+    if more is not None and whole.others is not None:
+        rows = np.concatenate([rows, whole.others.record[more]])
     codes = np.stack([whole.codes[whole.names.index(name)][rows] for name in given], axis=1).astype(np.int64)
+    if more is not None and whole.others is not None and len(more):
+        codes[-len(more) :, list(given).index(HISTORY)] = whole.others.history[more]
     return np.ascontiguousarray(codes), whose[rows].astype(np.int64)
 
 

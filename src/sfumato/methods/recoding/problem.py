@@ -1,13 +1,10 @@
 """The recoding problem: distinct quasi-identifier tuples with counts, what may be joined, and what every group must satisfy.
 
-All methods that publish one recoded table (clustering, mondrian, refined, …) start from a `RecodingProblem` and end
-with a `Grouping`. What is published for a group is the smallest publishable interval around it in every column, unless the
-grouping says otherwise.
+All methods that publish one recoded table (clustering, mondrian, refined, …) start from a `RecodingProblem` and end with a
+`Grouping`. A group is published as the smallest publishable interval around it in every column, unless the grouping says otherwise.
 
 A claim speaks of the columns that the outsider is given. Who knows them sees *classes*: all records whose published intervals are
-equal there. Where a claim speaks of all columns of the problem, every group must satisfy it by itself.
-
-Paper: [boundaries Def. 8, 9, Properties 1-6]
+equal there. Where a claim speaks of all columns, every group must satisfy it itself. Paper: [boundaries Def. 8, 9, Properties 1-6]
 
 Notation
     point     a distinct quasi-identifier tuple (leaf codes), with the number of records that have it
@@ -28,9 +25,9 @@ Invariants
 
 Departures
     Properties 5 and 6 are stated for p-sensitive k-anonymity, where adding records to a group never hurts. For models on shares
-    (frequency, entropy, t-closeness) a region that fails as a whole is suppressed as a whole; a cleverly chosen part of it might
-    have been saved, but who is missing would then depend on single values. For t-closeness the overall distribution changes with
-    what is suppressed, so `out` is iterated to a fixed point; where nothing is left, a region alone may still be published.
+    (frequency, entropy, t-closeness) a region that fails is suppressed as a whole; a part of it might have been saved, but who is
+    missing would then depend on single values. For t-closeness the overall distribution changes with what is suppressed, so
+    `out` is iterated to a fixed point; where nothing is left, a region alone may still be published.
 """
 
 from __future__ import annotations
@@ -47,6 +44,7 @@ from sfumato.data.classes import Classes, group, one_each, weighed
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
+from sfumato.methods.other_classes import OtherClasses
 from sfumato.models.base import Model
 
 _TRIED, _FEW = 100, 10
@@ -146,6 +144,8 @@ class RecodingProblem:
     """A column, and leaves of it whose records were arranged as well as possible before: nobody need look for better groups."""
     whole: RecodingProblem | None = field(default=None, repr=False)
     """The problem that this is a component of, suppressed records included."""
+    others: OtherClasses | None = field(default=None, repr=False)
+    """Of people in several rows: rows that could be of another history class, too."""
 
     @property
     def rows(self) -> int:

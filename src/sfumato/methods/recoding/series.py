@@ -22,6 +22,7 @@ from sfumato.history.promises import standing
 from sfumato.methods.base import Task
 from sfumato.methods.continuing import Continuation, require_few_withheld, stand_ins_of
 from sfumato.methods.lineages import Lineages
+from sfumato.methods.other_classes import OtherClasses
 from sfumato.methods.recoding.problem import RecodingProblem
 from sfumato.policy.policy import Policy
 from sfumato.release.past import text_of
@@ -31,8 +32,11 @@ HISTORY = "\x1fhistory"
 """The column of history classes in a problem that continues a history; it is never published."""
 
 
-def kept_apart(problem: RecodingProblem, apart: IntArray | None, as_before: IntArray | None = None) -> RecodingProblem:
+def kept_apart(
+    problem: RecodingProblem, apart: IntArray | None, as_before: IntArray | None = None, others: OtherClasses | None = None
+) -> RecodingProblem:
     """The problem with one more column that every outsider knows and that no value of may be generalized (I1)."""
+    problem = replace(problem, others=others)
     if apart is None or not len(apart) or int(apart.max()) == 0:
         return problem
     leaves = Hierarchy.flat([str(place) for place in range(int(apart.max()) + 1)])

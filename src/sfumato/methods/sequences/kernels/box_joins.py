@@ -1,6 +1,6 @@
 """Which boxes of two lists of classes meet or contain each other, column by column.
 
-Twin: `sfumato.audit.boxes` does the same for whole tables at once.
+Twin: `sfumato.data.boxes` does the same for whole tables at once.
 
 Cost: boxes are sorted into blocks by one leading column; a block that cannot meet is skipped.
 """
