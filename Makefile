@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CLASSES := $(VENV)/spark-classes.jsa
 
 .PHONY: browser mariadb demo test slow fuzz docs clean site
 
@@ -14,7 +15,7 @@ demo: $(READY)
 # Three at once on two cores: some always wait for a server, a browser or the Java machine.
 # Loops that have changed since the installation are translated anew, once, instead of by numba in every process.
 test: export PYTHONDONTWRITEBYTECODE =
-test: $(READY) browser mariadb
+test: $(READY) browser mariadb $(CLASSES)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check --quiet src tests benchmarks
 	@$(BIN)/sfumato warm-up || true
@@ -33,6 +34,10 @@ browser:
 # Tests of MariaDB start a server of their own; where none can be installed they say so and are skipped.
 mariadb:
 	@command -v mariadbd >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends mariadb-server-core >/dev/null; } || echo "no MariaDB: its tests are skipped"
+
+# Java's classes as the tests of Spark use them, once for an environment: six Java machines then start in half the time.
+$(CLASSES): $(READY)
+	-@$(BIN)/python -W ignore -m tests.engines.class_archive $@ >/dev/null 2>&1
 
 # MINUTES of CPU time, SEED, or REPLAY=kind:seed:number as a failure names it.
 fuzz: $(READY)

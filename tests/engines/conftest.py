@@ -6,6 +6,7 @@ The cluster of real processes takes as long as many other tests together: it is 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,18 @@ class Submitted:
         code = self.process.wait(timeout=900)
         return code, (self.place / "stdout").read_text(), (self.place / "stderr").read_text()
 
+    def logs(self) -> list[str]:
+        """What each executor wrote."""
+        return [file.read_text() for file in sorted(self.work.rglob("stderr"))]
+
+    @property
+    def work(self) -> Path:
+        """Where Spark keeps what executors write: in its own home, by the name of the application."""
+        import pyspark
+
+        named = re.search(r"^application (\S+)$", (self.place / "stdout").read_text(), flags=re.M)
+        return Path(pyspark.__file__).parent / "work" / (named[1] if named else "none")
+
 
 @pytest.fixture(scope="session")
 def submitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Submitted]:
@@ -61,13 +74,20 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Submitted]:
         process = subprocess.Popen(
             [home / "bin" / "spark-submit", "--master", MASTER, *settings, script, place],
             cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)},
+            env=os.environ
+            | {
+                "PYTHONPATH": paths,
+                "PYSPARK_PYTHON": sys.executable,
+                "SPARK_HOME": str(home),
+            },
             stdout=said,
             stderr=logged,
         )
-    yield Submitted(process, place)
+    made = Submitted(process, place)
+    yield made
     process.kill()
     process.wait()
+    shutil.rmtree(made.work, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

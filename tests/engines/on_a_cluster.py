@@ -16,6 +16,7 @@ from tests.secret import SEED
 def main(place: Path) -> None:
     session = start()
     print("master", session.sparkContext.master)
+    print("application", session.sparkContext.applicationId)
     flag = place / "kill.now"
     frame = killing(failing(session.createDataFrame(people(400)).repartition(2)), flag)
     engine = after("classes", SparkEngine(session, place), flag.touch)

@@ -23,11 +23,11 @@ from tests.secret import SEED
 SECRET = bytes(range(32))
 
 
-def _asked(numbers: int = 400) -> sf.Policy:
+def _asked(numbers: int = 400, *more: str) -> sf.Policy:
     name = {"role": "replaced", "domain": {"integers": [1, numbers]}}
     ward = {"role": "replaced", "domain": {"integers": [0, 99]}}
     columns = dict.fromkeys(COLUMNS, "other") | {"name": name, "ward": ward}
-    keep = ["unique(name)", "ward >= age"]
+    keep = ["unique(name)", "ward >= age", *more]
     return sf.Policy.parse({"version": 1, "columns": columns, "keep": keep, "method": {"obfuscation": {}}})
 
 
@@ -74,15 +74,17 @@ def test_keys_that_hang_on_each_other_are_not_dealt_to_shares() -> None:
 
 
 def test_values_are_drawn_where_records_lie(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By plain counting of the files, over several shares; failing tasks and other partitions change no byte."""
+    """By plain counting of the files, over several shares; failing tasks and other partitions change no byte.
+
+    A total that is compared with kept values is dealt to the shares.
+    """
     monkeypatch.setattr(spark_draws, "SHARE", 70)
     table = people(200, seed=61)
     frame = spark.createDataFrame(table)
-    made = sf.publish(_asked(), data=frame.coalesce(1), engine=spark, seed=SEED)
+    asked = _asked(400, "sum(ward) = sum(age) + 7000")
+    made = sf.publish(asked, data=frame.coalesce(1), engine=spark, seed=SEED)
     out = made.write(tmp_path / "out")
-    again = sf.publish(_asked(), data=failing(frame.repartition(3)), engine=spark, seed=SEED).write(
-        tmp_path / "again", report=False
-    )
+    again = sf.publish(asked, data=failing(frame.repartition(3)), engine=spark, seed=SEED).write(tmp_path / "again", report=False)
     assert {file.name: file.read_bytes() for file in (out / "data").iterdir()} == {
         file.name: file.read_bytes() for file in (again / "data").iterdir()
     }
@@ -91,6 +93,8 @@ def test_values_are_drawn_where_records_lie(spark: Any, tmp_path: Path, monkeypa
     assert len(set(published.column("name").to_pylist())) == 200
     assert {int(name) for name in published.column("name").to_pylist()} <= set(range(1, 401))
     assert all(int(row["ward"]) >= int(row["age"]) for row in published.to_pylist())
+    wards = [int(ward) for ward in published.column("ward").to_pylist()]
+    assert sum(wards) == sum(int(age) for age in table.column("age").to_pylist()) + 7_000
     assert any("rows stayed where they lie" in said for said in made.certificate.assumptions)
     assert {"domains", "missing values", "kept columns", "rules", "suppression"} <= {finding.model for finding in made.findings}
     here, there = sf.verify(out, original=table), sf.verify(out, original=frame, engine=spark)
@@ -110,8 +114,9 @@ def test_what_is_wrong_in_some_file_is_found(spark: Any, tmp_path: Path) -> None
             return super().write(frame.withColumns(wrong), records, folder)
 
     with pytest.raises(AuditRefused) as caught:
-        sf.publish(_asked(), data=spark.createDataFrame(people(40, seed=62)), engine=Lying(spark, tmp_path))
+        sf.publish(_asked(400, "sum(ward) = 2600"), data=spark.createDataFrame(people(40, seed=62)), engine=Lying(spark, tmp_path))
     told = str(caught.value)
     assert '"unique(name)" is broken 39 time(s)' in told
+    assert '"sum(ward) = 2600" is broken 1 time(s)' in told
     assert "40 values of 'ward' are outside its domain" in told
     assert "kept cells or rows differ" in told

@@ -30,8 +30,12 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         "mondrian inside sub-tables needs rows",
     ),
     "records that a rule ties": (
-        {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": ["sum(ward) = 9000"]},
+        {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": ["sum(ward by town) = 9000"]},
         "ties records to each other",
+    ),
+    "totals of the original": (
+        {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": ["sum(ward) = sum(original.ward)"]},
+        "looks at values of the original that are replaced",
     ),
     "values that are learned": (
         {"method": {"obfuscation": {}}, "columns": NEW | {"illness": LEARNED}, "protect": []},
@@ -68,7 +72,13 @@ def test_check_says_that_rows_stay(tmp_path: Path) -> None:
     for method in ("anatomy", "guardian", "utility-aware", "single-attribute"):
         hidden = {"method": {method: {}}, "protect": ["age -> illness : 2-diversity"]}
         assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | hidden), elsewhere=True).sentences())
-    for rule in ("ward >= age", "unique(ward)", "ward >= age and ward <= 90"):
+    for rule in (
+        "ward >= age",
+        "unique(ward)",
+        "ward >= age and ward <= 90",
+        "sum(ward) = 9000",
+        "mean(ward where age > 30) <= 50",
+    ):
         drawn = {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": [rule]}
         assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | drawn), elsewhere=True).sentences())
     file.write_text(yaml.safe_dump(ASKED | {"method": {"mondrian": {}}}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sfumato.data.table import Table
 from sfumato.errors import ReleaseError
@@ -15,9 +16,14 @@ from sfumato.release.folder import part_files
 
 def counted_by_file(exhibit: Exhibit, count: Callable[[Table], int]) -> int:
     """The sum of what `count` finds in every file of the main part; it is sent to where they lie."""
+    return sum(gathered_by_file(exhibit, count))
+
+
+def gathered_by_file(exhibit: Exhibit, find: Callable[[Table], Any]) -> list[Any]:
+    """What is found in every file of the main part."""
     if exhibit.folder is None:
         raise ReleaseError("the rows of this release are not at hand")
-    return sum(exhibit.over_files(partial(_in_file, count), part_files(exhibit.folder, "data")))
+    return exhibit.over_files(partial(_in_file, find), part_files(exhibit.folder, "data"))
 
 
 def repeated(exhibit: Exhibit, names: list[str]) -> int:
@@ -27,9 +33,9 @@ def repeated(exhibit: Exhibit, names: list[str]) -> int:
     return exhibit.repeats(part_files(exhibit.folder, "data"), names)
 
 
-def _in_file(count: Callable[[Table], int], file: Path) -> int:
+def _in_file(find: Callable[[Table], Any], file: Path) -> Any:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:
         require_cells(opened, file)
-        return count(Table(opened.read()))
+        return find(Table(opened.read()))

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.order_rules import correlation, falls, overlaps, running
+from sfumato.audit.partial_aggregates import Partial
 from sfumato.audit.rule_values import (
     Cells,
     Value,
@@ -99,8 +100,16 @@ class RuleVerdict:
 class Judge:
     """Counts how often rules are broken in `tables`; `originals` are needed only by rules that mention the original."""
 
-    def __init__(self, tables: Tables, originals: Tables | None = None, references: Sequence[References] = ()) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        originals: Tables | None = None,
+        references: Sequence[References] = (),
+        known: Mapping[Aggregate, Value] | None = None,
+    ) -> None:
         self.tables = tables
+        self.known = known or {}
+        """Aggregates over more records than are at hand."""
         self.originals = originals or {}
         self.references = list(references)
         self._read: dict[ColumnValue, Value] = {}
@@ -225,7 +234,7 @@ class Judge:
             place = slice(node.record - 1, node.record)
             return Value(whole.parts[place], whole.denominator, whole.missing[place])
         if isinstance(node, Aggregate):
-            return self._aggregate(node, frame)
+            return self.known[node] if node in self.known else self._aggregate(node, frame)
         if isinstance(node, Negative):
             inner = self.value(node.value, frame)
             return Value(-inner.parts, inner.denominator, inner.missing)
@@ -306,13 +315,7 @@ class Judge:
         if node.function == "correlation":
             return self._correlation(node)
         own = self._own_frame(node, frame)
-        rows = self._rows(own, any(column.original for column in columns_of(node)))
-        value = Value(np.ones(rows, dtype=np.int64), 1, np.zeros(rows, dtype=bool))
-        if node.argument is not None:
-            value = spread(self.value(node.argument, own), rows)
-        used = ~value.missing
-        if node.where is not None:
-            used = used & np.broadcast_to(self.verdict(node.where, own).true, (rows,))
+        value, used = self._used(node, own, self._rows(own, any(column.original for column in columns_of(node))))
         if not node.by:
             return reduced(node.function, value, [np.flatnonzero(used)], node.share)
         back = any(column.original for column in columns_of(node))
@@ -324,6 +327,22 @@ class Judge:
             mine = self._keys(tuple(ColumnValue(k.name, k.table) for k in node.by))
             labels = np.array([place.get(key, -1) for key in mine], dtype=np.int64)
         return Value(found.parts[labels], found.denominator, found.missing[labels] | (labels < 0))
+
+    def adds(self, node: Aggregate) -> Partial:
+        """What the records at hand add to an aggregate without groups."""
+        own = self._own_frame(node, None)
+        value, used = self._used(node, own, self._rows(own))
+        return Partial.of(value, np.flatnonzero(used))
+
+    def _used(self, node: Aggregate, frame: str | None, rows: int) -> tuple[Value, BoolArray]:
+        """The values that an aggregate is about, and which of them count."""
+        value = Value(np.ones(rows, dtype=np.int64), 1, np.zeros(rows, dtype=bool))
+        if node.argument is not None:
+            value = spread(self.value(node.argument, frame), rows)
+        used = ~value.missing
+        if node.where is not None:
+            used = used & np.broadcast_to(self.verdict(node.where, frame).true, (rows,))
+        return value, used
 
     def _correlation(self, node: Aggregate) -> Value:
         assert isinstance(node.argument, Function)

@@ -30,7 +30,7 @@ from sfumato.data.memory import trim
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Secret
 from sfumato.engines.spark_buckets import BUCKET, VALUE, DealtLayout, DealtRows, Deck, apart, as_texts, kinds_of, projected
-from sfumato.engines.spark_draws import drawn, missing
+from sfumato.engines.spark_draws import RecordShares, missing, shares
 from sfumato.engines.spark_packing import collected, ordered
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
 from sfumato.engines.spark_rows import as_published, class_number, named, quoted, ranked, within
@@ -283,10 +283,15 @@ class SparkEngine:
         with _plainly("count missing values"), self._watched("counting rows"):
             return missing(rows, names)
 
-    def drawn(self, rows: DistantRows, kept: Sequence[str], published: Sequence[str], make: Any, secret: Secret, many: int) -> Any:
-        """All records with new values, and the key that puts them in order."""
+    def shares(self, rows: DistantRows, kept: Sequence[str], secret: Secret, many: int) -> RecordShares:
+        """All records by what is kept of them, numbered and dealt to shares, to get new values."""
         with _plainly("number the records"), self._watched("numbering records"):
-            return drawn(self.session, rows, kept, published, make, secret, many)
+            return shares(self.session, rows, kept, secret, many)
+
+    def counted_shares(self, dealt: RecordShares, names: Sequence[str]) -> pa.Table:
+        """How many records of each combination of some kept columns every share has."""
+        with _plainly("count the shares"), self._watched("counting shares"):
+            return dealt.counted(names)
 
     def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
         """Rows that say in some columns what another row says that came before them."""

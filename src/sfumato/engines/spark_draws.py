@@ -13,13 +13,16 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from sfumato.engines.base import COUNT, NUMBER, Secret
 from sfumato.engines.spark_buckets import placed, sent
+from sfumato.engines.spark_packing import collected
 from sfumato.engines.spark_regions import KEY
+from sfumato.engines.spark_rows import named
 from sfumato.engines.spark_source import DistantRows
 
 SHARE = 50_000
@@ -28,12 +31,34 @@ _DEAL, _PLACE, _SHARE = "\x1fdeal", "\x1fplace", "\x1fshare"
 Make = Callable[[pa.Table], dict[str, pa.Array]]
 
 
-def drawn(
-    session: Any, rows: DistantRows, kept: Sequence[str], published: Sequence[str], make: Make, secret: Secret, many: int
-) -> Any:
-    """The published rows with the key that puts them in order; `make` gives the new columns of a share (I2)."""
+@dataclass(frozen=True)
+class RecordShares:
+    """Every record of a source by what is kept of it, with its number and its share; they lie on the cluster."""
+
+    frame: Any
+    kept: tuple[str, ...]
+
+    def counted(self, names: Sequence[str]) -> pa.Table:
+        """How many records of each combination of some kept columns every share has, by the number of its first record."""
+        from pyspark.sql import functions as F
+
+        texts = [F.col(f"{self.kept.index(name)}\x1fkept").alias(name) for name in names]
+        first = (F.col(_SHARE) * F.lit(SHARE)).alias(NUMBER)
+        return collected(
+            self.frame.select(*texts, first).groupBy(*map(named, names), NUMBER).agg(F.count(F.lit(1)).alias(COUNT)), names
+        )
+
+    def made(self, published: Sequence[str], make: Make) -> Any:
+        """The published rows with the key that puts them in order; `make` gives the new columns of a share (I2)."""
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        schema = StructType([StructField(name, StringType()) for name in (*published, KEY)])
+        return self.frame.groupBy(_SHARE).applyInArrow(_making(self.kept, tuple(published), make), schema)
+
+
+def shares(session: Any, rows: DistantRows, kept: Sequence[str], secret: Secret, many: int) -> RecordShares:
+    """All records, numbered and dealt to shares."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import StringType, StructField, StructType
 
     names = [f"{place}\x1fkept" for place in range(len(kept))]
     texts = [rows.text(name).alias(place) for name, place in zip(kept, names, strict=True)]
@@ -45,9 +70,8 @@ def drawn(
     keyed = [F.sha2(F.concat_ws("\x1f", F.col(key), own), 256).alias(key) for key in (_DEAL, KEY)]  # I3
     cards = each.crossJoin(keys).select(*names, _SHARE, *keyed)
     numbered = placed(session, cards, _SHARE, [""], many, "")
-    shares = numbered.select(*names, KEY, F.col(_PLACE), (F.col(_PLACE) / SHARE).cast("bigint").alias(_SHARE))
-    schema = StructType([StructField(name, StringType()) for name in (*published, KEY)])
-    return shares.groupBy(_SHARE).applyInArrow(_making(tuple(kept), tuple(published), make), schema)
+    share = (F.col(_PLACE) / SHARE).cast("bigint").alias(_SHARE)
+    return RecordShares(numbered.select(*names, KEY, F.col(_PLACE), share), tuple(kept))
 
 
 def _making(kept: tuple[str, ...], published: tuple[str, ...], make: Make) -> Any:

@@ -42,7 +42,7 @@ from sfumato.release.plain_files import in_folder
 from sfumato.release.release import Part, Release
 from sfumato.spine.dealing import dealt_again, publish_dealt
 from sfumato.spine.distant import class_columns, drafted, marked
-from sfumato.spine.drawing import drawn_beside, found_tied, publish_drawn
+from sfumato.spine.drawing import Drawable, drawable, drawn_beside, publish_drawn
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import Publication, judged_draft, ledger_of, publish
 from sfumato.spine.regions import cut_regions, misplaced, solver
@@ -118,11 +118,12 @@ def publish_on(
         rows.column(name)
     secret = Secret(Randomness(seed).child("rows of the cluster").bytes(SECRET_BYTES))
     reason = needs_rows(policy, chosen.method, remembering)
-    if reason or (chosen.method.form.replaces and (reason := found_tied(spark, rows, policy))):
-        table = brought(spark, rows, policy, reason)
+    draws = drawable(spark, rows, policy) if chosen.method.form.replaces and not reason else reason
+    if isinstance(draws, Drawable):
+        return publish_drawn(spark, rows, policy, chosen, draws, secret, seed)
+    if draws:
+        table = brought(spark, rows, policy, draws)
         return publish(policy, table, seed=seed, jobs=jobs, progress=progress, format="parquet", **ledger)
-    if chosen.method.form.replaces:
-        return publish_drawn(spark, rows, policy, chosen, secret, seed)
     if chosen.method.form.joins_columns:
         return publish_split(spark, rows, policy, chosen, secret, seed)
     if chosen.method.form.buckets:

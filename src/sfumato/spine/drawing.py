@@ -6,20 +6,22 @@ Of the source only how often kept values stand together is looked at, where it l
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.data.table import Table
-from sfumato.engines.base import Secret
+from sfumato.engines.base import COUNT, NumberedClasses, Secret
 from sfumato.errors import DataError, PolicyError
-from sfumato.forms.replaced import Replaced
+from sfumato.forms.replaced import MadePart, Replaced
 from sfumato.methods.replacing.drawn_apart import DrawnApart
 from sfumato.policy.keep import replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import fills
+from sfumato.policy.rules import columns_of
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import part_files
 from sfumato.release.release import Release
@@ -37,34 +39,56 @@ _LOOKED_AT = 1_000
 """Rows by which it is seen how parts are made."""
 
 
-def found_tied(engine: SparkEngine, rows: DistantRows, policy: Policy) -> str:
-    """Why rows must be brought although no rule says so: missing values stay where they were, or parts need more than draws."""
+def drawable(engine: SparkEngine, rows: DistantRows, policy: Policy) -> Drawable | str:
+    """What new values are made with; or why rows must be brought although no rule says so."""
     count = engine.missing(rows, [name for name in replacements_of(policy) if not fills(policy.columns[name].domain)])
     if count:
         return f"{count} records lack values that stay missing where they were"
-    make = DrawnApart(policy, b"", 0)
+    make = DrawnApart(policy, records=engine.records(rows))
+    if not make.records:
+        raise DataError("the data has no rows")
     try:
-        make.planned(engine.some(rows, make.mentioned, _LOOKED_AT))
+        facts = {atom: make.fact(atom, _classes(engine, rows, [c.name for c in columns_of(atom)])) for atom in make.facts}
+        weighed = _classes(engine, rows, make.weighing) if make.weighing else Table(pa.table({}), counts=np.array([make.records]))
+        make = replace(make, constants=facts)
+        counted = pa.table({name: weighed.frame.column(name) for name in make.weighing} | {COUNT: weighed.counts})
+        parts, said = make.planned(engine.some(rows, make.mentioned, _LOOKED_AT), counted)
     except PolicyError as error:
         return error.what
-    return ""
+    return Drawable(make, parts, said)
+
+
+@dataclass(frozen=True)
+class Drawable:
+    """Who makes new values, how parts are made, and the same in sentences."""
+
+    make: DrawnApart
+    parts: tuple[MadePart, ...]
+    said: tuple[str, ...]
+
+
+def _classes(engine: SparkEngine, rows: DistantRows, names: Sequence[str]) -> Table:
+    """Classes of kept columns that totals look at; those that lack a value, or are too many, are not for shares."""
+    found = engine.classes(rows, names)
+    if not isinstance(found, NumberedClasses):
+        raise PolicyError(f"totals beside {', '.join(names)} look at too many different values", where="keep")
+    if any("" in found.table.text(name).labels for name in names):
+        raise PolicyError(f"totals beside {', '.join(names)} meet missing values", where="keep")
+    return found.table
 
 
 def publish_drawn(
-    engine: SparkEngine, rows: DistantRows, policy: Policy, chosen: Plan, secret: Secret, seed: int | None
+    engine: SparkEngine, rows: DistantRows, policy: Policy, chosen: Plan, drawable: Drawable, secret: Secret, seed: int | None
 ) -> Publication:
     """Make and certify a table with new values of distant rows."""
-    records = engine.records(rows)
-    if not records:
-        raise DataError("the data has no rows")
-    make = DrawnApart(policy, secret.content, records)
-    parts, said = make.planned(engine.some(rows, make.mentioned, _LOOKED_AT))
-    release = marked(Release(Replaced(parts=parts), {}, notes=(*said, BLIND, NOTE)), seed)
-    carried = list(dict.fromkeys([*_kept(policy), *make.mentioned]))
-    frame = engine.drawn(rows, carried, policy.published, make, secret, records)
-    draft = drafted(engine, {"data": (frame, records)}, release, policy, chosen)
+    make = replace(drawable.make, secret=secret.content)
+    release = marked(Release(Replaced(parts=drawable.parts), {}, notes=(*drawable.said, BLIND, NOTE)), seed)
+    shares = engine.shares(rows, list(dict.fromkeys([*_kept(policy), *make.mentioned])), secret, make.records)
+    if make.has_totals:
+        make = make.with_totals(engine.counted_shares(shares, make.weighing))
+    draft = drafted(engine, {"data": (shares.made(policy.published, make), make.records)}, release, policy, chosen)
     engine.progress(1.0, "certifying")
-    exhibit = drawn_beside(draft.read(), engine, rows, records)
+    exhibit = drawn_beside(draft.read(), engine, rows, make.records)
     return judged_draft(policy, chosen, release, draft, exhibit, seed=seed)
 
 

@@ -7,14 +7,15 @@ or with the original on the original's own records, which `truthful buckets` and
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.audit.base import Check
-from sfumato.audit.by_file import counted_by_file, repeated
+from sfumato.audit.by_file import counted_by_file, gathered_by_file, repeated
 from sfumato.audit.checks.localities import KeptLocalities
+from sfumato.audit.partial_aggregates import Partial
 from sfumato.audit.rules import Judge
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import ReleaseError
@@ -25,12 +26,25 @@ from sfumato.forms.subtables import SubTables
 from sfumato.policy.keep import integrity_rules
 from sfumato.policy.plugins import is_at_hand
 from sfumato.policy.rules import IntegrityRule, classify, columns_of, conjuncts
-from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Histogram, Localities, Own, SameMultiset, Unique
+from sfumato.policy.rules.tree import (
+    Aggregate,
+    Cell,
+    ColumnValue,
+    Compare,
+    Histogram,
+    Localities,
+    Own,
+    Running,
+    SameMultiset,
+    Unique,
+)
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 
 FORMS: tuple[type[Form], ...] = (Replaced, Recoded, AnatomyForm, SubTables)
+_ADDED = ("sum", "mean", "count", "min", "max")
+"""Aggregates that are known from what each file adds."""
 
 
 class RulesKept(Check):
@@ -92,12 +106,44 @@ def _broken(exhibit: Exhibit, rule: IntegrityRule) -> int:
 
 
 def _broken_elsewhere(exhibit: Exhibit, rule: IntegrityRule) -> int:
-    """Where rows lie elsewhere: what looks at one record at a time file by file, and what must be unique over all files."""
+    """Where rows lie elsewhere: what looks at one record at a time file by file, what must be unique over all files, and totals
+    from what each file adds."""
     if isinstance(rule.body, Unique):
         return repeated(exhibit, [column.name for column in rule.body.columns])
+    if _adds_up(rule) and isinstance(exhibit.form, Replaced):
+        return _broken_total(exhibit, rule)
     if not isinstance(exhibit.form, Replaced) or classify(rule).is_global or classify(rule).against_original:
         raise ReleaseError(f'nobody judges "{rule.text}" where only different rows with their counts are at hand')
     return counted_by_file(exhibit, partial(_broken_in, rule))
+
+
+def _adds_up(rule: IntegrityRule) -> bool:
+    """Whether a rule compares aggregates over all published records, each of which is put together from parts, and nothing else."""
+    if not isinstance(rule.body, Compare) or classify(rule).against_original:
+        return False
+    atoms = _aggregates(rule)
+    inside = {id(node) for atom in atoms for node in atom.walk()}
+    outside = [node for node in rule.body.walk() if id(node) not in inside]
+    alone = not any(isinstance(node, ColumnValue | Cell | Running) for node in outside)
+    return bool(atoms) and alone and all(not atom.by and atom.function in _ADDED for atom in atoms)
+
+
+def _aggregates(rule: IntegrityRule) -> list[Aggregate]:
+    return list(dict.fromkeys(node for node in rule.body.walk() if isinstance(node, Aggregate)))
+
+
+def _broken_total(exhibit: Exhibit, rule: IntegrityRule) -> int:
+    atoms = _aggregates(rule)
+    added = gathered_by_file(exhibit, partial(_adds, atoms))
+    known = {
+        atom: reduce(Partial.plus, parts).value(atom.function) for atom, parts in zip(atoms, zip(*added, strict=True), strict=True)
+    }
+    return Judge({None: {}}, known=known).broken(rule)
+
+
+def _adds(atoms: list[Aggregate], table: Table) -> list[Partial]:
+    judge = Judge({None: {name: table.text(name) for name in table.names}})
+    return [judge.adds(atom) for atom in atoms]
 
 
 def _broken_in(rule: IntegrityRule, table: Table) -> int:

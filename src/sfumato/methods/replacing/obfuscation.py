@@ -34,7 +34,7 @@ from sfumato.methods.replacing.one_table import OneTable, TableProblem, concerns
 from sfumato.methods.replacing.sampling.blocks import Blocks, fallback, forecast_of
 from sfumato.methods.replacing.sampling.levels import Levels, Listed, Steps, levels
 from sfumato.methods.replacing.sampling.patience import patience_of
-from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
+from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem, WholeTable
 from sfumato.methods.replacing.sampling.router import Route, routes, run
 from sfumato.policy import replacements
 from sfumato.policy.claims import Claim
@@ -189,13 +189,13 @@ def _published(task: Task, new: dict[str, Any], entries: tuple[MadePart, ...], n
     return Release(Replaced(parts=entries), {"data": Part(table)}, trace=Trace({"data": rows}), notes=notes)
 
 
-def problem_of(policy: Policy, data: Table) -> SamplingProblem:
-    """The table as a problem: what is replaced, with which numbering, under which rules."""
+def problem_of(policy: Policy, data: Table, whole: WholeTable | None = None) -> SamplingProblem:
+    """The table, or a share of a whole one, as a problem: what is replaced, with which numbering, under which rules."""
     original = Originals(data, [name for name in data.names if name in policy.columns])
     replaced = {name: _levels(domain, data, name) for name, domain in replacements_of(policy).items()}
     learned = [name for name in replaced if replacements.learns(policy.columns[name].domain)]
     weights = {name: _frequencies(replaced[name], data.text(name)) for name in learned}
-    return SamplingProblem({None: SampledTable(data.rows, replaced, original, weights)}, integrity_rules(policy))
+    return SamplingProblem({None: SampledTable(data.rows, replaced, original, weights, whole)}, integrity_rules(policy))
 
 
 def _frequencies(numbering: Levels, text: TextColumn) -> Any:

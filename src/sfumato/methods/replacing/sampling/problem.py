@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +32,15 @@ from sfumato.policy.rules.tree import Aggregate, Cell, ColumnValue, Condition, R
 
 
 @dataclass(frozen=True)
+class WholeTable:
+    """What is known of a table of which only a share is at hand."""
+
+    records: int
+    constants: Mapping[Aggregate, Fraction] = field(default_factory=dict)
+    """Aggregates over columns that are not replaced."""
+
+
+@dataclass(frozen=True)
 class SampledTable:
     """One table: how many records, what is replaced, and the texts of the original."""
 
@@ -39,6 +49,13 @@ class SampledTable:
     original: Mapping[str, Sequence[str]] = field(default_factory=dict)
     weights: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """How often each code is to be drawn, for columns whose frequencies are learned; all others are uniform."""
+    whole: WholeTable | None = None
+    """Of a share of a larger table: what is known of all of it."""
+
+    @property
+    def everybody(self) -> int:
+        """The records of the whole table."""
+        return self.count if self.whole is None else self.whole.records
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,16 @@ from sfumato.methods.replacing.sampling.quantiles import quantiles
 from sfumato.methods.replacing.sampling.ranges import RecordRanges
 from sfumato.methods.replacing.sampling.rejection import Rejected
 from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
-from sfumato.methods.replacing.sampling.sums import MOST_CLASSES, Balanced, Grouped, Summed, contributions, group_rule, unit_of
+from sfumato.methods.replacing.sampling.sums import (
+    MOST_CLASSES,
+    Balanced,
+    GroundOfTotals,
+    Grouped,
+    Summed,
+    contributions,
+    group_rule,
+    unit_of,
+)
 from sfumato.methods.replacing.sampling.wanted import PartDemands, wanted
 from sfumato.methods.replacing.sampling.weighed import MOST, Weighed
 from sfumato.policy.rules import IntegrityRule, columns_of
@@ -170,6 +179,19 @@ def _shuffled(problem: SamplingProblem, part: RulePart) -> Engine | None:
 
 
 def _balanced(problem: SamplingProblem, part: RulePart, asked: PartDemands, *, learned: bool = False) -> Engine | None:
+    ground = ground_of_totals(problem, part, asked, learned=learned)
+    if ground is None:
+        return None
+    engine = Balanced(ground)
+    if learned:
+        engine.name, engine.uniform, engine.reads_original = "fixed totals by learned weights", False, True
+    return engine
+
+
+def ground_of_totals(
+    problem: SamplingProblem, part: RulePart, asked: PartDemands, *, learned: bool = False, units: list[int] | None = None
+) -> GroundOfTotals | None:
+    """What the totals of a part rest on, in given units or the smallest that do; None when it cannot be listed."""
     if len(asked.totals) > 3:
         return None
     roots = [c for c in part.columns if any(c in n.walk() for t in asked.totals for s in t.summands for n in (s.argument,) if n)]
@@ -179,17 +201,14 @@ def _balanced(problem: SamplingProblem, part: RulePart, asked: PartDemands, *, l
     spaces = Spaces(problem, part, [*asked.conditions, *beside], roots[0] if roots else None)
     if spaces.legal is None or len(spaces.contexts) > MOST_CLASSES:
         return None
-    units = [unit_of(spaces, total) for total in asked.totals]
+    used = units or [unit_of(spaces, total) for total in asked.totals]
     tables = []
     for one, context in zip(spaces.legal, spaces.contexts, strict=True):
-        table = contributions(one, asked.totals, context.given, units, problem if learned else None)
+        table = contributions(one, asked.totals, context.given, used, problem if learned else None)
         if table is None:
             return None
         tables.append(table)
-    engine = Balanced(spaces, asked.totals, tables, units)
-    if learned:
-        engine.name, engine.uniform, engine.reads_original = "fixed totals by learned weights", False, True
-    return engine
+    return GroundOfTotals(spaces, asked.totals, tables, used)
 
 
 def _given_in(problem: SamplingProblem, asked: PartDemands) -> list[ColumnValue]:

@@ -133,25 +133,43 @@ def unit_of(spaces: Spaces, total: Total) -> int:
     return total.contributions({**spaces.contexts[0].given, **one}, 1)[1]
 
 
+@dataclass(frozen=True)
+class GroundOfTotals:
+    """What totals of a part rest on: its legal records, the totals, and what the records of each context can add to them."""
+
+    spaces: Spaces
+    totals: list[Total]
+    tables: list[Contributions]
+    units: list[int]
+
+    def sampler(self, counts: IntArray | None = None) -> TotalSampler:
+        """Draws contributions of the records that are here, or of so many of each context that lie elsewhere."""
+        classes = np.zeros(sum(len(context.records) for context in self.spaces.contexts), dtype=np.int64)
+        for place, context in enumerate(self.spaces.contexts):
+            classes[context.records] = place
+        return TotalSampler([table.values for table in self.tables], [table.weights for table in self.tables], classes, counts)
+
+    def records(self, chosen: IntArray, random: Randomness) -> dict[ColumnValue, NewColumn]:
+        """A legal record for every chosen contribution."""
+        pairs = zip(self.tables, self.spaces.contexts, strict=True)
+        return self.spaces.merged([table.records(chosen[context.records], random) for table, context in pairs])
+
+
 class Balanced:
-    """One to three totals over the whole table."""
+    """One to three totals over the whole table; with `counts`, over a table that lies elsewhere with so many records a context."""
 
     name = "fixed totals"
     uniform = True
 
-    def __init__(self, spaces: Spaces, totals: list[Total], tables: list[Contributions], units: list[int]) -> None:
-        self.spaces, self.totals, self.tables = spaces, totals, tables
-        self.reads_original = any(column.original for context in spaces.contexts for column in context.given)
-        count = sum(len(context.records) for context in spaces.contexts)
-        classes = np.zeros(count, dtype=np.int64)
-        for place, context in enumerate(spaces.contexts):
-            classes[context.records] = place
-        self.sampler = TotalSampler([table.values for table in tables], [table.weights for table in tables], classes)
-        self.low, self.high = self._limits(units)
+    def __init__(self, ground: GroundOfTotals, counts: IntArray | None = None) -> None:
+        self.ground, self.totals, self.tables = ground, ground.totals, ground.tables
+        self.reads_original = any(column.original for context in ground.spaces.contexts for column in context.given)
+        self.sampler = ground.sampler(counts)
+        self.low, self.high = self._limits(ground.units)
         self._check()
 
     def _limits(self, units: list[int]) -> tuple[IntArray, IntArray]:
-        counts = [len(context.records) for context in self.spaces.contexts]
+        counts = self.sampler.counts
         least = sum(n * table.values.min(axis=0) for n, table in zip(counts, self.tables, strict=True))
         most = sum(n * table.values.max(axis=0) for n, table in zip(counts, self.tables, strict=True))
         low, high = [], []
@@ -179,8 +197,7 @@ class Balanced:
         listed = sum(len(table.values) for table in self.tables)
         if not simple and listed <= _MOST_COUNTED and not self._likely():
             values = [table.values.tolist() for table in self.tables]
-            counts = [len(context.records) for context in self.spaces.contexts]
-            if not reachable(values, counts, self.low.tolist(), self.high.tolist()):
+            if not reachable(values, self.sampler.counts.tolist(), self.low.tolist(), self.high.tolist()):
                 raise Infeasible("no table has these totals", where=self._named(), hint="change one of the totals or the domain")
 
     def _likely(self) -> bool:
@@ -195,10 +212,7 @@ class Balanced:
             chosen = self.sampler.draw_between(self.low, self.high, random)
         except Infeasible as error:
             raise Infeasible(error.what, where=self._named(), hint=error.hint) from None
-        drawn = [
-            table.records(chosen[context.records], random) for table, context in zip(self.tables, self.spaces.contexts, strict=True)
-        ]
-        return self.spaces.merged(drawn)
+        return self.ground.records(chosen, random)
 
 
 @dataclass(frozen=True)

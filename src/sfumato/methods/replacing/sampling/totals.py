@@ -52,13 +52,17 @@ class TotalSampler:
     """Draws one contribution per record so that the totals come out exactly.
 
     `values[c]` (n × k) are the distinct contributions of a record of class c, `weights[c]` how many legal records give each,
-    `classes[i]` the class of record i. `draw` returns, for every record, the row of its class's table.
+    `classes[i]` the class of record i. `draw` returns, for every record, the row of its class's table. Where records lie elsewhere
+    there are none here to draw for, and `counts` says how many each class has.
     """
 
-    def __init__(self, values: list[IntArray], weights: list[FloatArray], classes: IntArray) -> None:
+    def __init__(
+        self, values: list[IntArray], weights: list[FloatArray], classes: IntArray, counts: IntArray | None = None
+    ) -> None:
         self.values = [np.asarray(value, dtype=np.int64) for value in values]
         self.weights = [np.asarray(weight, dtype=np.float64) for weight in weights]
         self.classes = classes
+        self.counts: IntArray = np.bincount(classes, minlength=len(values)).astype(np.int64) if counts is None else counts
         self.dimensions = self.values[0].shape[1]
         self._laws: dict[tuple[float, ...], Law] = {}
         self._thetas: dict[bytes, FloatArray] = {}
@@ -67,13 +71,16 @@ class TotalSampler:
         """A conditioned sequence; raises `Infeasible` when the total cannot be reached."""
         total = np.asarray(total, dtype=np.int64)
         self.require_reachable(total)
-        law = self.law(self._theta(total))
-        return _Descent(self, law, random).run(np.arange(len(self.classes)), total)
+        return _Descent(self, self.law_towards(total), random).run(np.arange(len(self.classes)), total)
+
+    def law_towards(self, total: IntArray) -> Law:
+        """The law of single terms, tilted so that the total is the mean."""
+        return self.law(self._theta(total))
 
     def _theta(self, total: IntArray) -> FloatArray:
         key = total.tobytes()
         if key not in self._thetas:
-            self._thetas[key] = tilt(self.values, self.weights, self._counts(self.classes), total)
+            self._thetas[key] = tilt(self.values, self.weights, self.counts, total)
         return self._thetas[key]
 
     def draw_between(self, low: IntArray, high: IntArray, random: Randomness) -> IntArray:
@@ -85,13 +92,12 @@ class TotalSampler:
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
         if (low == high).all():
             return low
-        counts = self._counts(self.classes)
-        plain = self.law(np.zeros(self.dimensions)).sum(counts)
+        plain = self.law(np.zeros(self.dimensions)).sum(self.counts)
         found = self._chosen(plain, np.zeros(self.dimensions), low, high, random)
         if found is None:  # the box lies in the tail: bring its nearest corner into the middle
             aim = np.clip(np.rint(plain.mean), np.maximum(low, plain.low), np.minimum(high, plain.low + plain.span))
             theta = self._theta(aim.astype(np.int64))
-            found = self._chosen(self.law(theta).sum(counts), theta, low, high, random)
+            found = self._chosen(self.law(theta).sum(self.counts), theta, low, high, random)
         if found is None:
             raise Infeasible("no total inside the wanted bounds can be reached", hint="widen the bounds")
         return found
@@ -111,7 +117,7 @@ class TotalSampler:
 
     def chance(self, total: IntArray) -> float:
         """The probability of a total under the law that is tilted towards it, up to a few e⁻³⁶."""
-        law = self.law(self._theta(total)).sum(self._counts(self.classes))
+        law = self.law_towards(total).sum(self.counts)
         return float(law.pmf(np.asarray(total, dtype=np.int64)[None, :])[0])
 
     def law(self, theta: FloatArray) -> Law:
@@ -122,9 +128,8 @@ class TotalSampler:
 
     def require_reachable(self, total: IntArray) -> None:
         """Bounds and steps that every sum obeys; what passes here can still be unreachable on ragged supports."""
-        counts = self._counts(self.classes)
-        low = sum(count * value.min(axis=0) for count, value in zip(counts, self.values, strict=True))
-        high = sum(count * value.max(axis=0) for count, value in zip(counts, self.values, strict=True))
+        low = sum(count * value.min(axis=0) for count, value in zip(self.counts, self.values, strict=True))
+        high = sum(count * value.max(axis=0) for count, value in zip(self.counts, self.values, strict=True))
         for axis in range(self.dimensions):
             if not low[axis] <= total[axis] <= high[axis]:
                 raise Infeasible(
@@ -140,9 +145,6 @@ class TotalSampler:
 
     def _step(self, axis: int) -> int:
         return math.gcd(*(int(np.gcd.reduce(value[:, axis] - value[:, axis].min())) for value in self.values), 0)
-
-    def _counts(self, classes: IntArray) -> IntArray:
-        return np.bincount(classes, minlength=len(self.values)).astype(np.int64)
 
 
 def tilted_weights(values: list[IntArray], weights: list[FloatArray], theta: FloatArray) -> list[FloatArray]:
@@ -247,12 +249,12 @@ class _Descent:
     def _independent(self, records: IntArray, batch: int) -> IntArray:
         uniform = self.random.uniform(batch * len(records)).reshape(batch, len(records))
         if len(self.values) == 1:
-            return _rows(self.cumulative[0], uniform)
+            return placed_by(self.cumulative[0], uniform)
         drawn = np.empty(uniform.shape, dtype=np.int64)
         classes = self.classes[records]
         for place in np.unique(classes):
             chosen = np.flatnonzero(classes == place)
-            drawn[:, chosen] = _rows(self.cumulative[place], uniform[:, chosen])
+            drawn[:, chosen] = placed_by(self.cumulative[place], uniform[:, chosen])
         return drawn
 
     def _sums(self, records: IntArray, drawn: IntArray) -> IntArray:
@@ -302,7 +304,8 @@ class _Descent:
         return tails[::-1]
 
 
-def _rows(cumulative: FloatArray, uniform: FloatArray) -> NDArray[np.int64]:
+def placed_by(cumulative: FloatArray, uniform: FloatArray) -> NDArray[np.int64]:
+    """The row that each uniform number falls on."""
     place = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
     found: NDArray[np.int64] = np.minimum(place, len(cumulative) - 1)
     return found

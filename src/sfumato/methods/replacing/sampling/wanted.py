@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from sfumato.methods.replacing.sampling.forms import limits
 from sfumato.methods.replacing.sampling.problem import Clause, RulePart, SamplingProblem
 from sfumato.methods.replacing.sampling.vectors import Columns, Vector, holds, value
 from sfumato.policy.rules import IntegrityRule, columns_of, linear_comparison
-from sfumato.policy.rules.tree import Aggregate, All, Arithmetic, Compare, Condition, Expression, Implies, Number
+from sfumato.policy.rules.tree import Aggregate, All, Arithmetic, Compare, Condition, Expression, Implies, Number, Statement
 
 _ARRANGED = ("median", "quantile", "distinct", "correlation")
 """Statistics that no sum over records says."""
@@ -89,6 +90,20 @@ def wanted(problem: SamplingProblem, part: RulePart) -> PartDemands:
     return PartDemands(conditions, totals, others)
 
 
+def is_total(body: Condition | Statement) -> bool:
+    """Whether a clause compares sums, means, counts or extremes over all records, and nothing else."""
+    form = linear_comparison(body)
+    if form is None or form.operator == "!=" or not form.terms:
+        return False
+    return all(isinstance(atom, Aggregate) and not atom.by and atom.function not in _ARRANGED for atom in form.terms)
+
+
+def aggregates_in(body: Condition | Statement) -> list[Aggregate]:
+    """What a total compares."""
+    form = linear_comparison(body)
+    return [atom for atom in form.terms if isinstance(atom, Aggregate)] if form is not None else []
+
+
 def _totals(problem: SamplingProblem, clause: Clause) -> tuple[list[Condition], list[Total]] | None:
     form = linear_comparison(clause.body)
     if form is None or form.operator == "!=":
@@ -129,7 +144,7 @@ def _summand(problem: SamplingProblem, atom: Aggregate, factor: Fraction) -> Sum
 
 
 def _count(problem: SamplingProblem, atom: Aggregate) -> int:
-    return max(problem.source(columns_of(atom)[0]).count, 1)
+    return max(problem.source(columns_of(atom)[0]).everybody, 1)
 
 
 def _single(
@@ -180,18 +195,26 @@ def _extreme(
 
 def constant(problem: SamplingProblem, atom: Aggregate) -> Fraction:
     """The exact value of an aggregate over columns that are not replaced."""
+    if not columns_of(atom):  # count() of a single table
+        return Fraction(next(iter(problem.sources.values())).everybody)
+    source = problem.source(columns_of(atom)[0])
+    if source.whole is not None:
+        return source.whole.constants[atom]
     columns = {column: problem.given(column) for column in columns_of(atom)}
-    if not columns:  # count() of a single table
-        return Fraction(next(iter(problem.sources.values())).count)
-    count = problem.source(next(iter(columns))).count
+    return aggregated(atom, columns, np.ones(source.count, dtype=np.int64))
+
+
+def aggregated(atom: Aggregate, columns: Columns, counts: IntArray) -> Fraction:
+    """The exact value of an aggregate over rows that stand for so many records each."""
+    count = len(counts)
     keep = np.ones(count, dtype=bool) if atom.where is None else np.broadcast_to(holds(atom.where, columns), (count,))
+    often = counts[keep]
     if atom.function == "count":
-        return Fraction(int(keep.sum()))
+        return Fraction(int(often.sum()))
     assert atom.argument is not None
     own = value(atom.argument, columns)
     levels = np.broadcast_to(own.levels, (count,))[keep]
-    if atom.function == "sum":
-        return Fraction(int(levels.sum()), own.unit)
-    if atom.function == "mean":
-        return Fraction(int(levels.sum()), own.unit * max(len(levels), 1))
-    return Fraction(int(levels.min() if atom.function == "min" else levels.max()), own.unit)
+    if atom.function in ("min", "max"):
+        return Fraction(int(levels.min() if atom.function == "min" else levels.max()), own.unit)
+    total = Fraction(sum(map(mul, levels.tolist(), often.tolist())), own.unit)
+    return total if atom.function == "sum" else total / max(int(often.sum()), 1)
