@@ -40,7 +40,7 @@ from sfumato.data.classes import Classes, group
 from sfumato.data.people import most_in_buckets, people_of, too_sure
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
-from sfumato.forms.anatomy import BUCKET, sensitive_part
+from sfumato.forms.anatomy import BUCKET, AnatomyForm, sensitive_part
 from sfumato.forms.microaggregated import Microaggregated
 from sfumato.forms.recoded import Recoded
 from sfumato.forms.suppressed import SuppressedCells
@@ -262,7 +262,7 @@ def _beside(now: TextColumn, before: TextColumn) -> IntArray:
 def names_behind(exhibit: Exhibit) -> list[str] | None:
     """The name of the person behind every row of one table, when rows are not tied and the private trace is at hand."""
     person, traced = exhibit.policy.person, exhibit.behind
-    grouped = type(exhibit.form) in (Recoded, Microaggregated, SuppressedCells)
+    grouped = type(exhibit.form) in (Recoded, Microaggregated, SuppressedCells, AnatomyForm)
     if person is None or person.linked or not exhibit.private or traced is None or not grouped:
         return None
     texts = [exhibit.original.text(name) for name in person.unit]

@@ -85,9 +85,10 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
         return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
     if verdict.below and _by_join(exhibit, claim):
         return _joined(exhibit, claim, bundles)
-    reason = f"{verdict.people} people in joint classes {what}"
+    word = "people" if exhibit.policy.person is None else "rows"
+    reason = f"{verdict.people} {word} in joint classes {what}"
     if verdict.below:
-        reason = f"{verdict.below} people stand in joint classes that fall below, {what}"
+        reason = f"{verdict.below} {word} stand in joint classes that fall below, {what}"
     level = claim.model.required(), verdict.achieved
     return Finding(claim.model.name, not verdict.below, *level, claim.given, claim.hide, AT_LEAST, reason)
 

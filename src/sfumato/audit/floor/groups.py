@@ -195,12 +195,12 @@ def of_anatomy(folder: Folder, policy: Written, asked: Asked) -> Groups:
             seen = looking_alike(part, asked.given, [column])
             spreads[column], overall[column] = seen.spreads[column], seen.overall[column]
         else:
-            listed = _listed(folder, policy, column, rows)
+            listed = values_in_buckets(folder, policy, column, rows)
             spreads[column], overall[column] = mixtures(buckets.values(), listed), added(listed.values())
     return Groups(min((sum(each.values()) for each in buckets.values()), default=0), spreads, overall)
 
 
-def _listed(folder: Folder, policy: Written, column: str, rows: Weights) -> dict[str, dict[str, int]]:
+def values_in_buckets(folder: Folder, policy: Written, column: str, rows: Weights) -> dict[str, dict[str, int]]:
     """Per bucket the counts of one hidden column."""
     name = f"sensitive-{column}"
     if name not in folder.listed:

@@ -7,7 +7,8 @@ Per class of n rows, for every person with m of them, and every value that f row
     k·m ≤ n, when a number of candidates is asked for
     f + m ≤ n, when something is asked of values
     people who have the value ≤ share × people of the class, when a share is asked for
-Of subset anonymity there are classes for every choice of up to m columns.
+Of subset anonymity there are classes for every choice of up to m columns. Of an anatomy the classes are its buckets, f is listed,
+and of a person's m rows none has the value with C(n−f, m) / C(n, m), which leaves no more than the share that is asked for.
 
 >>> rows = [("30", "flu")] * 4 + [("30", "gout")] * 3
 >>> whose = ["Max"] * 5 + ["Ann", "Eve"]
@@ -22,10 +23,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from pathlib import Path
 
 from sfumato.audit.floor.definitions import NotCounted, level_of
-from sfumato.audit.floor.files import Row, cells_at, open_folder, read_rows
+from sfumato.audit.floor.files import Folder, Row, cells_at, open_folder, read_rows
+from sfumato.audit.floor.groups import values_in_buckets
 from sfumato.audit.floor.written import Asked, read_policy
 
 
@@ -42,9 +45,12 @@ class Asking:
 
 def broken_for_people(folder: Path, whose: Sequence[str]) -> int:
     """Classes of the published rows that break a claim for somebody; `whose` names a person for every row, in order."""
-    header, rows = read_rows(open_folder(folder).listed["data"][0][0])
+    opened = open_folder(folder)
+    header, rows = read_rows(opened.listed["data"][0][0])
     if len(rows) != len(whose):
         return len(rows)
+    if opened.form == "anatomy":
+        return _broken_buckets(opened, [row[header.index("bucket")] for row in rows], whose)
     broken, classes = 0, dict[tuple[int, ...], ClassesOfRows]()
     for asked in read_policy(folder / "policy.yaml").asked:
         given, hide = ([header.index(name) for name in side] for side in (asked.given, asked.hide))
@@ -54,6 +60,25 @@ def broken_for_people(folder: Path, whose: Sequence[str]) -> int:
             if known not in classes:
                 classes[known] = ClassesOfRows(rows, whose, known)
             broken += classes[known].broken(wanted, hide)
+    return broken
+
+
+def _broken_buckets(folder: Folder, bucket: Sequence[str], whose: Sequence[str]) -> int:
+    """Buckets that break a claim for somebody who has rows there."""
+    policy, size = read_policy(folder.path / "policy.yaml"), Counter(bucket)
+    most = dict.fromkeys(size, 0)
+    for (place, _), many in Counter(zip(bucket, whose, strict=True)).items():
+        most[place] = max(most[place], many)
+    broken = 0
+    for asked in policy.asked:
+        wanted = asking(asked)
+        found = {place for place, many in size.items() if wanted.k * most[place] > many}
+        for column in asked.hide if wanted.values else ():
+            for place, listed in values_in_buckets(folder, policy, column, size).items():
+                n, f, m = size[place], max(listed.values()), most[place]
+                if f + m > n or 1 - Fraction(comb(n - f, m), comb(n, m)) > wanted.share:
+                    found.add(place)
+        broken += len(found)
     return broken
 
 

@@ -58,7 +58,7 @@ def _means(found: Mapping[str, Mapping[str, float]]) -> list[Markup]:
 
 def _distances(found: Mapping[str, float]) -> list[Markup]:
     rows = [(name, share, f"{share:.1%}") for name, share in found.items()]
-    said = "Total variation distance of each column's values: the share of people who would have to have another value."
+    said = "Total variation distance of each column's values: the share of records that would have to have another value."
     return [paragraph(said), bars(rows, title="Distance of distributions")] if rows else []
 
 

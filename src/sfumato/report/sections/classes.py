@@ -29,7 +29,7 @@ class ClassSizes(Section):
 
     name: ClassVar[str] = "classes"
     on_classes: ClassVar[bool] = True
-    title: ClassVar[str] = "How many people look alike"
+    title: ClassVar[str] = "How many look alike"
     order: ClassVar[int] = 20
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 

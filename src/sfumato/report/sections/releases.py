@@ -26,6 +26,10 @@ _CLASSES = (
     "A joint class is people whose published cells are equal wherever the hidden columns stand, in all releases so far. "
     "Whoever joins all releases cannot tell its members apart. People so far are all who were ever published."
 )
+_ROWS = (
+    "Here rows are counted, and a person may have several: read rows for people. What is promised to people is judged for them, in "
+    "joint classes as well, and stands among the promises (people)."
+)
 _WORDS = (
     "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both flatter. "
     "Only the full join is what an outsider can really not exclude; the promise is judged on it."
@@ -53,11 +57,13 @@ class Releases(Section):
         bundles = exhibit.once(bundles_of)
         parts = [table(head, [_row(past, *bundles.shown(r)) for r, past in enumerate(history.releases)])]
         for claim in exhibit.policy.claims:
-            parts += _in_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit))
+            word = "people" if exhibit.policy.person is None else "rows"
+            parts += _in_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit), word)
             if _searched(exhibit) and claim.model.joint:
                 for column in claim.hide:
                     parts += _levels(history, column)
-        return Markup("").join([*parts, paragraph(_CLASSES)])
+        told = _CLASSES if exhibit.policy.person is None else f"{_CLASSES} {_ROWS}"
+        return Markup("").join([*parts, paragraph(told)])
 
 
 def _together(exhibit: Exhibit) -> list[Markup]:
@@ -78,7 +84,7 @@ def _searched(exhibit: Exhibit) -> bool:
     return method is not None and method.parameters.get("by") == "join"
 
 
-def _in_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> list[Markup]:
+def _in_classes(bundles: Bundles, claim: Claim, cohorts: bool, word: str) -> list[Markup]:
     """The level of a claim in joint classes after each release; of very large histories only the newest."""
     size = bundles.people * len(bundles.history)
     steps = levels_after(bundles, claim, cohorts) if size <= _LARGE else _newest(bundles, claim, cohorts)
@@ -90,7 +96,7 @@ def _in_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> list[Markup]:
     chart = [(f"after release {n}", float(v.achieved.get(level, 0.0)), _words(v.achieved)) for n, v in steps]  # type: ignore[arg-type]
     return [
         Markup("<h3>{}</h3>").format(f"{claim.model.name}{about}, in joint classes after each release"),
-        table(("after release", "worst class", "people below", "people so far"), rows),
+        table(("after release", "worst class", f"{word} below", f"{word} so far"), rows),
         bars(chart, title=f"{claim.model.name}{about} after each release"),
     ]
 
