@@ -4,18 +4,21 @@ import os
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
 from sfumato.audit.series import bundles_of, joint_of
+from sfumato.data.table import Table
 from sfumato.errors import LedgerError, PolicyError, SfumatoError
 from sfumato.history.people import PeopleOfHistory
 from sfumato.ledger.book import Ledger
-from sfumato.ledger.forgetting import forget
+from sfumato.ledger.forgetting import Stranger, forget
 from sfumato.policy.policy import Policy
-from sfumato.release.past import WHOSE
+from sfumato.release.past import WHOSE, Memory
 from sfumato.spine.plan import plan
 from tests.people.worlds_of_people import labels_of
 from tests.people.worlds_over_releases import Releases, look, published, random_history, untold, violations
@@ -181,12 +184,31 @@ def test_a_release_that_came_before_people_were_counted_is_not_continued(tmp_pat
         sf.publish(sf.Policy.parse(TREE), data=VISITS, ledger=book)
 
 
-def test_forgetting_a_row_takes_the_name_of_its_person_out_of_every_row(tmp_path):
+@pytest.mark.parametrize("key", ["v0", "v1", "a"])
+def test_forgetting_somebody_by_name_or_by_a_row_takes_all_their_rows_out(tmp_path, key):
     book = tmp_path / "book"
-    sf.publish(sf.Policy.parse(TREE), data=VISITS, ledger=book, new_ledger=True).write(tmp_path / "first", report=False)
+    for number in (1, 2):
+        made = sf.publish(sf.Policy.parse(TREE), data=VISITS, ledger=book, new_ledger=number == 1)
+        made.write(tmp_path / f"{number}", report=False)
     ledger = Ledger(book)
-    forget(ledger, "v0")
-    memory = ledger.history().releases[0].memory
-    names = dict(zip(memory.keys, memory.values.frame.column(WHOSE).to_pylist(), strict=True))
-    assert "v0" not in names and "a" not in names.values()
-    assert len(set(names.values())) == 7 and Counter(names.values())[names["v1"]] == 2
+    theirs = {row: record for row, (record, name) in enumerate(zip(VISITS["visit"], VISITS["patient"], strict=True)) if name == "a"}
+    assert forget(ledger, key) == [1, 2]
+    for past in ledger.history().releases:
+        names = dict(zip(past.memory.keys, past.memory.values.frame.column(WHOSE).to_pylist(), strict=True))
+        assert not names.keys() & set(theirs.values()) and "a" not in names.values()
+        assert Counter(names.values()).most_common(1)[0][1] == len(theirs)
+    keys = [set(past.memory.keys) for past in ledger.history().releases]
+    assert keys[0] == keys[1]
+    left = {name: [value for row, value in enumerate(values) if row not in theirs] for name, values in VISITS.items()}
+    assert sf.publish(sf.Policy.parse(TREE), data=left, ledger=book).certificate.holds
+
+
+def test_a_forgotten_row_that_was_left_out_everywhere_keeps_nothing_of_its_own():
+    rows, nobody = np.array([0, 1, -1]), np.zeros(3, dtype=np.bool_)
+    values = Table(pa.table({"age": ["20-29", "20-29", "35"], WHOSE: ["a", "b", "a"]}))
+    past = SimpleNamespace(memory=Memory(("r0", "r1", "r2"), rows, values, nobody), exhibit=SimpleNamespace(parts={}))
+    told = Stranger([past], ["r0", "r2"]).instead(past).to_pydict()
+    kept = dict(zip(told["row"], zip(told["key"], told["value:age"], told[f"value:{WHOSE}"], strict=True), strict=True))
+    assert kept[1] == ("r1", "20-29", "b")
+    assert kept[0][2] != kept[-1][2] and {kept[0][0], kept[-1][0]}.isdisjoint({"r0", "r2"})
+    assert kept[-1][1] in {"20-29", "35"}

@@ -123,9 +123,9 @@ def import_release(file: str, policy: str, published: str, original: str | None,
 def forget(file: str, key: str, as_json: bool) -> None:
     """Take the person with KEY out of what FILE remembers; what was published stays, and stays judged.
 
-    KEY is the value of the policy's 'key:' column, or several values with commas between them. Take the person out of the data,
-    too: somebody who is still there comes back as a new person with the next release. What remains is that one person, without
-    a name, is behind a row of each release that was published.
+    KEY is the value of the policy's 'key:' column, or several values with commas between them; with 'person:' also the name of the
+    person, all of whose rows are forgotten. Take the person out of the data, too: somebody who is still there comes back as a new
+    person with the next release. What remains is that one person, without a name, is behind a row of each published release.
     """
     from sfumato.cli._show import print_json
     from sfumato.ledger.forgetting import forget as take_out

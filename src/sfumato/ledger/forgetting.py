@@ -1,9 +1,10 @@
 """Forgetting: a person leaves the private part of a ledger, while everything that was published stays judged.
 
 What is taken away
-    The key, and every value of the person that was not published as it is: in their place stand a random name, the same in all
-    entries, and values drawn among those that the published cells stand for. The bytes are overwritten, not marked. Where people
-    have several records, the name of the person goes from all of them.
+    The key, and every value of the person that was not published as it is: in their place stand a random name and values drawn
+    among those that all published cells of the record stand for, the same in all entries. The bytes are overwritten, not marked.
+    Where people have several records, all of theirs are forgotten. A record that was left out of every release gets values that
+    others have, and nobody's name: nothing of it was published that could be judged.
 
 What remains, and why
     Published files are out of the house; nothing here changes them. That one person is behind a row of each release is still known,
@@ -22,7 +23,7 @@ import hashlib
 import json
 import secrets
 import sqlite3
-from collections.abc import Set
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,16 +40,14 @@ from sfumato.release.past import SEPARATOR, WHOSE, PastRelease
 
 
 def forget(ledger: Ledger, key: str) -> list[int]:
-    """Take a person out of the memories of all entries; the numbers of the releases that remembered them."""
-    history = ledger.history()
-    name = f"forgotten {secrets.token_hex(16)}"
-    key = key.replace(",", SEPARATOR) if all(key not in past.memory.place for past in history.releases) else key
-    whose = {_whose(past, key) for past in history.releases if key in past.memory.place} - {None}
-    changed = {
-        past.number: packed(_without(past, key, name, whose))
-        for past in history.releases
-        if key in past.memory.place or _has_rows_of(past, whose)
-    }
+    """Take a person out of the memories of all entries; the numbers of the releases that remembered them.
+
+    The key is that of a record, or the name of a person who may have several.
+    """
+    releases = ledger.history().releases
+    theirs = records_of(releases, key) or records_of(releases, key.replace(",", SEPARATOR))
+    stranger = Stranger(releases, sorted(theirs))
+    changed = {past.number: packed(stranger.instead(past)) for past in releases if not theirs.isdisjoint(past.memory.place)}
     if not changed:
         hint = "give the key as it stands in the data; the parts of a key of several columns with commas between them"
         raise LedgerError("the ledger remembers nobody with this key", where=str(ledger.path), hint=hint)
@@ -89,40 +88,89 @@ def _enter(base: sqlite3.Connection, memories: dict[str, str]) -> None:
     base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number + 1, text, previous, chained(text, previous, [])))
 
 
-def _whose(past: PastRelease, key: str) -> str | None:
-    """The name of the person whose record it is, where people may have several."""
-    values = past.memory.values
-    return str(values.frame.column(WHOSE)[past.memory.place[key]]) if WHOSE in values.names else None
+def records_of(releases: Sequence[PastRelease], key: str) -> set[str]:
+    """The keys of all records of the person who has the record with this key, or else of who is named so."""
+    having = [past for past in releases if key in past.memory.place]
+    people = {name for past in having for name in _people(past, [past.memory.place[key]])} if having else {key}
+    theirs = {
+        record
+        for past in releases
+        for record, name in zip(past.memory.keys, _people(past), strict=False)  # nobody's name where each record is a person
+        if name in people
+    }
+    return theirs | ({key} if having else set())
 
 
-def _has_rows_of(past: PastRelease, whose: Set[str | None]) -> bool:
-    values = past.memory.values
-    return WHOSE in values.names and not whose.isdisjoint(values.text(WHOSE).labels)
+def _people(past: PastRelease, places: Sequence[int] | None = None) -> list[str]:
+    """The names of the people behind some records, or behind all; none where each record is a person."""
+    values = past.memory.values.frame
+    if WHOSE not in values.column_names:
+        return []
+    column = values.column(WHOSE)
+    names: list[str] = (column if places is None else column.take(pa.array(places))).to_pylist()
+    return names
 
 
-def _without(past: PastRelease, key: str, name: str, whose: Set[str | None]) -> pa.Table:
-    """The memory of a release in which a person has another name, and the record with the key no value that was not published."""
-    table, at = past.memory.to_arrow(), past.memory.place.get(key)
-    for column in table.column_names:
-        values = table.column(column).to_pylist()
-        if column == f"value:{WHOSE}":
-            values = [name if value in whose else value for value in values]
-        elif at is not None and column == "key":
-            values[at] = name
-        elif at is not None and column.startswith("value:"):
-            values[at] = _published(past, column.removeprefix("value:"), at, values[at])
-        table = table.set_column(table.column_names.index(column), column, pa.array(values, table.schema.field(column).type))
-    return table
+class Stranger:
+    """Who stands where somebody stood: random names, and values of whom all published cells may speak."""
+
+    def __init__(self, releases: Sequence[PastRelease], records: Sequence[str]) -> None:
+        self.releases = releases
+        self.names = {record: f"forgotten {secrets.token_hex(16)}" for record in records}
+        self.person = f"forgotten {secrets.token_hex(16)}"
+        self._values: dict[tuple[str, str, str], str] = {}
+
+    def instead(self, past: PastRelease) -> pa.Table:
+        """The memory of a release with the stranger in it."""
+        table, place = past.memory.to_arrow(), past.memory.place
+        mine = [(record, place[record]) for record in self.names if record in place]
+        for number, column in enumerate(table.column_names):
+            values = table.column(column).to_pylist()
+            for record, at in mine:
+                if column == "key":
+                    values[at] = self.names[record]
+                elif column.startswith("value:"):
+                    values[at] = self._value(record, column.removeprefix("value:"), values[at])
+            table = table.set_column(number, column, pa.array(values, table.schema.field(column).type))
+        return table
+
+    def _value(self, record: str, column: str, value: str) -> str:
+        """A value that all published cells of a record stand for, the same in every memory; one published as it is stays."""
+        if (record, column, value) not in self._values:
+            self._values[record, column, value] = self._drawn(record, column, value)
+        return self._values[record, column, value]
+
+    def _drawn(self, record: str, column: str, value: str) -> str:
+        if column == WHOSE:
+            return self.person if self._shown(record) else self.names[record]
+        saying = [past for past in self.releases if _remembered(past, record, column) == value]
+        cells = [_stands_for(past, column, past.memory.place[record], value) for past in saying if _row(past, record) >= 0]
+        others = {label for past in saying for label in past.memory.values.text(column).labels}
+        return secrets.choice(sorted(set.intersection(*cells) if cells else others))
+
+    def _shown(self, record: str) -> bool:
+        return any(_row(past, record) >= 0 for past in self.releases)
 
 
-def _published(past: PastRelease, column: str, at: int, value: str) -> str:
-    """A value that the published cell of a record stands for; one that was published as it is stays."""
-    if "data" not in past.exhibit.parts or column not in past.exhibit.data.names or past.memory.rows[at] < 0:
-        return value
+def _row(past: PastRelease, record: str) -> int:
+    """The published row of a record, −1 where it has none."""
+    return int(past.memory.rows[past.memory.place[record]]) if record in past.memory.place else -1
+
+
+def _remembered(past: PastRelease, record: str, column: str) -> str | None:
+    values = past.memory.values.frame
+    known = record in past.memory.place and column in values.column_names
+    return values.column(column)[past.memory.place[record]].as_py() if known else None
+
+
+def _stands_for(past: PastRelease, column: str, at: int, value: str) -> set[str]:
+    """The values that the published cell of a record stands for; of one that was published as it is, itself."""
+    if "data" not in past.exhibit.parts or column not in past.exhibit.data.names:
+        return {value}
     text = past.exhibit.data.text(column)
     label = text.labels[text.codes[past.memory.rows[at]]]
     if label == value or column not in past.exhibit.policy.columns:
-        return value
+        return {value}
     domain = generalization_of(past.exhibit.policy, column, list(past.memory.values.text(column).labels))
     interval = domain.interval(label)
-    return value if interval is None else secrets.choice(domain.leaves[interval[0] : interval[1]])
+    return {value} if interval is None else set(domain.leaves[interval[0] : interval[1]])
