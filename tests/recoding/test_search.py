@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding import local_search
+from sfumato.methods.recoding import local_search, refined
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.elsewhere import KnownElsewhere, other_start
 from sfumato.methods.recoding.local_search import refine, refine_each
@@ -98,6 +100,39 @@ def test_more_seconds_never_give_a_worse_release(claims, monkeypatch):
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < _cost(problem, start)
     assert bool(brought) == (claims == "size")
+
+
+def test_a_search_by_default_ends_when_little_is_gained_and_one_of_stated_length_does_not(monkeypatch):
+    monkeypatch.setattr(local_search, "SOON", 0)
+    problem = _crowd("size")
+    start, work = mondrian(problem), {}
+    take = local_search._Search._take_turn
+    for worth in (True, False):
+        done = []
+        monkeypatch.setattr(
+            local_search._Search, "_take_turn", lambda self, *a, done=done: (take(self, *a), done.append(self.done))
+        )
+        found = refine(problem, [start], seconds=0.3, while_worth=worth)
+        work[worth] = done[-1], _cost(problem, found)
+    assert work[True][0] < 0.7 * work[False][0]
+    assert work[False][1] <= work[True][1] <= 1.01 * work[False][1] < 1.01 * _cost(problem, start)
+    asked = []
+    monkeypatch.setattr(
+        refined, "refine", lambda problem, starts, **settings: (asked.append(settings["while_worth"]), starts[0])[1]
+    )
+    for method in (refined.Refined(), refined.Refined(seconds=2)):
+        method.group(problem, _Quiet())
+    assert asked == [True, False]
+
+
+class _Quiet:
+    """A task of which only its objective is asked."""
+
+    policy = SimpleNamespace(utility=SimpleNamespace(minimize="loss"))
+    jobs = 1
+
+    def progress(self, done, what):
+        pass
 
 
 @pytest.mark.parametrize("claims", CLAIMS)

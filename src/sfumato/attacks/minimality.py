@@ -19,6 +19,8 @@ Notation
 Invariants
     I1  The cuts are those that `mondrian` tries first, so its classes never have a safe one; of other methods it is an assumption,
         and the share of classes whose true values agree with it is reported.
+    I2  A claim sees the values of a world, not who is who among people with equal values; and whoever compares with the whole
+        release sees the same shares for any number of worlds, because all of them hand out the same values.
 
 Departures
     The paper enumerates worlds. Here they are sampled, and classes for which hardly any sample agrees with the assumption are left
@@ -109,11 +111,15 @@ class Minimality(ReleaseAttack):
     def believed(self, group: KnownGroup, claims: list[Claim], draw: np.random.Generator) -> Played | None:
         """What is believed of the people of one class; None when hardly any sample agrees with the assumption."""
         cuts, places = list(group.cuts()), np.arange(group.size)
-        agrees = not _cut_made(group, places[None, :], cuts, claims)[0]
-        kept = np.zeros((0, group.size), dtype=np.int64)
-        for _ in range(_ROUNDS):
+        kept, agrees = np.zeros((0, group.size), dtype=np.int64), False
+        for turn in range(_ROUNDS):
             worlds = draw.permuted(np.tile(places, (self.worlds, 1)), axis=1)
-            kept = np.concatenate([kept, worlds[~_cut_made(group, worlds, cuts, claims)]])
+            if turn == 0:  # the true world is judged with the first ones
+                worlds = np.concatenate([places[None, :], worlds])
+            left = ~_cut_made(group, worlds, cuts, claims)
+            if turn == 0:
+                agrees, left[0] = bool(left[0]), False
+            kept = np.concatenate([kept, worlds[left]])
             if len(kept) >= self.worlds // 2:
                 break
         if len(kept) < _ENOUGH:
@@ -204,7 +210,25 @@ def _rest(everywhere: IntArray, own: IntArray) -> IntArray:
 
 
 def _cut_made(group: KnownGroup, worlds: IntArray, cuts: list[IntArray], claims: list[Claim]) -> BoolArray:
-    """Per world: would some cut have been safe? Parts that are not safe may stay together when they are so together."""
+    """Per world: would some cut have been safe? Worlds in which everybody has the same values are judged once (I2)."""
+    first, which = _different(group, worlds)
+    made: BoolArray = _safely_cut(group, worlds[first], cuts, claims)[which]
+    return made
+
+
+def _different(group: KnownGroup, worlds: IntArray) -> tuple[IntArray, IntArray]:
+    """One world for each way in which the values are handed out, and which of them every world is like."""
+    kinds = np.unique(np.column_stack(list(group.values.values())), axis=0, return_inverse=True)[1].ravel()
+    width = int(kinds.max()) + 1
+    if group.size * np.log2(width) >= 62:
+        return np.arange(len(worlds)), np.arange(len(worlds))
+    name = kinds[worlds] @ (width ** np.arange(group.size, dtype=np.int64))
+    _, first, which = np.unique(name, return_index=True, return_inverse=True)
+    return first, which
+
+
+def _safely_cut(group: KnownGroup, worlds: IntArray, cuts: list[IntArray], claims: list[Claim]) -> BoolArray:
+    """Whether some cut is safe; parts that are not safe may stay together when they are so together."""
     count = len(worlds)
     made, world = np.zeros(count, dtype=np.bool_), np.arange(count)[:, None]
     for part in cuts:
@@ -221,8 +245,10 @@ def _hold(group: KnownGroup, worlds: IntArray, of: IntArray, groups: int, claims
 
     Everybody of every world is in some group, so that models which compare with the whole release see the whole release.
     """
-    present, number = np.unique(of.ravel(), return_inverse=True)
-    size = np.append(np.bincount(number), len(worlds))
+    people = np.bincount(of.ravel(), minlength=groups)
+    present = np.flatnonzero(people)
+    number = (np.cumsum(people > 0) - 1)[of.ravel()]
+    size = np.append(people[present], len(worlds))
     spread = {name: _spread(group, name, worlds, number) for name in group.values}
     fine = np.ones(len(present), dtype=np.bool_)
     for claim in claims:

@@ -37,13 +37,27 @@ def names_of(exhibit: Exhibit) -> list[str]:
 
 def numbers_of(exhibit: Exhibit, name: str) -> tuple[FloatArray, FloatArray] | None:
     """A column of numbers in the release and in the original; nothing when it is none."""
+    read = exhibit.once(_read_so_far)
+    if name not in read:
+        read[name] = _labels_read(exhibit, name)
+    by_label = read[name]
+    if by_label is None:
+        return None
+    return by_label[0][exhibit.data.text(name).codes], by_label[1][exhibit.original.text(name).codes]
+
+
+def _read_so_far(_: Exhibit) -> dict[str, tuple[FloatArray, FloatArray] | None]:
+    """The columns whose labels were read already, by name."""
+    return {}
+
+
+def _labels_read(exhibit: Exhibit, name: str) -> tuple[FloatArray, FloatArray] | None:
+    """Per label of the release and of the original its number; nothing where one of the original is none."""
     original = exhibit.original.text(name)
     known = [label for label in original.labels if label != MISSING]
     if not known or any(number(label) is None for label in known):
         return None
-    own = read_numbers(original.labels, None)
-    shown = read_numbers(exhibit.data.text(name).labels, exhibit.recoded.get(name))
-    return shown[exhibit.data.text(name).codes], own[original.codes]
+    return read_numbers(exhibit.data.text(name).labels, exhibit.recoded.get(name)), read_numbers(original.labels, None)
 
 
 def survey_weights(exhibit: Exhibit) -> tuple[FloatArray, FloatArray]:

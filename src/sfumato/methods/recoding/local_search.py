@@ -70,6 +70,9 @@ ABROAD, AWAY = 2, 60_000
 """Searches from other starts in one turn, side by side, and the work of each per entry."""
 CROWD = 30
 """Entries of the groups that cost most, from which on other starts are worth their work, where only numbers are claimed."""
+SOON, STRETCH, WORTH = SPEED // 5, 0.05, 2.5e-4
+"""Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work, takes less than
+the third off the loss."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
@@ -84,11 +87,13 @@ def refine(
     seconds: float = 15.0,
     jobs: int = 1,
     seed: int = 0,
+    while_worth: bool = False,
     progress: Progress | None = None,
 ) -> Grouping:
     """The best of the starts, improved until nothing helps or so many seconds of work are done.
 
-    `seed` shifts the draws: nothing that is published rests on them, and it shows how much a result owes to them.
+    With `while_worth` it ends before, when a part of them gains next to nothing. `seed` shifts the draws: nothing that is
+    published rests on them, and it shows how much a result owes to them.
     """
     if not starts:
         raise Infeasible("a search needs a grouping to start from")
@@ -97,7 +102,7 @@ def refine(
     if best.groups == 0:
         return best
     ground, most = Ground(problem, objective), int(seconds * SPEED)
-    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, travels=True)
+    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, travels=True, while_worth=while_worth)
     search.run()
     return search.found()
 
@@ -173,6 +178,7 @@ class _Search:
     hurry: float = 1.0
     patience: int = PATIENCE
     travels: bool = False
+    while_worth: bool = False
     kinds: dict[Kind, _Turns] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -219,11 +225,26 @@ class _Search:
             self._take_turns(workers.map)
 
     def _take_turns(self, each: Each) -> None:
-        idle = 0
-        while self.done < self.most and idle < self.patience and self.total > 1e-9:
+        idle, passed = 0, [(self.done, self.total)]
+        while self.done < self.most and idle < self.patience and self.total > 1e-9 and not self._hardly_gains(passed):
             before = self.total
             self._take_turn(self._next_kind(), each)
             idle = idle + 1 if before - self.total <= 2e-5 * before else 0
+            passed.append((self.done, self.total))
+
+    def _hardly_gains(self, passed: list[tuple[int, float]]) -> bool:
+        """Whether the last stretch was not worth its work, where that may end the search."""
+        if self.done < SOON or not self.while_worth or not self._steady():
+            return False
+        high = min((total for done, total in passed if done <= self.done - STRETCH * self.most), default=np.inf)
+        return high - self.total < WORTH * self.total
+
+    def _steady(self) -> bool:
+        """Whether gains become less and less: with claims on shares, entropy or distance, and from starts abroad, some are late."""
+        terms = self.ground.terms
+        if terms is None or "abroad" in self.kinds:
+            return False
+        return bool((terms.share >= 1).all() and (terms.entropy <= 0).all() and (terms.far >= 1).all())
 
     def _next_kind(self) -> Kind:
         """What brought most for its work, unless the other has waited for several times the work of its last turn."""

@@ -4,13 +4,14 @@
     where       Σₜ x(i, t) + z(i) = n(i)                every record is published once, or suppressed
                 x(i, t) ≤ n(i)·y(t)                     only at nodes in use
                 Σᵢ x(i, t) ≥ k·y(t)                     and those have k records,
-                l·Σ{i has v} x(i, t) ≤ Σᵢ x(i, t)       no value with more than one in l of them (frequency),
+                Σ{i has v} x(i, t) ≤ m(t)               no value more often than m(t), a whole number,
+                l·m(t) ≤ Σᵢ x(i, t)                     and that is at most one in l of them (frequency),
                 Σᵥ d(v, t) ≥ l·y(t)                     or l different values, d(v, t) ≤ Σ{i has v} x(i, t) (distinct)
                 Σ z(i) ≤ budget
 
-Counts of records may be fractions when only sizes are claimed: once the nodes in use are known, the rest is a flow with whole
-bounds. With claims on values they are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes
-in use.
+Counts of records may be fractions when only sizes, or sizes and shares of one column, are claimed: once the nodes in use and the
+levels m are known, the rest is a flow with whole bounds, from units to values of nodes to nodes. With other claims on values they
+are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes in use.
 
 Paper: [obfuscation §3.3], with units and counts instead of tuples.
 
@@ -29,6 +30,7 @@ the bound.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +43,8 @@ from sfumato.methods.recoding.bound.space import Nodes, RecodingSpace
 from sfumato.methods.recoding.greedy_clustering import implied
 from sfumato.methods.recoding.problem import RecodingProblem
 
+_LEVELS = 40
+"""Levels that are looked at for what whole numbers say."""
 TOLERANCE = 2e-6
 """What is taken off the solver's bound, as a share of it."""
 
@@ -79,21 +83,21 @@ class Arranged:
 
 def claims_on_values(space: RecodingSpace) -> tuple[list[tuple[int, float]], list[tuple[int, int]]]:
     """Shares and variety: the hidden column's place among the tags, and its limit."""
-    shares: list[tuple[int, float]] = []
+    least: dict[int, float] = {}
     hidden = space.claims.hidden
     for requirement in space.problem.requirements:
         limit = requirement.model.demand().largest_share
         if limit < 1.0:
-            shares += [(hidden.index(name), limit) for name in requirement.hide]
+            least |= {at: min(limit, least.get(at, 1.0)) for at in map(hidden.index, requirement.hide)}
     _, distinct = implied(space.problem)
-    shared = {column for column, _ in shares}
+    shares, shared = list(least.items()), set(least)
     variety = [(hidden.index(name), kinds) for name, kinds in distinct.items() if kinds > 1]
     return shares, [(column, kinds) for column, kinds in variety if column not in shared or _kinds_matter(shares, column, kinds)]
 
 
 def _kinds_matter(shares: list[tuple[int, float]], column: int, kinds: int) -> bool:
     """Whether so many values are more than the shares imply by themselves."""
-    return all(kinds * limit > 1.0 + 1e-9 for at, limit in shares if at == column)
+    return all(kinds > math.ceil(1.0 / limit - 1e-9) for at, limit in shares if at == column)
 
 
 def states(problem: RecodingProblem) -> bool:
@@ -129,7 +133,14 @@ class Program:
         self._high: list[FloatArray] = []
         self._rows = 0
         self.shares, self.variety = claims_on_values(space)
+        self.levels: IntArray = np.zeros(0, dtype=np.int64)
+        """The columns m, and the sizes of nodes where what m asks of them is no whole number: all must be whole."""
         self._state()
+
+    @property
+    def flows(self) -> bool:
+        """Whether whole nodes in use and whole levels leave a flow, so that counts need not be asked to be whole."""
+        return len(self.shares) <= 1 and not self.variety
 
     def _state(self) -> None:
         part = self.part
@@ -148,7 +159,7 @@ class Program:
         for column, kinds in self.variety:
             self._differ(column) if kinds == 2 else self._vary(column, kinds)
 
-    def _columns(self, number: int, cost: float, upper: IntArray | float) -> IntArray:
+    def _columns(self, number: int, cost: float, upper: IntArray | FloatArray | float) -> IntArray:
         """New columns."""
         first, self.width = self.width, self.width + number
         self.cost.append(np.full(number, cost))
@@ -185,9 +196,17 @@ class Program:
         tight = room > limit * self.space.least
         row = np.cumsum(tight) - 1
         pair = np.flatnonzero(tight[of])
-        scale = 1.0 / limit
-        entries = [(row[of[pair]], pair, scale), (np.arange(int(tight.sum())), self._totals()[node[tight]], -1.0)]
-        self._add(entries, int(tight.sum()), -np.inf, 0.0)
+        used, totals = np.arange(self.nodes), self._totals()
+        most = np.bincount(self.part.owner, weights=self.part.count[self.part.member], minlength=self.nodes)
+        level = self._columns(self.nodes, 0.0, np.floor(most * limit + 1e-9))
+        self.levels = np.concatenate([self.levels, level, *([totals] if abs(1 / limit - round(1 / limit)) > 1e-9 else [])])
+        self._add(
+            [(row[of[pair]], pair, 1.0), (np.arange(int(tight.sum())), level[node[tight]], -1.0)], int(tight.sum()), -np.inf, 0.0
+        )
+        self._add([(used, level, 1.0 / limit), (used, totals, -1.0)], self.nodes, -np.inf, 0.0)
+        for slope, base in _edges(limit, self.space.least):
+            entries = [(used, level, slope), (used, self.pairs + used, base), (used, totals, -1.0)]
+            self._add(entries, self.nodes, -np.inf, 0.0)
 
     def _differ(self, column: int) -> None:
         """For every value at least one record has another, where a node is used."""
@@ -216,6 +235,7 @@ class Program:
         integrality = np.zeros(self.width, dtype=np.int64)
         integrality[: self.pairs] = int(whole)
         integrality[self.pairs : self.pairs + self.nodes] = 1
+        integrality[self.levels] = 1
         lower = np.zeros(self.width)
         lower[self.pairs : self.pairs + self.nodes] = fixed
         return milp(
@@ -227,13 +247,25 @@ class Program:
         )
 
 
+def _edges(limit: float, least: int) -> list[tuple[float, float]]:
+    """What levels and sizes that are whole say beyond m ≤ limit·n and n ≥ least: lines n ≥ slope·m + base below all such pairs."""
+    needed = [max(math.ceil(m / limit - 1e-9), least) for m in range(_LEVELS)]
+    edges, at = [], 0
+    while at < _LEVELS - 1:
+        slope, to = min(((needed[m] - needed[at]) / (m - at), -m) for m in range(at + 1, _LEVELS))
+        base = needed[at] - slope * at
+        if slope > 0 and 1e-6 < base <= (1 / limit - slope) * (_LEVELS - 1):  # so the line is below every later pair, too
+            edges.append((slope, base - 1e-9))
+        at = -to
+    return edges
+
+
 def solve(space: RecodingSpace, part: Neighbourhood, *, seconds: float, gap: float = 0.0) -> Arranged:
     """Solve the program of a part, and once more in whole numbers on the nodes that it uses."""
     program = Program(space, part)
     if not program.width:
         return _nothing(part, np.inf)  # time was over before a node was listed; with none, nothing can be published
-    values = bool(program.shares or program.variety)
-    result = program.run(whole=values, seconds=seconds, gap=gap)
+    result = program.run(whole=not program.flows, seconds=seconds, gap=gap)
     bound = _safe(result.mip_dual_bound)
     if result.x is None:
         return _nothing(part, np.inf if result.status == 2 else bound)

@@ -2,7 +2,8 @@
 
 Regions are proven one by one: a region is *closed* when its groups cost no more than its bound. First prices bound all regions at
 once; nodes whose use would cost more than the known groups are dropped; what is left of a region is solved exactly when it is
-small. Large regions are improved in neighbourhoods, priced again, and tried again.
+small. Groups that the prices suggest (`guided`) are a second start. Large regions are improved in neighbourhoods, priced again, and
+tried again.
 
 Guarantee: `ProvenArrangement.bound` is at most the cost of every release in the space (`space`), and at most its `total`.
 
@@ -24,11 +25,13 @@ import numpy as np
 
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.methods.recoding.bound.arrangement import Arrangement
+from sfumato.methods.recoding.bound.guided import guided_starts
 from sfumato.methods.recoding.bound.neighbourhoods import NeighbourhoodSearch, Surroundings
 from sfumato.methods.recoding.bound.prices import PriceBound, Prices, compile_kernel
 from sfumato.methods.recoding.bound.program import TOLERANCE, part_of, solve
 from sfumato.methods.recoding.bound.readings import NEVER
 from sfumato.methods.recoding.bound.space import Nodes, RecodingSpace
+from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.problem import Grouping
 
 SMALL, LARGE = 40_000, 80_000
@@ -75,8 +78,9 @@ def optimize(
     steps: list[Callable[[], None]] = [
         lambda: desk.price(0.03),
         lambda: desk.close(SMALL, 0.35),
-        lambda: desk.price(0.4),
-        lambda: desk.improve(0.35),
+        lambda: desk.price(0.3),
+        lambda: desk.follow(0.1),
+        lambda: desk.improve(0.4),
         lambda: desk.price(0.5),
         lambda: desk.close(LARGE, 0.8),
         lambda: desk.improve(1.0),
@@ -129,6 +133,15 @@ class _Desk:
         self.prices = self.prices_of.ascend(self.now.total, seconds=share * self.left, start=self.prices)
         if not self.budget or not self.solved:
             self.bound = np.maximum(self.bound, np.minimum(self.prices.by_region / self.space.scale, self.cost))  # I2
+
+    def follow(self, share: float) -> None:
+        """Begin again from groups that the prices suggest, each searched for a share of the time, where that is cheaper."""
+        assert self.prices is not None
+        if self.now.suppressed.any():
+            return  # a search publishes everybody
+        for start in guided_starts(self.prices_of, self.prices):
+            found = refine(self.space.problem, [start], objective=self.space.objective, seconds=0.5 * share * self.left)
+            self.now = min(self.now, Arrangement.of(self.space, found), key=lambda one: one.total)  # I1
 
     def improve(self, share: float) -> None:
         """Solve neighbourhoods of the open regions."""
