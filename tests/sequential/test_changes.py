@@ -16,7 +16,7 @@ from .test_forgetting import office, office_policy
 
 def twice(path, second, **series):
     ledger = path / "book"
-    first = office_policy(series={"date": "2025-03-31"})
+    first = office_policy(series={"date": "2025-03-31", "cohorts": series.get("cohorts", "known")})
     publish(first, office(), seed=SEED, ledger=ledger, new_ledger=True).write(path / "r1", report=False)
     made = publish(office_policy(series={"date": "2026-03-31", **series}), second, seed=SEED, ledger=ledger)
     made.write(path / "r2", report=False)

@@ -17,6 +17,7 @@ from sfumato.models.base import Demand
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.t_closeness import TCloseness
 from sfumato.policy.policy import Policy
+from sfumato.spine.plan import plan
 from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
 from tests.secret import SEED
@@ -154,3 +155,11 @@ def test_the_share_is_read_strictly():
     for wrong in ("200%", "many", -1, 1.5):
         with pytest.raises(PolicyError):
             declared(series={"waiting": wrong})
+
+
+def test_rows_of_people_do_not_wait():
+    """A person would stand in a release with some rows and come with others later."""
+    people = Policy.parse(dict(declared(series={"waiting": "1%"}).document.tree) | {"person": "person", "method": "mondrian"})
+    with pytest.raises(PolicyError, match="do not wait"):
+        plan(people, remembering=True)
+    plan(people, remembering=False)

@@ -10,7 +10,7 @@ from sfumato.audit.series import by_classes
 from sfumato.decomposition.dependencies import half_known
 from sfumato.errors import LedgerError
 from sfumato.history.bundles import Bundles
-from sfumato.history.promises import promises, standing, widened
+from sfumato.history.promises import cohorts_told, promises, standing, widened
 from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
 from sfumato.policy.privacy import dependencies_of, names_of_people
@@ -38,7 +38,7 @@ def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[
     shared = sorted({name for past in history.releases for name in past.published} & set(policy.published))
     new = [name for name in policy.published if name not in shared]
     yield f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}"
-    if policy.series.cohorts == "known":
+    if cohorts_told(policy):
         yield "outsiders may know who is in which release: people who are new form groups of their own"
 
 
@@ -68,13 +68,23 @@ def require_untold(history: History | None, policy: Policy) -> None:
             raise LedgerError(what, hint="take it out of 'knows:' if outsiders do not really know it")
 
 
+def require_as_careful(history: History | None, policy: Policy) -> None:
+    """Refuse a release whose outsiders know less of who is in which release than those of an earlier one."""
+    careful = next((past for past in (history or History()).releases if cohorts_told(past.cover.policy)), None)
+    if careful is not None and not cohorts_told(policy):
+        raise LedgerError(
+            f"release {careful.number} promised something to people whose coming and going outsiders may know ('cohorts: known')",
+            hint="say 'series: {cohorts: known}': what was promised still stands, and 'unknown' would break it when people leave",
+        )
+
+
 def _so_far(bundles: Bundles, claim: Claim, policy: Policy) -> Iterator[str]:
     """How a claim stands after the releases so far."""
     about = f" of {', '.join(claim.hide)}" if claim.hide else ""
     if claim.hide and not any(name in sheet.columns for sheet in bundles.sheets for name in claim.hide):
         yield f"{', '.join(claim.hide)} was never published, so earlier releases do not bind this one there"
         return
-    found = by_classes(bundles, claim, policy.series.cohorts == "known")
+    found = by_classes(bundles, claim, cohorts_told(policy))
     if found is not None:
         level = ", ".join(f"{key} {value}" for key, value in found.achieved.items())
         after = f"after release {len(bundles.history)}"

@@ -35,6 +35,7 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.numbers import number, span
 from sfumato.data.sequence import Attribute, Boxes, ReleaseSequence
 from sfumato.errors import SfumatoError
+from sfumato.history.promises import cohorts_told
 from sfumato.history.sequence import sequence_of
 from sfumato.io.hierarchies import is_standing
 from sfumato.policy.claims import Claim
@@ -106,8 +107,7 @@ def growth_of(exhibit: Exhibit) -> tuple[bool, bool]:
     """(outsiders know when people joined, some can tell old rows from new ones) as the policy's method says."""
     method = exhibit.policy.method
     parameters = method.parameters if method is not None else {}
-    cohorts = parameters.get("cohorts") or exhibit.policy.series.cohorts
-    return cohorts == "known", parameters.get("growth", "unifying") == "separative"
+    return cohorts_told(exhibit.policy, exhibit.history), parameters.get("growth", "unifying") == "separative"
 
 
 def judge_sequence(sequence: ReleaseSequence, claim: Claim, labels: tuple[str, ...], budget: float = BUDGET) -> Judged:

@@ -32,8 +32,9 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.decomposition.dependencies import half_known
 from sfumato.errors import DataError
 from sfumato.history.bundles import Bundles
-from sfumato.history.joint import Joint, joint_classes, kept_columns
-from sfumato.history.promises import widened
+from sfumato.history.joint import Joint, bundle_of, joint_classes, kept_columns
+from sfumato.history.known_again import other_name
+from sfumato.history.promises import cohorts_told, widened
 from sfumato.history.trees import HiddenValues, Masks, by_class, by_tree
 from sfumato.history.united import united_classes
 from sfumato.policy.claims import Claim
@@ -76,6 +77,7 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
     bundles = exhibit.once(bundles_of)
     wide = widened(claim, exhibit.policy, bundles.policies)
     _require_untold(bundles, wide)
+    _require_one_name(bundles, wide)
     verdict = by_classes(bundles, wide, cohorts_known(exhibit))  # I1
     what = f"over {len(history)} releases"
     if verdict is None and alone is not None and exhibit.form.replaces:
@@ -102,6 +104,14 @@ def _require_untold(bundles: Bundles, claim: Claim) -> None:
     tie = half_known(named | kept_columns(bundles, claim.given, claim.hide, newest), shown, knows)
     if tie is not None:
         raise DataError(f"outsiders know {tie}, which may tell who of a joint class traded places in all releases")
+
+
+def _require_one_name(bundles: Bundles, claim: Claim) -> None:
+    """Refuse a hidden column whose values were published under another name, where nothing published ties the two."""
+    tied = {name for sheet in bundle_of(bundles, claim.hide) for name in sheet.columns} if claim.hide else set()
+    found = other_name(bundles.values, claim.hide, {*tied, *bundles.known})
+    if found is not None:
+        raise DataError(f"'{found[0]}' says of everybody what '{found[1]}' said: one column under two names is not judged together")
 
 
 def _by_join(exhibit: Exhibit, claim: Claim) -> bool:
@@ -159,10 +169,8 @@ def _spread(masks: Masks, labels: tuple[str, ...]) -> Spread:
 
 
 def cohorts_known(exhibit: Exhibit) -> bool:
-    """Whether outsiders may know who is in which release; a method that says so itself has the last word."""
-    method = exhibit.policy.method
-    said = method.parameters.get("cohorts") if method is not None else None
-    return (said or exhibit.policy.series.cohorts) == "known"
+    """Whether outsiders may know who is in which release, by the word of this policy or of one before it."""
+    return cohorts_told(exhibit.policy, exhibit.history)
 
 
 def bundles_of(exhibit: Exhibit) -> Bundles:

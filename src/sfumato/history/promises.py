@@ -5,6 +5,7 @@ Invariants
     I2  A promise is replaced only by one of the same model about the same hidden columns, to an outsider who knows as much;
         everything else still stands. A promise about noise, which every further publication wears down, is replaced only by one
         that is as strict.
+    I3  An outsider who was once taken to know who is in which release knows it from then on.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ def standing(policy: Policy, history: History) -> list[Claim]:
         stated = [widened(claim, past.cover.policy, policies) for claim in past.cover.policy.claims if _stands(claim)]
         found += [claim for claim in stated if not any(_replaces(other, claim) for other in [*said, *found])]
     return found
+
+
+def cohorts_told(policy: Policy, history: History | None = None) -> bool:
+    """Whether outsiders are taken to know who is in which release, by this policy or one before it: they do not forget (I3)."""
+    every = [policy, *(past.cover.policy for past in (history.releases if history is not None else ()))]
+    said = [(one.method.parameters.get("cohorts") if one.method is not None else None) or one.series.cohorts for one in every]
+    return "known" in said
 
 
 def _replaces(new: Claim, old: Claim) -> bool:

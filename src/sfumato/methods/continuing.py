@@ -31,6 +31,7 @@ from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
 from sfumato.history.changes import require_expected
 from sfumato.history.joint import Joint, bundle_of, joint_classes
+from sfumato.history.known_again import require_known_again, require_one_name
 from sfumato.history.people import PeopleOfHistory, require_same_people
 from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.promises import promises
@@ -126,8 +127,10 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
         return Continuation.first(task.data)
     keys = keys_of(task.policy, task.data)
     require_same_people(task.policy, task.history)
+    require_known_again(task.policy, task.history, keys, task.data)
     require_expected(task.policy, task.history, keys, task.data)
     tied = ties(task.policy, task.history, keys)
+    require_one_name(tied.bundles, task.policy, tied.person, task.data)
     if (tied.history_class() < 0).all():  # nobody stands in a table that binds it
         return Continuation.first(task.data)
     from sfumato.methods.leaving import looked_after

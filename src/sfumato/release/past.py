@@ -222,15 +222,12 @@ def remember(
 
 def with_people(policy: Policy, original: Table, memory: Memory) -> Memory:
     """The memory with whose records they are, and with records that were left out: they could have been behind a row."""
-    assert policy.person is not None
     keys = keys_of(policy, original) if policy.key else tuple(str(i) for i in range(original.rows))
     number = {key: place for place, key in enumerate(keys)}
     behind = [number[key] for key in memory.keys]
     left = np.setdiff1d(np.arange(original.rows), behind)
     every = pa.array(np.concatenate([np.array(behind, dtype=np.int64), left]))
-    names = [text_of(original, name) for name in policy.person.unit]
-    whose = names[0] if len(names) == 1 else pc.binary_join_element_wise(*names, SEPARATOR)
-    columns = {name: text_of(original, name) for name in memory.values.names} | {WHOSE: whose}
+    columns = {name: text_of(original, name) for name in memory.values.names} | {WHOSE: whose_of(policy, original)}
     nowhere, nobody = np.full(len(left), -1, dtype=np.int64), np.zeros(len(left), dtype=np.bool_)
     return Memory(
         (*memory.keys, *(keys[i] for i in left.tolist())),
@@ -238,6 +235,13 @@ def with_people(policy: Policy, original: Table, memory: Memory) -> Memory:
         Table(pa.table({name: column.take(every) for name, column in columns.items()})),
         np.concatenate([memory.counterfeit, nobody]),
     )
+
+
+def whose_of(policy: Policy, table: Table) -> pa.Array:
+    """The name of the person behind every record, where people may have several."""
+    assert policy.person is not None
+    names = [text_of(table, name) for name in policy.person.unit]
+    return names[0] if len(names) == 1 else pc.binary_join_element_wise(*names, SEPARATOR)
 
 
 def text_of(table: Table, name: str) -> pa.Array:

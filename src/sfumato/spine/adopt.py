@@ -26,6 +26,7 @@ from sfumato.data.classes import Classes, group
 from sfumato.data.table import Table
 from sfumato.errors import DataError, PolicyError
 from sfumato.forms.recoded import Recoded, RecodedTrace
+from sfumato.history.known_again import require_known_again
 from sfumato.io.files import read_file
 from sfumato.ledger import Entry
 from sfumato.policy.generalizations import generalization_of
@@ -65,6 +66,7 @@ def adopt(
     dataset = source_audit(policy).read(policy, original)
     release = _release(policy, Table(read_file(Path(published))), dataset)
     earlier, place = book.place()
+    require_known_again(policy, earlier, keys_of(policy, dataset), dataset)
     draft = DraftFolder.of(release, policy, {IMPORTED: {}}, "csv")
     exhibit = replace(draft.read(), original=dataset, trace=release.trace)
     shown = len(release.parts["data"])

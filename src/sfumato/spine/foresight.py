@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.outlook import bound_by_history, require_company, require_untold
+from sfumato.audit.outlook import bound_by_history, require_as_careful, require_company, require_untold
 from sfumato.audit.source import SourceReport, Warning, source_audit
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.ledger import Ledger
@@ -106,6 +106,7 @@ def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History 
     history = book.history()
     require_company(history, planned.form)
     require_untold(history, planned.policy)
+    require_as_careful(history, planned.policy)
     return (*_begun(book), *bound_by_history(history, planned.policy, book.path.name)), history
 
 

@@ -99,6 +99,8 @@ def _forgets_people(method: Method, policy: Policy) -> str:
         return "a row that comes later weakens what was promised to who does not know that it is new: say 'cohorts: known'"
     if policy.series.leaving == "counterfeits":
         return "rows that stand in for others are nobody's, and people are counted ('person:'): say 'leaving: withhold'"
+    if policy.series.waiting:
+        return "rows of people ('person:') do not wait for company: a person would be there without some of them ('waiting')"
     if policy.series.changes or policy.series.by != "class":
         return "rows of people ('person:') are known again by values that stay ('series.changes'), in joint classes ('by: class')"
     if method.form is not Recoded:

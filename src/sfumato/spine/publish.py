@@ -23,7 +23,7 @@ from sfumato import __version__
 from sfumato.attacks.base import known_attacks
 from sfumato.audit.base import Check
 from sfumato.audit.certify import certify
-from sfumato.audit.outlook import require_company, require_untold
+from sfumato.audit.outlook import require_as_careful, require_company, require_untold
 from sfumato.audit.source import source_audit
 from sfumato.audit.sources.table import rules_in_original
 from sfumato.data.cards import card_html, table_html
@@ -217,6 +217,7 @@ def _published(
     earlier, place = (None, None) if book is None else book.place()
     require_company(earlier, first.form)
     require_untold(earlier, policy)
+    require_as_careful(earlier, policy)
     source = source_audit(policy)
     progress(0.0, "reading")
     dataset = source.read(policy, data)

@@ -19,6 +19,7 @@ from sfumato.data.baskets import Baskets
 from sfumato.data.sets import Sets
 from sfumato.errors import Infeasible
 from sfumato.history.home_blocks import HomeBlocks
+from sfumato.history.known_again import require_known_again
 from sfumato.methods.baskets.block_labels import HiddenLabels
 from sfumato.methods.baskets.partition import Partition, partition
 from sfumato.policy.policy import Policy
@@ -53,6 +54,7 @@ def company_of(policy: Policy, history: History | None, baskets: Baskets) -> Com
     if not history:
         return Company(np.arange(len(baskets), dtype=np.int64))
     keys, homes = keys_of(policy, baskets), HomeBlocks.of(history)
+    require_known_again(policy, history, keys)
     _require_unchanged(policy, history, keys, baskets)
     place = {key: record for record, key in enumerate(keys)}
     whole = tuple(np.sort([place[key] for key in people]).astype(np.int64) for _, people in homes.intact(frozenset(keys)))

@@ -24,6 +24,7 @@ import pyarrow as pa
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.aligned import Population
+from sfumato.history.known_again import require_known_again
 from sfumato.methods.base import Task
 from sfumato.methods.sequences.sequel_problem import Goal
 from sfumato.randomness import Randomness
@@ -34,6 +35,7 @@ def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> 
     """The records of the table and, where allowed, counterfeits for those that vanished (I1)."""
     policy, table = task.policy, task.data
     keys = keys_of(policy, table) if policy.key else tuple(str(i) for i in range(table.rows))
+    require_known_again(policy, history, keys)
     columns = list(policy.published)
     values = Table(pa.table({name: pa.array(_texts(table, name), pa.string()) for name in columns}))
     _refuse_changes(history, keys, values)

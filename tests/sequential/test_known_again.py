@@ -1,0 +1,119 @@
+"""A fresh start that is none: other keys, another name for a hidden column, and outsiders who are taken to forget."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.data.table import Table
+from sfumato.errors import AuditRefused, Infeasible, LedgerError
+from sfumato.history.known_again import other_name
+from sfumato.history.remembered import RememberedValues
+from sfumato.policy.policy import Policy
+from sfumato.spine.adopt import adopt
+from sfumato.spine.foresight import foresee
+from sfumato.spine.publish import publish
+from sfumato.spine.verify import verify
+from tests.secret import SEED
+
+PEOPLE = 48
+
+
+def policy(quasi, hidden="illness", key="id", method="mondrian", **series):
+    columns = {"id": "identifier", "number": "identifier", quasi: "quasi-identifier", hidden: "sensitive"}
+    tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "key": key, "method": {method: {}}}
+    return Policy.parse(tree | {"series": series})
+
+
+def table(quasi, each, hidden="illness", people=range(PEOPLE), name="p{}"):
+    return {
+        "id": [name.format(i) for i in people],
+        "number": [str(1000 + i) for i in people],
+        quasi: [str(i % each) for i in people],
+        hidden: ["ABCD"[i // 6 % 4] for i in people],
+    }
+
+
+@pytest.fixture
+def book(tmp_path):
+    made = publish(policy("age"), table("age", 6), seed=SEED, ledger=tmp_path / "book", new_ledger=True)
+    made.write(tmp_path / "r1", report=False)
+    return tmp_path / "book"
+
+
+@pytest.mark.parametrize("method", ["mondrian", "sequential", "anatomy", "guardian"])
+def test_people_whom_nobody_knows_again_are_refused(book, method):
+    with pytest.raises(Infeasible, match="nobody in the table was in an earlier release"):
+        publish(policy("region", method=method), table("region", 4, name="P{}"), seed=SEED, ledger=book)
+    with pytest.raises(Infeasible, match="nobody in the table was in an earlier release"):
+        publish(policy("region", key="number", method=method), table("region", 4), seed=SEED, ledger=book)
+
+
+def test_one_who_is_known_again_is_enough_and_may_be_of_any_release(book, tmp_path):
+    second = table("age", 6, people=range(20, 80))
+    publish(policy("age"), second, seed=SEED, ledger=book).write(tmp_path / "r2", report=False)
+    third = table("age", 6, people=[0, *range(100, 130)])  # in the first release, not in the second
+    assert publish(policy("age"), third, seed=SEED, ledger=book).certificate.records.published >= 30
+
+
+@pytest.mark.parametrize("method", ["mondrian", "sequential", "anatomy"])
+def test_a_hidden_column_under_another_name_is_refused(book, method):
+    """Each release by itself leaves two illnesses; who is 0 years old and of region 1 has one."""
+    with pytest.raises(Infeasible, match="'diagnosis' says of everybody what 'illness' said"):
+        publish(policy("region", "diagnosis", method=method), table("region", 4, "diagnosis"), seed=SEED, ledger=book)
+
+
+def test_the_audit_finds_another_name_by_itself(book, monkeypatch):
+    monkeypatch.setattr("sfumato.methods.continuing.require_one_name", lambda *_: None)
+    with pytest.raises(AuditRefused, match="one column under two names"):
+        publish(policy("region", "diagnosis"), table("region", 4, "diagnosis"), seed=SEED, ledger=book)
+
+
+def test_another_column_that_is_no_other_name_is_published(book, tmp_path):
+    data = table("region", 4, "diagnosis")
+    data["diagnosis"][3] = "D"  # one of 48 has something else
+    publish(policy("region", "diagnosis"), data, seed=SEED, ledger=book).write(tmp_path / "r2", report=False)
+    assert verify(tmp_path / "r2", ledger=book, original=data).holds
+
+
+def _remembered(**columns):
+    values, many = RememberedValues(), len(columns["x"])
+    values.add(Table(pa.table(columns)), np.arange(many), many)
+    return values
+
+
+def test_what_may_be_chance_is_no_other_name():
+    same = list("AB" * 20)
+    assert other_name(_remembered(x=same, y=same), ["x"], []) == ("x", "y")
+    assert other_name(_remembered(x=same, y=same), ["x"], ["y"]) is None, "they stand in one table, or are tied by others"
+    assert other_name(_remembered(x=same, y=[*same[:-1], "A"]), ["x"], []) is None
+    few = list("AB" * 5)
+    assert other_name(_remembered(x=few, y=few), ["x"], []) is None
+    rare = [*"AAAA", *"B" * 36]
+    assert other_name(_remembered(x=rare, y=rare), ["x"], []) is None
+
+
+def test_outsiders_who_knew_who_is_there_do_not_forget_it(book):
+    """Whoever left would be told by what is missing; the first release promised that they would not."""
+    with pytest.raises(LedgerError, match="release 1 promised"):
+        publish(policy("age", cohorts="unknown"), table("age", 6), seed=SEED, ledger=book)
+    declared = policy("age", cohorts="unknown")
+    with pytest.raises(LedgerError, match="release 1 promised"):
+        foresee(declared, ledger=book)
+
+
+def test_the_audit_does_not_forget_it_either(book, monkeypatch):
+    """One of eight leaves: that says nothing to who does not know who is there, and the value of who left to others."""
+    stay = table("age", 6, people=[i for i in range(PEOPLE) if i != 7])
+    monkeypatch.setattr("sfumato.spine.publish.require_as_careful", lambda *_: None)
+    with pytest.raises(AuditRefused, match="joint classes that fall below"):
+        publish(policy("age", cohorts="unknown"), stay, seed=SEED, ledger=book)
+    monkeypatch.setattr("sfumato.audit.series.cohorts_told", lambda *_: False)
+    assert publish(policy("age", cohorts="unknown"), stay, seed=SEED, ledger=book).certificate.holds
+
+
+def test_a_release_from_elsewhere_is_about_people_who_are_known(book, tmp_path):
+    data = table("region", 4, name="P{}")
+    rows = zip(*data.values(), strict=True)
+    (tmp_path / "old.csv").write_text("\n".join([",".join(data), *map(",".join, rows)]), encoding="utf-8")
+    with pytest.raises(Infeasible, match="nobody in the table was in an earlier release"):
+        adopt(policy("region"), tmp_path / "old.csv", original=data, ledger=book)
