@@ -57,3 +57,19 @@ def test_people_who_are_missing_from_a_release_of_the_first_version_are_found(tm
     write(folder / "data.csv", read(folder / "data.csv")[:-1])
     redo(folder)
     assert violations(folder) == {"certificate", "suppression"}
+
+
+def test_whoever_reads_a_certificate_of_an_earlier_version_is_told_that_less_is_compared() -> None:
+    found = sf.verify(FIRST / "mondrian" / "release").findings
+    assert [finding.achieved["version"] for finding in found if finding.model == "earlier version"] == ["0.1.0"]
+
+
+@pytest.mark.parametrize("version", [sf.__version__, "7.1", ""])
+def test_no_other_version_may_leave_assumptions_out(version: str, tmp_path: Path) -> None:
+    tree = {"version": 1, "columns": {"age": "quasi-identifier", "ill": "sensitive"}, "protect": [{"k-anonymity": {"k": 2}}]}
+    data = {"age": ["30", "30", "31", "31"], "ill": ["flu", "gout"] * 2}
+    folder = sf.publish(sf.Policy.parse(tree), data=data).write(tmp_path / "out", report=False)
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8")) | {"version": version, "assumptions": []}
+    (folder / "certificate.json").write_text(json.dumps(certificate), encoding="utf-8")
+    redo(folder)
+    assert violations(folder) == {"certificate"}

@@ -134,6 +134,7 @@ def test_unknown_findings_records_method_and_figures(form: str, tmp_path: Path) 
         "attack left out": lambda tree: tree["attacks"].pop(),
         "attack talked down": lambda tree: tree["attacks"][0].update(applies="not worth a thought"),
         "attack of another release": lambda tree: tree["attacks"].append({"name": "magic", "applies": "always"}),
+        "attack left out by a version that nobody knows": lambda tree: (tree.update(version="7.1"), tree["attacks"].pop()),
         "attack of another version": lambda tree: tree.update(version="0.0.1", attacks=[{"name": "magic", "applies": "always"}]),
     }
     for name, change in changes.items():

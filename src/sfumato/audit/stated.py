@@ -25,7 +25,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sfumato import __version__
 from sfumato.audit.base import Check, Reading
 from sfumato.audit.floor.comparing import same
 from sfumato.metrics.base import Metric
@@ -90,7 +89,7 @@ def _boasts(exhibit: Exhibit, place: int, mine: Finding, stated: Sequence[Findin
     theirs = stated[place] if place < len(stated) else None
     if theirs is None or not mine.open or not theirs.judged or theirs.grade == AS_ASKED:
         return
-    if exhibit.private or exhibit.history is not None or certified(exhibit).version != __version__:
+    if exhibit.private or exhibit.history is not None or certified(exhibit).earlier:
         return
     if any(theirs.required.values()):
         yield f"claim {place + 1}, {mine.model}: the certificate states a level that the published files do not tell"
@@ -130,7 +129,7 @@ def _near(model: type[Model], mine: Mapping[str, Any], theirs: Mapping[str, Any]
 
 
 def _checks(exhibit: Exhibit, stated: Sequence[Finding], found: Mapping[str, Finding]) -> Iterator[str]:
-    known, older = catalogue("audit.checks", Check), certified(exhibit).version != __version__
+    known, older = catalogue("audit.checks", Check), certified(exhibit).earlier
     for name, often in Counter(finding.model for finding in stated).items():
         if name != FLOOR and (name not in known or not isinstance(exhibit.form, known[name].forms)):
             yield f"{often} finding(s) of the certificate are about something that nobody checks on a {exhibit.form}"

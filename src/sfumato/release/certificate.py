@@ -29,6 +29,8 @@ from sfumato.errors import AuditRefused
 from sfumato.release.honesty import shortfall
 
 LIMITS_PAGE = "docs/limits.md"
+EARLIER = frozenset({"0.1.0"})
+"""Versions whose certificates say less than today's. Of one that is named nowhere as much is asked as of today's."""
 NOT_JUDGED = "not judged"
 AT_BEST = "bound (at best this)"
 """The grade of a level that the truth may lie below: it refutes a promise and never shows one."""
@@ -155,6 +157,11 @@ class Certificate:
     def holds(self) -> bool:
         """Nothing is violated, and nothing that was promised was left unjudged."""
         return not self.violations and self.complete
+
+    @property
+    def earlier(self) -> bool:
+        """Whether a version wrote it that did not know all that is written today."""
+        return self.version in EARLIER
 
     @property
     def violations(self) -> tuple[Finding, ...]:

@@ -7,7 +7,6 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import __version__
 from sfumato.attacks.base import known_attacks
 from sfumato.audit.certify import certify, compared
 from sfumato.audit.series import bundles_of
@@ -19,7 +18,7 @@ from sfumato.errors import LedgerError, PolicyError, ReleaseError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.methods.base import Method
 from sfumato.registry import entry
-from sfumato.release.certificate import NOT_JUDGED, Finding, verdict_of
+from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding, verdict_of
 from sfumato.release.exhibit import Exhibit, certified
 from sfumato.release.folder import laid_beside, read_folder
 from sfumato.release.past import History
@@ -188,7 +187,7 @@ def _in_target(exhibit: Exhibit, url: str) -> tuple[Finding, ...]:
 def audit_of(exhibit: Exhibit) -> Audit:
     """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
     found = certify(exhibit)
-    return Audit((*found, *_before(exhibit), _stated(exhibit, found), made_by(exhibit)))
+    return Audit((*found, *_before(exhibit), *_less_is_compared(exhibit), _stated(exhibit, found), made_by(exhibit)))
 
 
 def _before(exhibit: Exhibit) -> Iterator[Finding]:
@@ -197,6 +196,13 @@ def _before(exhibit: Exhibit) -> Iterator[Finding]:
     if exhibit.history is None and entered is not None and entered.get("release") != 1:
         reason = "it is not the first release of its ledger and was judged alone; give the ledger to judge all of them together"
         yield Finding("earlier releases", True, grade=NOT_JUDGED, reason=reason)
+
+
+def _less_is_compared(exhibit: Exhibit) -> Iterator[Finding]:
+    """What a reader of a certificate that says it is of an earlier version must know: it may have been made to say so."""
+    if certified(exhibit).earlier:
+        reason = "assumptions and attacks that its version did not name are not missed; read what verify names"
+        yield Finding("earlier version", True, achieved={"version": certified(exhibit).version}, grade=MEASURED, reason=reason)
 
 
 def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
@@ -217,13 +223,13 @@ def _stated(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
 def _hushed(exhibit: Exhibit) -> str:
     """Attacks that apply and that the certificate leaves out or talks down, or names without cause; empty when there are none.
 
-    A certificate of another version may word them differently and not know all of them: there, only names are compared.
+    A certificate of an earlier version may word them differently and not know all of them: there, only names are compared.
     """
     stated = certified(exhibit).attacks
     if stated is None:
         return ""
     known = known_attacks(exhibit)
-    if certified(exhibit).version != __version__:
+    if certified(exhibit).earlier:
         strange = {attack.name for attack in stated} - {attack.name for attack in known}
         return f"{len(strange)} attack(s) of the certificate do not concern this release" if strange else ""
     return (
@@ -234,9 +240,9 @@ def _hushed(exhibit: Exhibit) -> str:
 
 
 def _struck_out(exhibit: Exhibit) -> str:
-    """Assumptions that the certificate leaves out; one of another version may word them differently."""
+    """Assumptions that the certificate leaves out; one of an earlier version may word them differently."""
     said = certified(exhibit)
-    if said.version != __version__:
+    if said.earlier:
         return ""
     missing = set(assumed(exhibit)) - set(said.assumptions)
     return f"the certificate leaves out {len(missing)} assumption(s)" if missing else ""
