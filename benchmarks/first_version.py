@@ -60,16 +60,15 @@ def main(first: Path) -> None:
         folder = Path(name)
         people(folder)
         for method in METHODS:
-            turns = [
-                (seconds(first, folder, method, f"a{turn}"), seconds(HERE, folder, method, f"b{turn}")) for turn in range(TIMES)
+            taken = [
+                [seconds(source, folder, method, f"{method}-{side}{turn}") for side, source in enumerate((first, HERE))]
+                for turn in range(TIMES)
             ]
-            old, new = (min(side) for side in zip(*turns, strict=True))
-            files = {hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob("[ab]?/data.csv")}
+            old, new = (min(side) for side in zip(*taken, strict=True))
+            files = {hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob(f"{method}-*/data.csv")}
             print(
-                f"{method}: 0.1.0 {old:.2f} s, now {new:.2f} s, {new / old:.2f} of it, {len(files)} different data.csv", flush=True
+                f"{method}: 0.1.0 {old:.2f} s, now {new:.2f} s, {new / old:.2f} of it; {len(files)} kind(s) of data.csv", flush=True
             )
-            for made in (*folder.glob("a?*"), *folder.glob("b?*")):
-                made.rename(folder / f"{method}-{made.name}")
 
 
 if __name__ == "__main__":

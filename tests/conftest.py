@@ -32,7 +32,13 @@ if "TMPDIR" not in os.environ and (memory := roomy()):
 
 @pytest.fixture(scope="session", params=["public", "ours"] if SHARED.is_dir() else ["ours"])
 def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return SHARED if request.param == "public" else make(tmp_path_factory.mktemp("stand-in") / "shared")
+    return SHARED if request.param == "public" else _ours(tmp_path_factory.getbasetemp() / "stand-in" / "shared")
+
+
+@cache
+def _ours(folder: Path) -> Path:
+    """Made once in a process, however often tests change between the two."""
+    return make(folder)
 
 
 @pytest.fixture(scope="session")

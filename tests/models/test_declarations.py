@@ -93,18 +93,6 @@ def test_a_demand_is_necessary_and_sufficient_where_it_says_so(name: str, exampl
             assert np.array_equal(satisfied, met)
 
 
-@pytest.mark.parametrize(("name", "example"), EXAMPLES)
-def test_monotone_models_survive_joining(name: str, example: Example) -> None:
-    model = MODELS[name](**example.level)
-    if not model.monotone or model.judges is not Linkage:
-        return
-    rng = np.random.default_rng(3)
-    for _ in range(300):
-        words = ["".join(rng.choice(list("1234"), rng.integers(1, 10))) for _ in range(3)]
-        apart, joined = model.satisfied(crowd(*words)), model.satisfied(crowd(words[0] + words[1], words[2]))
-        assert joined[0] or not (apart[0] and apart[1])
-
-
 @pytest.mark.parametrize("name", [name for name, cls in MODELS.items() if cls.judges is Linkage])
 def test_the_worst_level_is_the_weakest(name: str) -> None:
     cls = MODELS[name]

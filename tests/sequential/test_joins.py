@@ -1,5 +1,7 @@
 """The joins at class level against the definitions on records."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,13 @@ from sfumato.audit.levels import diversity, linkability, linkage_of
 from .brute import Records, known_tuples
 from .instances import random_instance, record_cliques, sequence_of
 
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
+
 
 @pytest.mark.parametrize("seed", range(12))
 def test_match_and_kernel_join_equal_enumeration_on_records(seed):
     rng = np.random.default_rng(seed)
-    for _ in range(40):
+    for _ in range(40 if SLOW else 20):
         columns, published, leaves = random_instance(rng)
         sequence, records = sequence_of(columns, published, leaves), Records(published)
         quasi = [m for m, a in enumerate(columns) if a.role == "quasi-identifier"]
