@@ -8,7 +8,7 @@ from pathlib import Path
 ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
 """Java's classes as they are after loading, where somebody has made it (`class_archive.py`)."""
 _MAPPED = f" -XX:SharedArchiveFile={ARCHIVE} -Xshare:auto -Xlog:disable" if ARCHIVE.exists() else ""
-_AT_ONCE = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null{_MAPPED}"
+_AT_ONCE = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewSize=300m -Dderby.stream.error.file=/dev/null{_MAPPED}"
 SMALL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": _AT_ONCE,

@@ -36,7 +36,9 @@ def _maker(policy: sf.Policy, ages: list[str]) -> DrawnApart:
     make = DrawnApart(policy, records=len(ages))
     classes = Table(pa.table({"age": ages}), counts=np.ones(len(ages), np.int64))
     make = replace(make, constants={atom: make.fact(atom, classes) for atom in make.facts})
-    make.planned(pa.table({"age": ages}), _counted(make, ages, [0]))
+    parts, said = make.planned(pa.table({"age": ages}), _counted(make, ages, [0]))
+    assert {(part.engine, part.uniform, part.reads_original) for part in parts} == {("fixed totals", True, False)}
+    assert "statistics of the original" in said[-1]
     return make
 
 

@@ -30,7 +30,7 @@ from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, NUMBER
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.forms.replaced import MadePart
-from sfumato.methods.replacing.obfuscation import made_part, problem_of, routes_said
+from sfumato.methods.replacing.obfuscation import CONSTANTS, made_part, problem_of, publishes, routes_said
 from sfumato.methods.replacing.sampling.dealt_totals import DealtBalance, DealtShare
 from sfumato.methods.replacing.sampling.engines import Distinct, Engine, NewColumn
 from sfumato.methods.replacing.sampling.problem import RulePart, SamplingProblem, WholeTable
@@ -160,7 +160,8 @@ class DrawnApart:
             if isinstance(route.engine, Distinct) and route.engine.key_space.size < self.records:
                 what = f"only {route.engine.key_space.size} different values are possible for {self.records} records"
                 raise Infeasible(what, where=f"part {route.title}", hint="widen the domain of its columns")
-        return tuple(made_part(route) for route in found), routes_said(found)
+        constants = (CONSTANTS,) if any(map(publishes, integrity_rules(self.policy))) else ()
+        return tuple(made_part(route) for route in found), (*routes_said(found), *constants)
 
     def __call__(self, share: pa.Table) -> dict[str, pa.Array]:
         """The new columns of a share: the kept columns that rules mention, and the numbers of its records."""

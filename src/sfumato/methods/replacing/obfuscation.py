@@ -139,7 +139,7 @@ class Obfuscation(Method):
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         found = [f'rule "{rule}": {classify(rule)}' for rule in integrity_rules(policy)]
-        constants = [rule for rule in integrity_rules(policy) if _publishes(rule)]
+        constants = [rule for rule in integrity_rules(policy) if publishes(rule)]
         if constants:
             found.append("the constants in these rules become public: " + "; ".join(f'"{rule}"' for rule in constants))
         if data is None:
@@ -242,7 +242,11 @@ class Originals(Mapping[str, Any]):
         return len(self._names)
 
 
-def _publishes(rule: IntegrityRule) -> bool:
+CONSTANTS = "constants of aggregate rules are statistics of the original that the policy publishes on purpose"
+
+
+def publishes(rule: IntegrityRule) -> bool:
+    """Whether a rule tells a statistic of all records."""
     return any(isinstance(node, Aggregate) for node in rule.body.walk())
 
 
@@ -282,8 +286,8 @@ def _notes(problem: SamplingProblem, found: list[Route]) -> tuple[str, ...]:
     notes += [_how(route.title, route.engine) for route in found if isinstance(route.engine, Blocks)]
     if any("learned" in route.engine.name for route in found):
         notes.append("frequencies of some columns were learned: the output depends on the original through them")
-    if any(_publishes(rule) for rule in problem.rules):
-        notes.append("constants of aggregate rules are statistics of the original that the policy publishes on purpose")
+    if any(publishes(rule) for rule in problem.rules):
+        notes.append(CONSTANTS)
     return tuple(notes)
 
 
