@@ -29,11 +29,16 @@ SINGLE = 0
 
 
 def people_of(table: Table, columns: Sequence[str]) -> IntArray:
-    """The person of every row, numbered from 0 in the order of their names."""
+    """The person of every row, numbered from 0 in the order of their names; counted once for a table."""
+    return table.once(("people", *columns), lambda: _people_of(table, columns))
+
+
+def _people_of(table: Table, columns: Sequence[str]) -> IntArray:
     for name in columns:
         text = table.text(name)
-        missing = int(text.counts()[[place for place, label in enumerate(text.labels) if label == MISSING]].sum())
-        if missing:
+        names = list(text.labels)
+        if MISSING in names:
+            missing = int(text.counts()[names.index(MISSING)])
             what = f"{missing} row(s) do not say whose they are: '{name}' is missing"
             raise DataError(what, hint="fill it in, or leave these rows out; nobody can say among how many people they stand")
     named = group([_ranks(table, name) for name in columns], rows=table.rows)
@@ -43,8 +48,11 @@ def people_of(table: Table, columns: Sequence[str]) -> IntArray:
 def _ranks(table: Table, name: str) -> IntArray:
     """Codes in the order of the texts, so that nothing depends on the order of rows."""
     text = table.text(name)
-    rank = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable").astype(np.int64)
-    return rank[text.codes]
+    names = list(text.labels)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    found: IntArray = rank[text.codes]
+    return found
 
 
 def staying(person: IntArray, codes: NDArray[np.integer]) -> float:

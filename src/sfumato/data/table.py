@@ -17,9 +17,9 @@ Where rows lie elsewhere, a table holds their classes: different rows, each with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,8 @@ _MANY, _SHORT = 1_000, 18
 """Labels that are worth reading together, and digits that surely fit into 64 bits."""
 IN_ORDER = {b"codes": b"texts in order of first appearance"}
 """What the schema of a table says whose codes need no second look: one dictionary of different texts a column, none missing."""
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Table:
     """How many records each row stands for, where rows are classes; one without."""
     _number: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
     """Per column of numbers the number of each label."""
+    _made: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def frame(self) -> pa.Table:
@@ -95,6 +98,13 @@ class Table:
     @property
     def names(self) -> list[str]:
         return list(self.held.column_names)
+
+    def once(self, what: tuple[str, ...], make: Callable[[], Made]) -> Made:
+        """What is derived from the rows, made once."""
+        if what not in self._made:
+            self._made[what] = make()
+        made: Made = self._made[what]
+        return made
 
     def text(self, name: str) -> TextColumn:
         """The column as text codes; computed once."""
