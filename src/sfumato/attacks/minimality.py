@@ -211,6 +211,9 @@ def _rest(everywhere: IntArray, own: IntArray) -> IntArray:
 
 def _cut_made(group: KnownGroup, worlds: IntArray, cuts: list[IntArray], claims: list[Claim]) -> BoolArray:
     """Per world: would some cut have been safe? Worlds in which everybody has the same values are judged once (I2)."""
+    fewest = max((claim.model.demand().fewest for claim in claims), default=1)
+    if group.size < 2 * fewest:  # a cut leaves two groups at least
+        return np.zeros(len(worlds), dtype=np.bool_)
     first, which = _different(group, worlds)
     made: BoolArray = _safely_cut(group, worlds[first], cuts, claims)[which]
     return made
@@ -234,9 +237,11 @@ def _safely_cut(group: KnownGroup, worlds: IntArray, cuts: list[IntArray], claim
     for part in cuts:
         parts = int(part.max()) + 1
         safe = _hold(group, worlds, world * parts + part, count * parts, claims).reshape(count, parts)
-        together = np.where(safe[:, part], count + world, world)
-        left = _hold(group, worlds, together, 2 * count, claims)[:count]
-        made |= safe.all(axis=1) | (safe.any(axis=1) & left)
+        made |= safe.all(axis=1)
+        mixed = np.flatnonzero(safe.any(axis=1) & ~made)
+        if len(mixed):
+            together = np.where(safe[mixed][:, part], len(mixed), 0) + world[: len(mixed)]
+            made[mixed] = _hold(group, worlds[mixed], together, 2 * len(mixed), claims)[: len(mixed)]
     return made
 
 
