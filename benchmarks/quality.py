@@ -91,7 +91,7 @@ class Watch:
         def turn(search: Any, *given: Any) -> None:
             watch.plain(search, *given)
             spent = time.process_time() - watch.begin
-            if search.travels and watch.steps and spent >= watch.steps[0]:  # not the searches from other starts
+            if watch.steps and spent >= watch.steps[0]:
                 watch.steps = [step for step in watch.steps if step > spent]
                 watch.told(spent, search.total / watch.records)
 

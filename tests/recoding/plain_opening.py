@@ -123,17 +123,10 @@ class PlainOpening:
     def below(self, n):
         return plain_random_below(self.dice, n)
 
-    def plain_step(self, heat, known=()):
-        """Open one box, or let a group take people in, or do nothing; `known` boxes come with a unit of their region."""
-        stand, dearest, chosen = self.stand, TINY, None
-        if known and self.below(2) == 0:
-            self.opened(*known[self.below(len(known))], heat)
-            return
-        for _ in range(3):
-            unit = self.below(len(stand.codes))
-            for g, _many in stand.of_unit[unit]:
-                if stand.cost(g) > dearest:
-                    dearest, chosen = stand.cost(g), (unit, g)
+    def plain_step(self, heat):
+        """Open one box, or let a group take people in, or do nothing."""
+        stand = self.stand
+        chosen = self.costly()
         if chosen is None:
             return
         unit, g = chosen
@@ -143,6 +136,16 @@ class PlainOpening:
         box = self.drawn(unit, g)
         if stand.price(box) < stand.cost(g) - TINY:
             self.opened(box, unit, heat)
+
+    def costly(self):
+        """A unit and the costliest group that it, or one of two others, stands in."""
+        stand, dearest, chosen = self.stand, TINY, None
+        for _ in range(3):
+            unit = self.below(len(stand.codes))
+            for g, _many in stand.of_unit[unit]:
+                if stand.cost(g) > dearest:
+                    dearest, chosen = stand.cost(g), (unit, g)
+        return chosen
 
     def plain_offer(self, boxes):
         """Open every box, each with a unit of its region, from somewhere on in equal steps; only what saves something stays."""
@@ -264,18 +267,23 @@ class PlainOpening:
 
     def allotted(self, pieces, price):
         """How much each donor gives; none when the new group would have too few."""
-        stand, fewest = self.stand, self.stand.terms.fewest
-        inside = self.counted(pieces)
+        fewest, inside = self.stand.terms.fewest, self.counted(pieces)
         if sum(inside.values()) < fewest:
             return None
         gives = self.offered(inside, None, price)
+        return None if self.lent(inside, gives, price) is None else gives
+
+    def lent(self, inside, gives, price):
+        """Who gives nothing yet gives what is still missing, the costliest first; what that costs, none when it is not enough."""
+        stand, fewest, added = self.stand, self.stand.terms.fewest, 0.0
         while sum(gives.values()) < fewest:
             lenders = [g for g in gives if gives[g] == 0 and stand.cost(g) <= price + TINY and stand.size(g) > fewest]
             if not lenders:
                 return None
             lender = max(lenders, key=stand.cost)
             gives[lender] = min(fewest - sum(gives.values()), stand.size(lender) - fewest, inside[lender])
-        return gives
+            added += gives[lender] * (price - stand.cost(lender))
+        return added
 
     def ended(self, touched):
         """Groups that are empty are free again; the last of the others takes the place."""
@@ -373,7 +381,7 @@ class PlainOpening:
                 continue
             for unit in list(stand.of_group[g]):
                 many, strays = stand.held(g)[unit], strays + 1
-                home, growth = self.home_for(unit, many, g, most)
+                home, growth = self.home_for(unit, many, [g], most)
                 if home is None or strays > STRAYS:
                     return False
                 most -= growth
@@ -411,7 +419,7 @@ class PlainOpening:
     def home_for(self, unit, many, apart, most):
         stand, home, least = self.stand, None, most
         for g in stand.live:
-            if g == apart or not stand.of_group[g] or stand.region[stand.of_group[g][0]] != stand.region[unit]:
+            if g in apart or not stand.of_group[g] or stand.region[stand.of_group[g][0]] != stand.region[unit]:
                 continue
             box = [(min(lo, x), max(last, x)) for (lo, last), x in zip(stand.box(g), stand.codes[unit], strict=True)]
             growth = (stand.size(g) + many) * stand.price(box) - stand.size(g) * stand.cost(g)

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from sfumato.methods.recoding.kernels.box_drawing import draw_box, draw_host, look_inside, units_inside
-from sfumato.methods.recoding.kernels.opening import offer_boxes, open_boxes
-from sfumato.methods.recoding.kernels.rehousing import give, rehouse, touch
+from sfumato.methods.recoding.kernels.clearing import clear_groups
+from sfumato.methods.recoding.kernels.opening import (
+    allowed,
+    change,
+    costly_piece,
+    forget_inside,
+    forget_step,
+    hand_over,
+    judged,
+    lend,
+    offer_boxes,
+    open_boxes,
+    price_of,
+)
+from sfumato.methods.recoding.kernels.rehousing import give, home_for, rehouse, touch
 from sfumato.methods.recoding.kernels.seating import (
     Shape,
     closed,
@@ -20,9 +35,10 @@ from sfumato.methods.recoding.kernels.seating import (
     widen,
 )
 from sfumato.methods.recoding.kernels.terms import Terms, met, too_much
-from sfumato.methods.recoding.opening import _boxes, desk_for, seating_of
+from sfumato.methods.recoding.opening import _boxes, desk_for, seating_of, site_for
 from sfumato.methods.recoding.units import Entries
 
+from .plain_clearing import PlainClearing
 from .plain_opening import PlainOpening, PlainStanding, PlainTerms
 from .test_search_twins import SIZE, costs, plain_cell_cost
 
@@ -98,10 +114,6 @@ def groups_of(stand):
     return sorted(found)
 
 
-NONE = (np.zeros((0, 3), dtype=np.int64), np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64))
-"""No boxes are known."""
-
-
 def told_boxes(stand, twin):
     """The boxes of all groups, each with a unit of its region."""
     lo, last, _ = _boxes(stand)
@@ -123,11 +135,10 @@ def test_steps_equal_those_of_the_twin(style, seed):
     desk = desk_for(stand)
     dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
     opening = PlainOpening(twin, plain)
-    known, told = (_boxes(stand), told_boxes(stand, twin)) if seed % 2 else (NONE, [])
     for step in range(60):
         heat = [1e-9, 3.0, 30.0][step % 3]
-        open_boxes(stand, costs(), TREE, terms, desk, heat, heat, 1, *known, dice)
-        opening.plain_step(heat, told)
+        open_boxes(stand, costs(), TREE, terms, desk, heat, heat, 1, dice)
+        opening.plain_step(heat)
         assert int(dice[0]) == plain[0]
         assert groups_of(stand) == twin.everybody()
 
@@ -154,7 +165,7 @@ def test_offered_boxes_are_opened_as_by_the_twin(style):
         dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
         opening = PlainOpening(twin, plain)
         for _ in range(25):
-            open_boxes(stand, costs(), TREE, terms, desk, 30.0, 30.0, 1, *NONE, dice)
+            open_boxes(stand, costs(), TREE, terms, desk, 30.0, 30.0, 1, dice)
             opening.plain_step(30.0)
         before = twin.total()
         changed = offer_boxes(stand, costs(), TREE, terms, desk, *boxes, dice)
@@ -175,7 +186,7 @@ def test_steps_change_something_and_keep_the_terms(style):
         rng = np.random.default_rng(seed)
         stand, terms, twin = both(rng, style)
         first, dice = groups_of(stand), np.array([seed + 5], dtype=np.uint64)
-        open_boxes(stand, costs(), TREE, terms, desk_for(stand), 3.0, 0.01, 300_000, *NONE, dice)
+        open_boxes(stand, costs(), TREE, terms, desk_for(stand), 3.0, 0.01, 300_000, dice)
         changed += groups_of(stand) != first
         ill = [group for group in first if not _holds(twin, group)]
         assert [group for group in groups_of(stand) if not _holds(twin, group) and group not in ill] == []
@@ -186,6 +197,30 @@ def test_steps_change_something_and_keep_the_terms(style):
 
 def _holds(twin, group):
     return twin.terms.plain_met([twin.tags[unit] for unit, many in group for _ in range(many)])
+
+
+@pytest.mark.twin(
+    of=[clear_groups, allowed, change, costly_piece, forget_inside, forget_step, hand_over, home_for, judged, lend, price_of]
+)
+def test_groups_are_cleared_as_by_the_twin():
+    """And every kind of ending is met: exchanges of several groups, rests that stay together or are sent away; sound beginnings."""
+    met_with = np.zeros(4, dtype=np.int64)
+    for seed, style in product(range(8), ("size", "crowd")):
+        stand, terms, twin = both(np.random.default_rng(seed), style)
+        desk, site = desk_for(stand), site_for(stand)
+        site = site._replace(near=site.near[: 2 + seed], far=site.far[: 2 + seed])
+        dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
+        clearing, sound = PlainClearing(twin, plain, nearest=2 + seed), all(_holds(twin, group) for group in groups_of(stand))
+        for step in range(20):
+            heat, before = [1e-9, 3.0, 30.0][step % 3], twin.total()
+            changed = clear_groups(stand, costs(), TREE, terms, desk, site, heat, heat, 1, dice)
+            clearing.plain_step(heat)
+            assert int(dice[0]) == plain[0]
+            assert groups_of(stand) == twin.everybody()
+            assert changed == pytest.approx(twin.total() - before, abs=1e-9)
+            assert all(_holds(twin, group) for group in groups_of(stand)) or not sound
+        met_with += [clearing.several, clearing.together, clearing.sent, sound]
+    assert (met_with >= 1).all(), met_with
 
 
 @pytest.mark.twin(of=[measure, measure_first, closed])

@@ -11,7 +11,6 @@ from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods.recoding import local_search, refined
 from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.elsewhere import KnownElsewhere, other_start
 from sfumato.methods.recoding.local_search import refine, refine_each
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
@@ -77,29 +76,27 @@ def _crowd(claims: str) -> RecodingProblem:
 
 
 def _cut_into_districts(monkeypatch, entries):
-    """Small districts, and short ways abroad; the boxes that were brought from there, each time."""
+    """Small districts and short turns; which kinds of turns were taken."""
     for bound in ("DISTRICT", "MOST"):
         monkeypatch.setattr(local_search, bound, entries)
-    monkeypatch.setattr(local_search, "AWAY", 2_000)
-    monkeypatch.setattr(local_search, "CROWD", 0)
-    monkeypatch.setattr(local_search, "sweep_work", lambda ground: 10_000)
-    brought, keep = [], KnownElsewhere.keep
+    monkeypatch.setattr(local_search, "SOME", 1)
+    taken, plain = [], local_search._Search._take_turn
     monkeypatch.setattr(
-        KnownElsewhere, "keep", lambda memory, entries: (keep(memory, entries), brought.append(memory.found[-1][1]))[0]
+        local_search._Search, "_take_turn", lambda search, kind, each: (plain(search, kind, each), taken.append(kind))[0]
     )
-    return brought
+    return taken
 
 
 @pytest.mark.parametrize("claims", CLAIMS)
 def test_more_seconds_never_give_a_worse_release(claims, monkeypatch):
     """The turns are the same however much work is allowed, and none makes anything worse."""
-    brought = _cut_into_districts(monkeypatch, 120)
+    taken = _cut_into_districts(monkeypatch, 120)
     problem = _crowd(claims)
     start = mondrian(problem)
     losses = [round(_cost(problem, refine(problem, [start], seconds=seconds)), 12) for seconds in (1e-9, 0.05, 0.1, 0.2, 0.4)]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < _cost(problem, start)
-    assert bool(brought) == (claims == "size")
+    assert ("clear" in taken) == (claims == "size")
 
 
 def test_a_search_by_default_ends_when_little_is_gained_and_one_of_stated_length_does_not(monkeypatch):
@@ -157,25 +154,6 @@ def test_several_short_searches_keep_the_claims_and_everybody(claims):
     placed = np.bincount(found.cell, found.count, minlength=len(problem.cell_point))
     assert np.array_equal(placed, np.where(problem.out[problem.cell_point], 0, problem.row_cell.counts))
     assert _cost(problem, found) < min(_cost(problem, start) for start in starts)
-
-
-def test_boxes_from_elsewhere_are_offered_where_enough_of_their_people_are():
-    problem = _crowd("size")
-    ground = local_search.Ground(problem, "loss")
-    one, other = (ground.units.entries(other_start(ground, number)) for number in (1, 2))
-    assert not np.array_equal(one.group, other.group)
-    memory = KnownElsewhere(ground)
-    assert len(memory.within(one.unit)[2]) == 0
-    memory.keep(one)
-    memory.keep(one)
-    lo, last, region = memory.within(np.unique(one.unit))
-    for g in range(int(one.group[-1]) + 1):
-        codes = ground.codes[one.unit[one.group == g]]
-        around = (lo <= codes.min(axis=0)).all(axis=1) & (codes.max(axis=0) <= last).all(axis=1)
-        assert (around & (region == ground.units.region[one.unit[one.group == g][0]])).any()
-    assert len(np.unique(np.column_stack([lo, last, region]), axis=0)) == len(region)
-    few = one.unit[one.group == 0][:1]
-    assert len(memory.within(few)[2]) <= 1 and len(memory.within(one.unit[one.group <= 3])[2]) >= 3
 
 
 def test_regions_without_a_choice_are_left_alone():

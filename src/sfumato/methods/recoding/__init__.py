@@ -6,8 +6,7 @@ family decides who stands with whom; what a group is written as, and whether it 
 ======================  ==========================================================================================
 `mondrian`              cut the table where it saves most (`partitioning`): fast on millions of records
 `clustering`            gather the nearest records, one group after another (`greedy_clustering`, `joining`, `pricing`)
-`refined`               the best of the quick methods and a `lattice` sweep, improved by `local_search` (`rebuilding`, `opening`,
-                        `elsewhere`)
+`refined`               the best of the quick methods and a `lattice` sweep, improved by `local_search` (`rebuilding`, `opening`)
 `optimal`               the same together with a loss that no release of the policy can be below (`bound`)
 `global`                one level of its hierarchy per column (`full_domain`, `lattice_search`), as codebooks want it
 ======================  ==========================================================================================

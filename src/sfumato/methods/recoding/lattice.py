@@ -45,12 +45,10 @@ class Level:
     cost: float
 
 
-def lattice_sweep(
-    problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None, costs: Costs | None = None
-) -> Grouping:
-    """Fix points at the cheapest combination of levels at which their class is safe; `costs` stand for those of the objective."""
+def lattice_sweep(problem: RecodingProblem, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
+    """Fix points at the cheapest combination of levels at which their class is safe."""
     claims = Claims(problem)
-    levels = levels_of(problem, costs or Costs.of(problem, objective))
+    levels = levels_of(problem, Costs.of(problem, objective))
     visits = combinations_of(levels, max(100, min(MOST, WORK // max(len(problem.points), 1))))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     sweep = _Sweep(problem, claims, levels)

@@ -2,9 +2,9 @@
 
 Three kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more cheaply; it is
 best where groups are small. `opening` opens a box around a costly record for everybody who pays more than it costs; it is best
-where groups are large or shares of values bind. The third kind first searches for a while from other starts and remembers the boxes
-that came of it (`elsewhere`), which opening then tries as well. Whatever has brought more for its work lately is used next, the
-others from time to time.
+where groups are large or shares of values bind. Where only numbers are claimed, the third kind gives several groups up at once and
+opens boxes for those who stood in them (`kernels.clearing`): it goes furthest, in long turns. Whatever has brought more for its
+work lately is used next, the others from time to time.
 
 A district is some groups that are near each other in one order of the columns, which differs from turn to turn. Districts have
 nothing in common, so they are worked on side by side.
@@ -34,7 +34,6 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.errors import Infeasible
 from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.elsewhere import KnownElsewhere, boxes_of, other_start, sweep_work
 from sfumato.methods.recoding.ground import Ground
 from sfumato.methods.recoding.opening import with_boxes_opened
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
@@ -42,7 +41,7 @@ from sfumato.methods.recoding.rebuilding import SMALL, Rebuilding, typical_size
 from sfumato.methods.recoding.units import Entries
 
 Progress = Callable[[float], None]
-Kind = Literal["rebuild", "open", "abroad"]
+Kind = Literal["rebuild", "open", "clear"]
 Each = Callable[..., Iterator[Any]]
 """`map`, or one that works on several districts at once."""
 
@@ -58,6 +57,9 @@ PER_ENTRY = 10_000
 """Work of opening boxes per entry of a district, in a turn."""
 HANDED = 1_000
 """Entries up to which handing districts over to other cores would take longer than to work on them."""
+ENTRIES, SOME, MANY = 3, 4, 16
+"""The first turn of clearing groups does as many times the work of one that opens boxes as the groups that cost most have entries
+in threes, but at least and at most so many times; and never more than all turns before it, so that short searches stay short."""
 SEEDS = 1_000_003
 """Turns between one seed and the next: more than any search takes."""
 PATIENCE, SHORT = 12, 6
@@ -66,10 +68,8 @@ WAIT = 4
 """A kind of turns that brought less is tried again after so many times the work of its last turn."""
 HURRY = 0.05
 """The share of their work that the first turns of opening boxes take in short searches."""
-ABROAD, AWAY = 2, 60_000
-"""Searches from other starts in one turn, side by side, and the work of each per entry."""
 CROWD = 30
-"""Entries of the groups that cost most, from which on other starts are worth their work, where only numbers are claimed."""
+"""Entries of the groups that cost most, from which on clearing groups may gain much after it gained little."""
 SOON, STRETCH, WORTH = SPEED // 5, 0.05, 2.5e-4
 """Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work, takes less than
 the third off the loss."""
@@ -102,7 +102,7 @@ def refine(
     if best.groups == 0:
         return best
     ground, most = Ground(problem, objective), int(seconds * SPEED)
-    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, travels=True, while_worth=while_worth)
+    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, while_worth=while_worth)
     search.run()
     return search.found()
 
@@ -146,7 +146,6 @@ class _Turns:
     """What turns of one kind have brought lately."""
 
     rate: float = np.inf
-    heat: float = 1.0
     longer: float = 1.0
     work: int = 0
     """Of the last turn."""
@@ -177,20 +176,19 @@ class _Search:
     turn: int = 0
     hurry: float = 1.0
     patience: int = PATIENCE
-    travels: bool = False
     while_worth: bool = False
     kinds: dict[Kind, _Turns] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.memory = KnownElsewhere(self.ground)
         whole = Rebuilding(self.ground, self.ground.units.entries(self.start), 0)
         self.settled, self.entries = self._apart(whole)
         self.kinds = {"rebuild": _Turns()}
+        self.crowded = typical_size(whole.state) >= CROWD
         if self.ground.terms is not None:
             self.kinds["open"] = _Turns(longer=self.hurry)
-            crowded = typical_size(whole.state) >= CROWD and not len(self.ground.terms.kinds)
-            if self.travels and crowded:
-                self.kinds["abroad"] = _Turns(rate=0.0, work=AWAY * len(self.entries.unit))
+            if not len(self.ground.terms.kinds):
+                longer = float(np.clip(typical_size(whole.state) / ENTRIES, SOME, MANY))
+                self.kinds["clear"] = _Turns(longer=longer * self.hurry)
         self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
 
@@ -240,9 +238,9 @@ class _Search:
         return high - self.total < WORTH * self.total
 
     def _steady(self) -> bool:
-        """Whether gains become less and less: with claims on shares, entropy or distance, and from starts abroad, some are late."""
+        """Whether gains become less and less: with claims on shares, entropy or distance, and in large groups, some are late."""
         terms = self.ground.terms
-        if terms is None or "abroad" in self.kinds:
+        if terms is None or self.crowded:
             return False
         return bool((terms.share >= 1).all() and (terms.entropy <= 0).all() and (terms.far >= 1).all())
 
@@ -256,8 +254,8 @@ class _Search:
         self._merge_alike()
         turns, parts = self.kinds[kind], list(self._districts())
         made: list[Entries] = []
-        saved, work = 0.0, self._go_abroad(each) if kind == "abroad" else 0
-        for first in range(0, len(parts) if self.done + work < self.most else 0, ABREAST):  # I2: never with half of the boxes
+        saved, work = 0.0, 0
+        for first in range(0, len(parts), ABREAST):
             batch = parts[first : first + ABREAST]
             found = list(each(lambda part: self._work_on(kind, turns, part), batch))
             made += [done.entries for done in found]
@@ -273,21 +271,6 @@ class _Search:
         if saved <= 1e-3 * self.total:
             turns.longer = min(turns.longer * 1.5, 40.0)
 
-    def _go_abroad(self, each: Each) -> int:
-        """Searches from other starts, each by itself, whose boxes are remembered; the work that was done (I2)."""
-        most = min(AWAY * len(self.entries.unit), (self.most - self.done) // ABROAD)
-
-        def found(number: int) -> _Search:
-            start = other_start(self.ground, number)
-            away = _Search(self.ground, self.problem, start, most, 1, None, turn=number * SEEDS, patience=SHORT)
-            away.run()
-            return away
-
-        trips: list[_Search] = list(each(found, range(ABROAD * self.turn, ABROAD * (self.turn + 1))))
-        for away in trips:
-            self.memory.keep(away.entries)
-        return sum(away.done for away in trips) + ABROAD * sweep_work(self.ground)
-
     def _tell(self, work: int) -> None:
         if self.progress is not None:
             self.progress(min(1.0, (self.done + work) / self.most))
@@ -299,9 +282,10 @@ class _Search:
             old = before.cost
             before.round()
             return _Done(before.entries, old - before.cost, REBUILT * before.work + 1000)
-        turns = self.kinds["open"]
-        work = int(PER_ENTRY * len(part.unit) * turns.longer) + 100_000
-        found = with_boxes_opened(self.ground, part, work, number, turns.heat, self.memory.within(part.unit))
+        whole = PER_ENTRY * len(self.entries.unit) * turns.longer
+        share = min(1.0, self.done / whole) if kind == "clear" else 1.0  # I2: as long as all turns before it, at most
+        work = int(PER_ENTRY * len(part.unit) * turns.longer * share) + 100_000
+        found = with_boxes_opened(self.ground, part, work, number, clearing=kind == "clear")
         saved = before.cost - Rebuilding(self.ground, found, number).cost
         if saved <= 1e-9 or not self.ground.claims.hold(self.ground.units.part(found.unit, found.group, found.count)).all():
             return _Done(part, 0.0, work)  # I1
@@ -325,8 +309,11 @@ class _Search:
         """Groups that are published alike become one, which has more to lend; unless it would not fit into a neighbourhood."""
         if not self.ground.monotone:
             return
-        lo, last, region = boxes_of(self.ground, self.entries)
-        published = [region, *lo.T, *last.T]
+        state = Rebuilding(self.ground, self.entries, 0).state
+        published: list[IntArray] = [state.region]
+        for column, source in enumerate(self.ground.columns):
+            ends = state.lo[:, column].astype(np.int64), state.last[:, column].astype(np.int64) + 1
+            published += self.problem.domains[source].close(*ends)
         alike = group(published)
         entries = np.bincount(alike.of, weights=np.diff(self.entries.first), minlength=len(alike))
         alone = entries[alike.of] > SMALL // 4

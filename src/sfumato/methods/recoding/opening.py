@@ -1,8 +1,8 @@
-"""Boxes that are opened among some groups (`kernels.opening`): the arrays that the compiled loop works on, made and read back.
+"""Boxes that are opened among some groups (`kernels.opening`, `kernels.clearing`): the arrays that the compiled loops work on, made
+and read back.
 
 Groups that annealing has made are often no cheaper than those it began with, and still hold boxes that are worth having: these are
-offered to the groups that were there, which take what saves something. Boxes that other groupings of the same records came to
-(`elsewhere`) are tried in every second step.
+offered to the groups that were there, which take what saves something.
 
 Invariants
     I1  Nothing is said about groups whose claims the loop cannot read (`terms_of` gives none).
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.methods.recoding.ground import Ground
     from sfumato.methods.recoding.kernels.box_drawing import Workbench
     from sfumato.methods.recoding.kernels.cell_costs import CellCosts
+    from sfumato.methods.recoding.kernels.clearing import Site
     from sfumato.methods.recoding.kernels.seating import Seating, Shape
     from sfumato.methods.recoding.kernels.terms import Terms
 
@@ -33,8 +34,8 @@ KnownBoxes = tuple[IntArray, IntArray, IntArray]
 Five = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
 Eight = tuple[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArray]
 
-HOT, COLD = 0.03, 0.002
-"""Temperatures, as shares of the mean cost of a group."""
+HOT, HOTTER, COLD = 0.03, 0.06, 0.002
+"""Temperatures, as shares of the mean cost of a group: at first, at first where groups are cleared, and in the end."""
 OFFERS = 4
 """How often all boxes of another grouping are offered, at most."""
 
@@ -78,8 +79,12 @@ def shape_of(problem: RecodingProblem, columns: IntArray) -> Shape:
     return Shape(parent, lo, hi, start, np.array([domain.size for domain in domains], dtype=np.int64))
 
 
-def with_boxes_opened(ground: Ground, entries: Entries, work: int, number: int, heat: float, known: KnownBoxes) -> Entries:
-    """The groups after some work, from hot to cold; `heat` scales both (I2). Known boxes are of the groups' regions."""
+def with_boxes_opened(ground: Ground, entries: Entries, work: int, number: int, *, clearing: bool = False) -> Entries:
+    """The groups after some work, from hot to cold (I2).
+
+    With `clearing` several groups are given up at once (`kernels.clearing`), which is for claims on numbers alone.
+    """
+    from sfumato.methods.recoding.kernels.clearing import clear_groups
     from sfumato.methods.recoding.kernels.opening import open_boxes
 
     if ground.terms is None:
@@ -87,13 +92,16 @@ def with_boxes_opened(ground: Ground, entries: Entries, work: int, number: int, 
     unit, stand = _seated(ground, entries)
     desk = desk_for(stand)
     live = stand.live[: stand.number[0]]
-    mean = float((stand.size[live] * stand.cost[live]).sum()) / max(len(live), 1) * heat
+    mean = float((stand.size[live] * stand.cost[live]).sum()) / max(len(live), 1)
     if mean <= 0.0:
         return entries
     dice = np.array([88172645463325252 ^ (number * 0x9E3779B97F4A7C15 & (1 << 63) - 1)], dtype=np.uint64)
-    before, lo, last = _total(stand), *known[:2]
-    region = np.searchsorted(np.unique(ground.units.region[unit]), known[2])
-    open_boxes(stand, ground.costs, ground.shape, ground.terms, desk, HOT * mean, COLD * mean, work, lo, last, region, dice)
+    before = _total(stand)
+    told = stand, ground.costs, ground.shape, ground.terms, desk
+    if clearing:
+        clear_groups(*told, site_for(stand), HOTTER * mean, COLD * mean, work, dice)
+    else:
+        open_boxes(*told, HOT * mean, COLD * mean, work, dice)
     if _total(stand) > before - 1e-9:  # then what was there takes what is better in what was found
         boxes = _boxes(stand)
         unit, stand = _seated(ground, entries)
@@ -209,3 +217,14 @@ def desk_for(stand: Seating) -> Workbench:
         np.zeros((most, columns), dtype=np.int64), np.zeros(columns, dtype=np.int64), np.zeros(columns, dtype=np.int64),
         np.zeros(stand.tally.shape[1], dtype=np.int64), np.zeros(3, dtype=np.int64),
     )  # fmt: skip
+
+
+def site_for(stand: Seating) -> Site:
+    """Room for a step that clears groups."""
+    from sfumato.methods.recoding.kernels.clearing import CLEARED, NEAR, Site
+
+    room, columns = len(stand.unit), stand.lo.shape[1]
+    group, near, unit, records, lo, last, number = (
+        np.zeros(n, dtype=np.int64) for n in (CLEARED, NEAR, room, room, columns, columns, 2)
+    )
+    return Site(group, near, np.zeros(NEAR), unit, records, np.zeros(room), lo, last, number)

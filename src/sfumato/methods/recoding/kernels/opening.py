@@ -2,8 +2,8 @@
 
 One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as it is or
 widened for the record, and whoever moves joins that group, which needs nobody to come: under claims on values most moves are of
-this kind; or a box that was of use to other groupings of the same records (`elsewhere`). Donors keep what they need: they give no
-more than their surplus, but for a few that give all and are filled up again or dissolved (`rehousing`). Under claims on values,
+this kind. Donors keep what they need: they give no more than their surplus, but for a few that give all and are filled up again or
+dissolved (`rehousing`). Under claims on values,
 donors take back what they lack and the new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept
 when it saves, or costs no more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps
 end early.
@@ -65,18 +65,26 @@ def offered(stand: Seating, desk: Workbench, terms: Terms, donors: int, host: in
 def allot(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float, dice: NDArray[np.uint64]) -> bool:
     """Decide how much every donor gives: who pays more than the price everything or the surplus, others what is still missing."""
     coming = offered(stand, desk, terms, donors, -1, price, dice)
-    while coming < terms.fewest:
+    return lend(stand, desk, terms, donors, price, terms.fewest - coming) < np.inf
+
+
+@in_place
+def lend(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float, missing: int) -> float:
+    """Donors who give nothing yet give of their surplus what is missing, the costliest first; what they pay more, or infinity."""
+    added = 0.0
+    while missing > 0:
         dearest, lender = -1.0, -1
         for i in range(donors):
             g = desk.donors[i]
             if desk.gives[g] == 0 and dearest < stand.cost[g] <= price + TINY and stand.size[g] > terms.fewest:
                 dearest, lender = stand.cost[g], g
         if lender < 0:
-            return False
+            return np.inf
         surplus = min(stand.size[lender] - terms.fewest, desk.inside[lender])
-        desk.gives[lender] = min(terms.fewest - coming, surplus)
-        coming += desk.gives[lender]
-    return True
+        desk.gives[lender] = min(missing, surplus)
+        missing -= desk.gives[lender]
+        added += desk.gives[lender] * (price - dearest)
+    return added
 
 
 @in_place
@@ -197,11 +205,8 @@ def forget_step(stand: Seating, desk: Workbench) -> None:
 
 
 @in_place
-def moved_in(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, pieces: int, new: int, most: float,
-    dice: NDArray[np.uint64],
-) -> bool:  # fmt: skip
-    """Everybody moves who is given; whether all groups meet the terms afterwards and no more is added than allowed."""
+def hand_over(stand: Seating, desk: Workbench, pieces: int, new: int, dice: NDArray[np.uint64]) -> None:
+    """Those of the pieces that were found move who are given."""
     begin = random_below(dice, pieces)
     touch(stand, desk, new)
     for j in range(pieces):
@@ -211,6 +216,15 @@ def moved_in(
         if many > 0:
             desk.gives[g] -= many
             give(stand, desk, stand.unit[p], g, new, many)
+
+
+@in_place
+def moved_in(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, pieces: int, new: int, most: float,
+    dice: NDArray[np.uint64],
+) -> bool:  # fmt: skip
+    """Everybody moves who is given; whether all groups meet the terms afterwards and no more is added than allowed."""
+    hand_over(stand, desk, pieces, new, dice)
     if len(terms.kinds) > 0 and not come_to_terms(stand, desk, terms, new):
         return False
     for i in range(desk.number[1]):
@@ -335,37 +349,20 @@ def costly_piece(stand: Seating, dice: NDArray[np.uint64]) -> int:
 @in_place
 def open_boxes(
     stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, hot: float, cold: float, work: int,
-    lo: IntArray, last: IntArray, region: IntArray, dice: NDArray[np.uint64],
+    dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
-    """Steps until the work is done, from hot to cold; what they changed of the total cost (I3).
-
-    Where boxes are known from other groupings, every second step opens one of them.
-    """
+    """Steps until the work is done, from hot to cold; what they changed of the total cost (I3)."""
     changed = 0.0
     desk.number[2] = 0
     while desk.number[2] < work:
         heat = hot * (cold / hot) ** (desk.number[2] / work)
         desk.number[2] += 20
-        if len(region) > 0 and random_below(dice, 2) == 0:
-            changed += open_known(stand, costs, shape, terms, desk, lo, last, region, random_below(dice, len(region)), heat, dice)
-            continue
         p = costly_piece(stand, dice)
         if p >= 0 and random_below(dice, 2 if len(terms.kinds) > 0 else 3) == 0:
             changed += join_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
         elif p >= 0:
             changed += open_box(stand, costs, shape, terms, desk, stand.unit[p], stand.home[p], heat, dice)
     return changed
-
-
-@in_place
-def open_known(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, lo: IntArray, last: IntArray, region: IntArray,
-    b: int, heat: float, dice: NDArray[np.uint64],
-) -> float:  # fmt: skip
-    """One step that opens box b of those that are known; what it changed of the total cost."""
-    for c in range(len(desk.lo)):
-        desk.lo[c], desk.last[c] = lo[b, c], last[b, c]
-    return open_drawn(stand, costs, shape, terms, desk, region[b], heat, dice)
 
 
 @in_place
@@ -380,7 +377,9 @@ def offer_boxes(
         step += 1
     for i in range(boxes):
         b = (begin + i * step) % boxes
-        changed += open_known(stand, costs, shape, terms, desk, lo, last, region, b, 0.0, dice)
+        for c in range(len(desk.lo)):
+            desk.lo[c], desk.last[c] = lo[b, c], last[b, c]
+        changed += open_drawn(stand, costs, shape, terms, desk, region[b], 0.0, dice)
     return changed
 
 

@@ -1,0 +1,360 @@
+"""Clearing: a few groups near each other are given up at once, and boxes are opened for those who stood in them.
+
+Opening one box at a time (`opening`) does not exchange two boxes for two others where neither exchange pays by itself. One step
+here clears a costly group and up to four groups near it. Their records, the strays, stay where they are until a box takes them in:
+some boxes are drawn around strays, the one that is cheapest for what its strays paid before is opened, and so on while there are
+strays and boxes that are worth it. Whoever pays more than the box costs moves in as well, and groups with a surplus fill it up.
+What is left of a cleared group stays together where it is enough, else each record goes to the group whose total grows least. The
+step is kept when it saves, or costs no more than chance and the temperature allow. Only where numbers alone are claimed: no mixture
+of values is looked at.
+
+Notation
+    cleared    ``desk.marked`` is 2; its cost is what its records paid, its box the one that it had
+    stray      a record of a cleared group
+    dearness   what a box adds to the total cost for every unit of cost that its strays paid
+
+Paper: ruin and recreate (Schrimpf et al. 2000) is the idea; what is ruined and how it is put together is our own.
+
+Invariants
+    I1  After a step every group meets the terms, or nothing has changed.
+    I2  Only units of one region ever stand together.
+    I3  A step depends on the dice and on nothing that is measured while it runs.
+"""
+
+# mypy: disable-error-code="arg-type, no-any-return, return-value"
+# (array elements stand for int and float in compiled code)
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.methods.recoding.kernels.box_drawing import Workbench, look_inside, units_inside
+from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
+from sfumato.methods.recoding.kernels.opening import (
+    allowed,
+    change,
+    costly_piece,
+    forget_inside,
+    forget_step,
+    hand_over,
+    judged,
+    lend,
+    price_of,
+)
+from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
+from sfumato.methods.recoding.kernels.rehousing import STRAYS, give, home_for, touch
+from sfumato.methods.recoding.kernels.seating import Seating, Shape, closed, measure, new_group, widen
+from sfumato.methods.recoding.kernels.terms import Terms
+
+CLEARED, NEAR = 5, 16
+"""Groups that are cleared in one step, at most, and the nearest ones that they are drawn from."""
+TRIES = 24
+"""Boxes that are drawn before the best of them is opened."""
+MORE = 2
+"""So many boxes more than groups were cleared may be opened."""
+DEAR = 1.3
+"""No box is opened that is dearer than this."""
+
+
+class Site(NamedTuple):
+    """Room for one step."""
+
+    group: IntArray
+    near: IntArray
+    far: FloatArray
+    unit: IntArray
+    records: IntArray
+    paid: FloatArray
+    lo: IntArray
+    last: IntArray
+    number: IntArray
+    """Cleared groups, and pieces of strays."""
+
+
+@in_place
+def nearest(stand: Seating, costs: CellCosts, desk: Workbench, site: Site, g: int, lean: float) -> int:
+    """Fill `near` with the groups of g's region that have the cheapest box together with that on the desk; how many.
+
+    By `lean` groups are nearer that cost much themselves.
+    """
+    found, most = 0, len(site.near)
+    region = stand.region[stand.unit[stand.of_group[g]]]
+    for i in range(stand.number[0]):
+        h = stand.live[i]
+        if h == g or stand.cost[h] <= TINY or stand.region[stand.unit[stand.of_group[h]]] != region:
+            continue  # I2
+        bound = lean * stand.cost[h] + (site.far[found - 1] if found == most else np.inf)
+        each = 0.0
+        for c in range(len(desk.lo)):
+            each += cell_cost(costs, c, min(stand.lo[h, c], desk.lo[c]), max(stand.last[h, c], desk.last[c]))
+            if each >= bound:
+                break
+        if each >= bound:
+            continue
+        found = min(found + 1, most)
+        at = found - 1
+        while at > 0 and site.far[at - 1] > each - lean * stand.cost[h]:
+            site.near[at], site.far[at] = site.near[at - 1], site.far[at - 1]
+            at -= 1
+        site.near[at], site.far[at] = h, each - lean * stand.cost[h]
+    desk.number[2] += 3 * stand.number[0]
+    return found
+
+
+@in_place
+def clear(stand: Seating, desk: Workbench, site: Site, g: int) -> None:
+    """A group is given up."""
+    touch(stand, desk, g)
+    desk.marked[g] = 2
+    site.group[site.number[0]] = g
+    site.number[0] += 1
+
+
+@in_place
+def clear_some(stand: Seating, costs: CellCosts, desk: Workbench, site: Site, u: int, g: int, dice: NDArray[np.uint64]) -> None:
+    """Clear a group and others near it, or near a unit of it; the nearer the likelier."""
+    site.number[0] = 0
+    clear(stand, desk, site, g)
+    wanted, lean, whole = 1 + random_below(dice, CLEARED), 0.5 * random_below(dice, 3), random_below(dice, 2) == 0
+    for c in range(len(desk.lo)):
+        desk.lo[c] = stand.lo[g, c] if whole else stand.code[u, c]
+        desk.last[c] = stand.last[g, c] if whole else stand.code[u, c]
+    found = nearest(stand, costs, desk, site, g, lean) if wanted > 1 else 0
+    if found == 0:
+        return
+    for _ in range(2 * wanted):
+        h = site.near[min(random_below(dice, found), random_below(dice, found))]
+        if site.number[0] < wanted and desk.marked[h] == 0:
+            clear(stand, desk, site, h)
+
+
+@in_place
+def list_strays(stand: Seating, site: Site) -> None:
+    """The pieces of the cleared groups."""
+    n = 0
+    for i in range(site.number[0]):
+        g = site.group[i]
+        p = stand.of_group[g]
+        while p >= 0:
+            site.unit[n], site.records[n], site.paid[n] = stand.unit[p], stand.records[p], stand.cost[g]
+            n += 1
+            p = stand.after[p]
+    site.number[1] = n
+
+
+@in_place
+def cover(stand: Seating, shape: Shape, desk: Workbench, c: int, u: int) -> None:
+    """The box on the desk holds a unit's code in a column, too."""
+    x = stand.code[u, c]
+    desk.lo[c], desk.last[c] = closed(shape, c, min(desk.lo[c], x), max(desk.last[c], x))
+
+
+@in_place
+def some_stray(site: Site, dice: NDArray[np.uint64]) -> int:
+    """The unit of a stray."""
+    return site.unit[random_below(dice, site.number[1])]
+
+
+@in_place
+def draw_around(stand: Seating, shape: Shape, desk: Workbench, site: Site, u: int, dice: NDArray[np.uint64]) -> None:
+    """A box around a stray: and some others; or a cleared group's with the stray in it, some columns coarser or finer."""
+    columns = len(desk.lo)
+    if random_below(dice, 3) == 0:
+        for c in range(columns):
+            desk.lo[c] = desk.last[c] = stand.code[u, c]
+        for _ in range(1 + random_below(dice, 4)):
+            v = some_stray(site, dice)
+            for c in range(columns):
+                cover(stand, shape, desk, c, v)
+        return
+    g = site.group[random_below(dice, site.number[0])]
+    for c in range(columns):
+        desk.lo[c], desk.last[c] = stand.lo[g, c], stand.last[g, c]
+        cover(stand, shape, desk, c, u)
+    if random_below(dice, 4) == 0:
+        c = random_below(dice, columns)
+        cover(stand, shape, desk, c, random_below(dice, len(stand.code)))
+    for _ in range(random_below(dice, 4)):
+        c = random_below(dice, columns)
+        desk.lo[c] = desk.last[c] = stand.code[u, c]
+        if random_below(dice, 3) > 0:
+            cover(stand, shape, desk, c, some_stray(site, dice))
+
+
+@in_place
+def dearness_at_first_sight(stand: Seating, desk: Workbench, site: Site, price: float) -> float:
+    """The dearness of the box on the desk if nobody moved in but strays."""
+    records, paid = 0, 0.0
+    for i in range(site.number[1]):
+        inside = True
+        for c in range(len(desk.lo)):
+            x = stand.code[site.unit[i], c]
+            if x < desk.lo[c] or x > desk.last[c]:
+                inside = False
+                break
+        if inside:
+            records += site.records[i]
+            paid += site.records[i] * site.paid[i]
+    desk.number[2] += site.number[1]
+    return records * price / paid if paid > 0.0 else np.inf
+
+
+@in_place
+def dearness(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float) -> float:
+    """The dearness of the box on the desk, whose donors are known; infinite when it would lack records.
+
+    Strays all move in, others who pay more if their groups can spare them; `gives` says afterwards who gives how much.
+    """
+    added, paid, coming = 0.0, 0.0, 0
+    for i in range(donors):
+        g = desk.donors[i]
+        many = desk.inside[g]
+        if desk.marked[g] == 2:
+            paid += many * stand.cost[g]
+            added += many * price
+        else:
+            rest = stand.size[g] - many
+            if stand.cost[g] <= price + TINY:
+                many = 0
+            elif 0 < rest < terms.fewest:
+                many = max(stand.size[g] - terms.fewest, 0)
+            added -= many * (stand.cost[g] - price)
+        desk.gives[g] = many
+        coming += many
+    added += lend(stand, desk, terms, donors, price, terms.fewest - coming)
+    return added / paid if paid > 0.0 else np.inf
+
+
+@in_place
+def look_at_box(stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, region: int) -> tuple[int, float]:
+    """Who of a region stands in the box on the desk: how many pieces, and how dear the box is."""
+    units_inside(stand, shape, desk, region)  # I2
+    pieces, donors, records = look_inside(stand, desk)
+    desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces
+    dear = dearness(stand, desk, terms, donors, price_of(costs, desk)) if records >= terms.fewest else np.inf
+    forget_inside(desk, donors)
+    return pieces, dear
+
+
+@in_place
+def choose_box(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, region: int,
+    dice: NDArray[np.uint64],
+) -> float:  # fmt: skip
+    """Leave on the site the least dear of some boxes around strays, and say how dear it is."""
+    least, u = DEAR, some_stray(site, dice)
+    for i in range(TRIES):
+        if i % 4 == 0:
+            u = some_stray(site, dice)
+        draw_around(stand, shape, desk, site, u, dice)
+        desk.number[2] += 40
+        if dearness_at_first_sight(stand, desk, site, price_of(costs, desk)) >= least:
+            continue
+        _, dear = look_at_box(stand, costs, shape, terms, desk, region)
+        if dear < least:
+            least = dear
+            for c in range(len(desk.lo)):
+                site.lo[c], site.last[c] = desk.lo[c], desk.last[c]
+    return least
+
+
+@in_place
+def open_chosen(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, region: int,
+    dice: NDArray[np.uint64],
+) -> bool:  # fmt: skip
+    """Open the box that was left on the site; whether there was room for it."""
+    for c in range(len(desk.lo)):
+        desk.lo[c], desk.last[c] = site.lo[c], site.last[c]
+    pieces, _ = look_at_box(stand, costs, shape, terms, desk, region)
+    moves = pieces + STRAYS
+    if stand.number[1] == 0 or stand.number[2] <= moves or desk.number[0] + moves >= len(desk.log):
+        return False
+    hand_over(stand, desk, pieces, new_group(stand), dice)
+    for i in range(desk.number[1]):
+        if desk.marked[desk.touched[i]] == 1:
+            desk.number[2] += 8 + measure(stand, costs, shape, desk.touched[i]) * len(desk.lo)
+    return True
+
+
+@in_place
+def added_so_far(stand: Seating, desk: Workbench, site: Site) -> float:
+    """What the step has added to the total cost, strays costing nothing."""
+    added = change(stand, desk)
+    for i in range(site.number[0]):
+        added -= stand.size[site.group[i]] * stand.cost[site.group[i]]
+    return added
+
+
+@in_place
+def settle_strays(stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, most: float) -> bool:
+    """Rests of cleared groups stay together where they are enough, others find homes; whether that adds less than `most`."""
+    for i in range(site.number[0]):
+        g = site.group[i]
+        if stand.size[g] >= terms.fewest:
+            desk.number[2] += 8 + measure(stand, costs, shape, g) * len(desk.lo)
+            most -= stand.size[g] * stand.cost[g]
+        else:
+            stand.cost[g] = np.inf if stand.size[g] > 0 else 0.0  # nobody's home
+    strays = 0
+    for i in range(site.number[0]):
+        g = site.group[i]
+        if most <= 0.0:
+            return False
+        p = stand.of_group[g] if stand.size[g] < terms.fewest else -1
+        while p >= 0:
+            u, many = stand.unit[p], stand.records[p]
+            p = stand.after[p]
+            home, growth = home_for(stand, costs, terms, u, many, g, most)
+            desk.number[2] += 2 * stand.number[0]
+            strays += 1
+            if home < 0 or strays > STRAYS:
+                return False
+            most -= growth
+            give(stand, desk, u, g, home, many)
+            widen(stand, costs, shape, home, u)
+        if stand.size[g] == 0:
+            stand.cost[g] = 0.0
+    return True
+
+
+@in_place
+def clear_and_open(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, u: int, g: int, heat: float,
+    dice: NDArray[np.uint64],
+) -> float:  # fmt: skip
+    """One step; what it changed of the total cost (I1)."""
+    most, region = allowed(heat, dice), stand.region[u]
+    clear_some(stand, costs, desk, site, u, g, dice)
+    boxes, fine = site.number[0] + MORE, True
+    while boxes > 0 and fine:
+        boxes -= 1
+        list_strays(stand, site)
+        if site.number[1] == 0 or choose_box(stand, costs, shape, terms, desk, site, region, dice) >= DEAR:
+            break
+        fine = open_chosen(stand, costs, shape, terms, desk, site, region, dice) and added_so_far(stand, desk, site) < most
+    fine = fine and settle_strays(stand, costs, shape, terms, desk, site, most - added_so_far(stand, desk, site))
+    added = judged(stand, desk, fine, most)
+    forget_step(stand, desk)
+    return added
+
+
+@in_place
+def clear_groups(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, hot: float, cold: float, work: int,
+    dice: NDArray[np.uint64],
+) -> float:  # fmt: skip
+    """Steps until the work is done, from hot to cold; what they changed of the total cost (I3)."""
+    changed = 0.0
+    desk.number[2] = 0
+    while desk.number[2] < work:
+        heat = hot * (cold / hot) ** (desk.number[2] / work)
+        desk.number[2] += 20
+        p = costly_piece(stand, dice)
+        if p >= 0:
+            changed += clear_and_open(stand, costs, shape, terms, desk, site, stand.unit[p], stand.home[p], heat, dice)
+    return changed
