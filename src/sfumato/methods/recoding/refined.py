@@ -48,7 +48,8 @@ class Refined(RecodingMethod):
     )
 
     def preference(self, records: int | None) -> tuple[int, str]:
-        time = f"about {self.time_for(records):.2g} s of search" if records is not None else "a search that grows with the table"
+        most = "" if self.seconds else "at most "
+        time = f"{most}about {self.time_for(records):.2g} s of search" if records is not None else "a search as long as the table"
         return 20, f"it gives the least loss, by {time} on one core (mondrian where time is short)"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
