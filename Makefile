@@ -12,7 +12,7 @@ demo: $(READY)
 
 # Types are checked beside the tests, and what is wrong with them is said last; the failure of either is a failure.
 # What Python has compiled is kept, whatever the environment says: tests start hundreds of processes.
-# Four at once on two cores: some always wait for a server, a browser or the Java machine.
+# Three at once on two cores: some always wait for a server, a browser or the Java machine.
 # Loops that have changed since the installation are translated anew, once, instead of by numba in every process.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY) browser mariadb $(CLASSES)
@@ -20,7 +20,7 @@ test: $(READY) browser mariadb $(CLASSES)
 	$(BIN)/ruff format --check --quiet src tests benchmarks
 	@$(BIN)/sfumato warm-up || true
 	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -n 4 --dist loadscope --durations=15; tests=$$?; \
+	$(BIN)/python -m pytest -n 3 --dist loadscope --durations=15; tests=$$?; \
 	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests || types))
 
 # The same with many more random cases, where tests draw them.
