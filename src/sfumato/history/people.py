@@ -20,6 +20,9 @@ Guarantee
     have let pass the bound holds, because n, f and M follow from how rows are tied, and not from whose they are; so it holds for
     whoever believes the certificate. Who gives weight to ways that would have been refused may be surer, and errs.
 
+    Bundles are of releases that show something hidden. One that shows quasi-identifiers alone is judged by itself (`audit.people`):
+    whoever is told which of its rows is about the same record as a row elsewhere is not bounded there, and learns no value.
+
 Fail closed: a release that does not say whose its rows were, rows that stand in for records, and values that change are not judged.
 
 Cost: pairs of a point and a class that it could be in.
