@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.audit.people import Tally
+from sfumato.audit.base import Tally
 from sfumato.methods.subtables.people_apart import BucketsApart
 from tests.people.worlds_of_people import Row, asked, random_people
 
@@ -100,7 +100,7 @@ def _nothing(bucket: Any) -> Any:
 
 def test_a_method_and_an_audit_that_count_rows_are_refused_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BucketsApart, "broken", lambda self, bucket: _nothing(bucket))
-    monkeypatch.setattr("sfumato.audit.checks.people.judged_in_buckets", lambda exhibit, claim: Tally(0))
+    monkeypatch.setattr("sfumato.audit.readings.anatomy.judged_in_buckets", lambda exhibit, claim: Tally(0))
     refused = 0
     for seed in range(30):
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.data.linkage import Linkage
@@ -19,6 +20,16 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.onlooker import Onlooker
 from sfumato.release.past import History
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was found about people: classes (or groups of people) that break a claim, and whether everything could be judged."""
+
+    broken: int
+    complete: bool = True
+    fewest: int | None = None
+    """The smallest n // M: among how many people a row stands at least."""
 
 
 class Reading(ABC):
@@ -39,6 +50,9 @@ class Reading(ABC):
     joins_itself: ClassVar[bool] = False
     """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be joined."""
 
+    rows_are_records: ClassVar[bool] = False
+    """Whether every published row is one record and its people can be counted by names beside the rows."""
+
     @abstractmethod
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         """Everybody's candidates for an outsider who knows the claim's given columns."""
@@ -47,6 +61,10 @@ class Reading(ABC):
         """The claim's finding: the model applied to what was read."""
         linkage = self.read(exhibit, claim)
         return judged(claim, linkage, self.grade, linkage.note)
+
+    def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally | None:
+        """What the data holder finds about people who stand in several rows that nothing ties; nothing where nobody counts them."""
+        return None
 
     def judge_all(self, exhibit: Exhibit, claim: Claim) -> Finding:
         """The claim's finding over all releases of the exhibit's history; of readings that join by themselves."""

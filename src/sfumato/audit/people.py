@@ -27,23 +27,20 @@ stands where: from the private trace, or where every record fits one class only;
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
 import numpy as np
 
-from sfumato.audit.readings.anatomy import listed_values
+from sfumato.audit.base import Tally, reading_of
+from sfumato.audit.listed_values import listed_values
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.boxes import contained
 from sfumato.data.classes import Classes, group
 from sfumato.data.people import most_in_buckets, people_of, too_sure
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
-from sfumato.forms.anatomy import BUCKET, AnatomyForm, sensitive_part
-from sfumato.forms.microaggregated import Microaggregated
-from sfumato.forms.recoded import Recoded
-from sfumato.forms.suppressed import SuppressedCells
+from sfumato.forms.anatomy import BUCKET, sensitive_part
 from sfumato.models.base import Demand
 from sfumato.policy.claims import Claim
 from sfumato.policy.person import Person
@@ -51,16 +48,6 @@ from sfumato.release.exhibit import Exhibit
 
 PEOPLE = "people"
 """The finding about them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What was found about people: classes (or groups of people) that break a claim, and whether everything could be judged."""
-
-    broken: int
-    complete: bool = True
-    fewest: int | None = None
-    """The smallest n // M: among how many people a row stands at least."""
 
 
 class PeopleCount:
@@ -262,8 +249,7 @@ def _beside(now: TextColumn, before: TextColumn) -> IntArray:
 def names_behind(exhibit: Exhibit) -> list[str] | None:
     """The name of the person behind every row of one table, when rows are not tied and the private trace is at hand."""
     person, traced = exhibit.policy.person, exhibit.behind
-    grouped = type(exhibit.form) in (Recoded, Microaggregated, SuppressedCells, AnatomyForm)
-    if person is None or person.linked or not exhibit.private or traced is None or not grouped:
+    if person is None or person.linked or not exhibit.private or traced is None or not reading_of(exhibit.form).rows_are_records:
         return None
     texts = [exhibit.original.text(name) for name in person.unit]
     columns = [[text.labels[code] for code in text.codes[traced["data"]].tolist()] for text in texts]

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.audit.people import Tally, few_have_it, person_of
+from sfumato.audit.base import Tally
+from sfumato.audit.people import few_have_it, person_of
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.people import most_in_buckets, people_of, too_sure

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.audit.people import Tally
+from sfumato.audit.base import Tally
 from sfumato.audit.series import bundles_of, cohorts_known, joint_of
 from sfumato.errors import DataError
-from sfumato.forms.recoded import Recoded
+from sfumato.forms.recoded import plainly_recoded
 from sfumato.history.people import PeopleOfHistory, broken_classes, require_same_people
 from sfumato.history.promises import promises
 from sfumato.policy.claims import Claim
@@ -26,7 +26,7 @@ def judged_over_releases(exhibit: Exhibit) -> list[Tally]:
     require_same_people(exhibit.policy, history)
     forms = [past.cover for past in history.releases]
     linked = any(cover.policy.person is not None and cover.policy.person.linked for cover in forms)
-    if linked or not all(type(cover.form) is Recoded for cover in forms):
+    if linked or not all(plainly_recoded(type(cover.form)) for cover in forms):
         raise DataError("people in several rows are judged over recoded tables only, whose rows nothing ties")
     people = PeopleOfHistory(exhibit.once(bundles_of))
     return [_judged(exhibit, people, claim) for claim in promises(exhibit.policy, History(history.releases[:-1]))]

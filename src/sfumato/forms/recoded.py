@@ -50,6 +50,11 @@ class RecodedTrace(Trace):
         return RecodedTrace(optimality=self.optimality, lasting=self.lasting)
 
 
+def plainly_recoded(form: type[Form]) -> bool:
+    """Whether a form is a recoded table and nothing besides: its kin tie rows, draw them or suppress single cells."""
+    return form is Recoded
+
+
 class Recoded(Form):
     """One table whose quasi-identifiers are written more coarsely."""
 

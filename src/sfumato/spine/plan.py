@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.audit.base import Reading
 from sfumato.errors import PolicyError
-from sfumato.forms.recoded import Recoded
+from sfumato.forms.recoded import plainly_recoded
 from sfumato.io.coding import is_coded
 from sfumato.methods.base import Method
 from sfumato.policy.declared import declare
@@ -77,7 +77,7 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return reason
     if remembering and (reason := method.unremembered(policy)):
         return reason
-    if remembering and policy.knows and method.form is not Recoded:
+    if remembering and policy.knows and not plainly_recoded(method.form):
         return f"what outsiders know ('knows:') is judged over several releases of recoded tables, not of {method.form.name}"
     if not method.form.reads_knowledge and (told := [why for claim in policy.claims if (why := betraying(policy, claim))]):
         return told[0]
@@ -85,7 +85,7 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return f"values of '{name}' change and those of counterfeits never do, so they could be told apart; say 'leaving: withhold'"
     if policy.of_population and (remembering or policy.person is not None):
         return "claims about a population are judged for one release, with one row per person"
-    if policy.calibrated is not None and (remembering or policy.person is not None or method.form is not Recoded):
+    if policy.calibrated is not None and (remembering or policy.person is not None or not plainly_recoded(method.form)):
         return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
     return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
 
@@ -103,7 +103,7 @@ def _forgets_people(method: Method, policy: Policy) -> str:
         return "rows of people ('person:') do not wait for company: a person would be there without some of them ('waiting')"
     if policy.series.changes or policy.series.by != "class":
         return "rows of people ('person:') are known again by values that stay ('series.changes'), in joint classes ('by: class')"
-    if method.form is not Recoded:
+    if not plainly_recoded(method.form):
         return f"people in several rows ('person:') are judged over several releases of recoded tables, not of {method.form.name}"
     return ""
 

@@ -9,16 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.audit.base import Check
-from sfumato.audit.people import PEOPLE, PeopleCount, Tally, judged_in_averages, judged_in_buckets
-from sfumato.audit.people_in_subtables import judged_in_subtables
+from sfumato.audit.base import Check, Tally, reading_of
+from sfumato.audit.people import PEOPLE
 from sfumato.audit.people_over_releases import judged_over_releases
 from sfumato.audit.series import is_series
-from sfumato.forms.anatomy import AnatomyForm
-from sfumato.forms.microaggregated import Microaggregated
-from sfumato.forms.recoded import Recoded
-from sfumato.forms.subtables import SubTables
-from sfumato.forms.suppressed import SuppressedCells
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.exhibit import Exhibit
 
@@ -38,18 +32,13 @@ class CountedPeople(Check):
         if not exhibit.private:
             return _open("whose rows they are is not published: give the original")
         together = judged_over_releases(exhibit) if is_series(exhibit) else []
-        if exhibit.policy.person is not None and not exhibit.policy.person.linked:
-            if type(exhibit.form) is Recoded:
-                return _found([*(exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims), *together])
-            if isinstance(exhibit.form, SuppressedCells):
-                return _found([exhibit.once(PeopleCount).judged(claim) for claim in exhibit.policy.claims])
-            if isinstance(exhibit.form, Microaggregated):
-                return _found([judged_in_averages(exhibit, claim) for claim in exhibit.policy.claims])
-            if isinstance(exhibit.form, SubTables):
-                return _found([judged_in_subtables(exhibit, claim) for claim in exhibit.policy.claims])
-            if isinstance(exhibit.form, AnatomyForm):
-                return _found([judged_in_buckets(exhibit, claim) for claim in exhibit.policy.claims])
-        return _open(f"nobody counts people in a {exhibit.form}")
+        if exhibit.policy.person is None or exhibit.policy.person.linked:
+            return _open(f"nobody counts people in a {exhibit.form}")
+        reading = reading_of(exhibit.form)
+        found = [tally for claim in exhibit.policy.claims if (tally := reading.of_people(exhibit, claim)) is not None]
+        if len(found) < len(exhibit.policy.claims):
+            return _open(f"nobody counts people in a {exhibit.form}")
+        return _found([*found, *together])
 
 
 def _of_people_before(exhibit: Exhibit) -> bool:

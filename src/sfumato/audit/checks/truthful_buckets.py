@@ -21,8 +21,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Check
+from sfumato.audit.listed_values import listed_values
 from sfumato.audit.placing import PairCounts, can_be_seated
-from sfumato.audit.readings.anatomy import listed_values
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import Classes, group, weighed
 from sfumato.data.table import TextColumn

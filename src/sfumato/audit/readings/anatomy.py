@@ -15,7 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.audit.base import Reading
+from sfumato.audit.base import Reading, Tally
+from sfumato.audit.listed_values import listed_values
+from sfumato.audit.people import judged_in_buckets
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group, weighed
 from sfumato.data.linkage import Linkage, Spread
@@ -36,6 +38,10 @@ class AnatomyReading(Reading):
     name: ClassVar[str] = "anatomy"
     form: ClassVar[type[Form]] = AnatomyForm
     on_classes: ClassVar[bool] = True
+    rows_are_records: ClassVar[bool] = True
+
+    def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally:
+        return judged_in_buckets(exhibit, claim)
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         table = exhibit.data
@@ -77,19 +83,3 @@ def require_linear(rows: IntArray, buckets: int, entries: IntArray, of_bucket: I
     values = np.bincount(of_bucket[np.unique(entries, return_index=True)[1]], minlength=buckets)
     if int(values[np.unique(rows) % buckets].sum()) > MOST_MIXED + _TIMES * (len(rows) + len(entries)):
         raise DataError("buckets list so many different values for so many people that nobody can judge them")
-
-
-def listed_values(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:
-    """Bucket, code of the value and count of every entry of a table of hidden values."""
-    text = counts.text("bucket")
-    if any(label not in number for label in text.labels):
-        raise DataError("the sensitive table lists buckets that no row belongs to")
-    code = np.array([number[label] for label in text.labels], dtype=np.int64)
-    try:
-        weight = np.array([int(label) for label in counts.text("count").labels], dtype=np.int64)[counts.text("count").codes]
-    except ValueError:
-        raise DataError("a count of the sensitive table is no number") from None
-    if (weight <= 0).any():
-        raise DataError("a count of the sensitive table is not positive")
-    weight = weight if counts.counts is None else weight * counts.counts
-    return code[text.codes], counts.text("value").codes.astype(np.int64), weight

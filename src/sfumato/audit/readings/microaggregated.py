@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.audit.base import Reading
+from sfumato.audit.base import Reading, Tally
+from sfumato.audit.people import judged_in_averages
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage
 from sfumato.forms.microaggregated import Microaggregated
@@ -22,6 +23,10 @@ class MicroaggregatedReading(Reading):
 
     name: ClassVar[str] = "microaggregated table"
     form: ClassVar[type[Form]] = Microaggregated
+    rows_are_records: ClassVar[bool] = True
+
+    def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally:
+        return judged_in_averages(exhibit, claim)
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         table = exhibit.data

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.audit.base import Reading
+from sfumato.audit.base import Reading, Tally
+from sfumato.audit.people import PeopleCount
 from sfumato.audit.population import judge_in_population
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.classes import group
@@ -30,6 +31,10 @@ class RecodedReading(Reading):
     on_classes: ClassVar[bool] = True
     in_population: ClassVar[bool] = True
     form: ClassVar[type[Form]] = Recoded
+    rows_are_records: ClassVar[bool] = True
+
+    def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally:
+        return exhibit.once(PeopleCount).judged(claim)
 
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
         if claim.model.of_population:

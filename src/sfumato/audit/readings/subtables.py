@@ -27,7 +27,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.audit.base import Reading
+from sfumato.audit.base import Reading, Tally
+from sfumato.audit.people_in_subtables import judged_in_subtables
 from sfumato.audit.readings.anatomy import require_linear
 from sfumato.data.arrays import FloatArray, IntArray
 from sfumato.data.classes import Classes, group
@@ -71,6 +72,9 @@ class SubTablesReading(Reading):
     name: ClassVar[str] = "sub-tables"
     form: ClassVar[type[Form]] = SubTables
     on_classes: ClassVar[bool] = True
+
+    def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally:
+        return judged_in_subtables(exhibit, claim)
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         found = [each.linkage for each in outcomes(exhibit, claim) if each.linkage is not None]

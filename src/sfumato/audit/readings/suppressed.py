@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.audit.base import Reading
+from sfumato.audit.base import Reading, Tally
+from sfumato.audit.people import PeopleCount
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage
 from sfumato.forms.suppressed import SuppressedCells
@@ -24,6 +25,10 @@ class SuppressedReading(Reading):
 
     name: ClassVar[str] = "locally suppressed table"
     form: ClassVar[type[Form]] = SuppressedCells
+    rows_are_records: ClassVar[bool] = True
+
+    def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally:
+        return exhibit.once(PeopleCount).judged(claim)
 
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
         table = exhibit.data

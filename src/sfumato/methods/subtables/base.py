@@ -32,7 +32,7 @@ from sfumato.decomposition.guardian import SubTable
 from sfumato.decomposition.privacy_rules import PrivacyRule
 from sfumato.decomposition.published_subtables import BUCKET, COLUMN, COUNT, RESERVED, SENSITIVE, VALUE, WITHHELD
 from sfumato.errors import Infeasible, SfumatoError
-from sfumato.forms.recoded import Recoded
+from sfumato.forms.recoded import plainly_recoded
 from sfumato.forms.subtables import SubTables
 from sfumato.methods.base import Method, Task
 from sfumato.methods.continuing import continued, dealt_apart
@@ -152,7 +152,7 @@ class SubTableMethod(Method):
         if self.inner == "anatomy":
             return ""
         method = find("methods", Method, self.inner, where=policy.document.where("method", self.name, "inner"))
-        return "" if method.form is Recoded else f"{self.inner} does not make recoded tables"
+        return "" if plainly_recoded(method.form) else f"{self.inner} does not make recoded tables"
 
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         model = claim.model
