@@ -22,7 +22,7 @@ from sfumato.methods.recoding.kernels.opening import (
     open_boxes,
     price_of,
 )
-from sfumato.methods.recoding.kernels.rehousing import give, home_for, rehouse, touch
+from sfumato.methods.recoding.kernels.rehousing import dissolve, give, rehouse, touch
 from sfumato.methods.recoding.kernels.seating import (
     Shape,
     closed,
@@ -200,7 +200,7 @@ def _holds(twin, group):
 
 
 @pytest.mark.twin(
-    of=[clear_groups, allowed, change, costly_piece, forget_inside, forget_step, hand_over, home_for, judged, lend, price_of]
+    of=[clear_groups, allowed, change, costly_piece, forget_inside, forget_step, hand_over, dissolve, judged, lend, price_of]
 )
 def test_groups_are_cleared_as_by_the_twin():
     """And every kind of ending is met: exchanges of several groups, rests that stay together or are sent away; sound beginnings."""

@@ -46,8 +46,8 @@ from sfumato.methods.recoding.kernels.opening import (
     price_of,
 )
 from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
-from sfumato.methods.recoding.kernels.rehousing import STRAYS, give, home_for, touch
-from sfumato.methods.recoding.kernels.seating import Seating, Shape, closed, measure, new_group, widen
+from sfumato.methods.recoding.kernels.rehousing import STRAYS, dissolve, touch
+from sfumato.methods.recoding.kernels.seating import Seating, Shape, closed, measure, new_group
 from sfumato.methods.recoding.kernels.terms import Terms
 
 CLEARED, NEAR = 5, 16
@@ -305,20 +305,10 @@ def settle_strays(stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, 
         g = site.group[i]
         if most <= 0.0:
             return False
-        p = stand.of_group[g] if stand.size[g] < terms.fewest else -1
-        while p >= 0:
-            u, many = stand.unit[p], stand.records[p]
-            p = stand.after[p]
-            home, growth = home_for(stand, costs, terms, u, many, g, most)
-            desk.number[2] += 2 * stand.number[0]
-            strays += 1
-            if home < 0 or strays > STRAYS:
+        if stand.size[g] < terms.fewest:
+            most, strays = dissolve(stand, costs, shape, desk, terms, g, most, strays)
+            if most < 0.0:
                 return False
-            most -= growth
-            give(stand, desk, u, g, home, many)
-            widen(stand, costs, shape, home, u)
-        if stand.size[g] == 0:
-            stand.cost[g] = 0.0
     return True
 
 

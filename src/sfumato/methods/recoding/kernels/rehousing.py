@@ -143,6 +143,30 @@ def borrow(stand: Seating, desk: Workbench, terms: Terms, lenders: int, g: int, 
 
 
 @in_place
+def dissolve(
+    stand: Seating, costs: CellCosts, shape: Shape, desk: Workbench, terms: Terms, g: int, most: float, strays: int
+) -> tuple[float, int]:
+    """Everybody of a group goes where the total cost grows least.
+
+    Returned are what is left of `most`, below nothing when somebody finds no home, and how many pieces have gone in this step.
+    """
+    p = stand.of_group[g]
+    while p >= 0:
+        u, many = stand.unit[p], stand.records[p]
+        p = stand.after[p]
+        home, growth = home_for(stand, costs, terms, u, many, g, most)
+        desk.number[2] += 2 * stand.number[0]
+        strays += 1
+        if home < 0 or strays > STRAYS:
+            return -1.0, strays
+        most -= growth
+        give(stand, desk, u, g, home, many)
+        widen(stand, costs, shape, home, u)
+    stand.cost[g] = 0.0
+    return most, strays
+
+
+@in_place
 def rehouse(
     stand: Seating, costs: CellCosts, shape: Shape, desk: Workbench, terms: Terms, most: float, dice: NDArray[np.uint64]
 ) -> bool:
@@ -157,19 +181,9 @@ def rehouse(
             if most <= 0.0:
                 return False  # I1
             lacking = False
-        p = stand.of_group[g]
-        while lacking and p >= 0:
-            u, many = stand.unit[p], stand.records[p]
-            p = stand.after[p]
-            home, growth = home_for(stand, costs, terms, u, many, g, most)
-            desk.number[2] += 2 * stand.number[0]
-            strays += 1
-            if home < 0 or strays > STRAYS:
-                return False
-            most -= growth
-            give(stand, desk, u, g, home, many)
-            widen(stand, costs, shape, home, u)
         if lacking:
-            stand.cost[g] = 0.0
+            most, strays = dissolve(stand, costs, shape, desk, terms, g, most, strays)
+            if most < 0.0:
+                return False
         i += 1
     return True
