@@ -6,40 +6,51 @@ import math
 
 from .plain_opening import TINY, PlainOpening
 
-CLEARED, TRIES, MORE, DEAR, STRAYS = 5, 24, 2, 1.3, 64
+CLEARED, STEPS, TRIES, MORE, DEAR, STRAYS = 5, 3, 24, 2, 1.3, 64
 
 
 class PlainClearing(PlainOpening):
-    """One step after the other; `nearest` groups are those that are cleared together, at most."""
+    """A few steps around one group after the other; with it some of the `nearest` groups are cleared."""
 
     def __init__(self, stand, dice, nearest):
         super().__init__(stand, dice)
         self.nearest = nearest
-        self.several = self.together = self.sent = 0
+        self.several = self.together = self.sent = self.again = 0
         """Steps that were kept in which several groups were cleared and something changed; groups whose rest stayed together;
-        pieces that were sent to another home."""
+        pieces that were sent to another home; steps that were not kept."""
 
-    def plain_step(self, heat):
+    def plain_steps(self, heat):
+        """Steps around one group until one is kept, a few at most."""
         chosen = self.costly()
         if chosen is None:
             return
         unit, g = chosen
+        near = self.all_near(unit, g)
+        for _ in range(STEPS):
+            if self.plain_try(unit, g, near, heat):
+                break
+            self.again += 1
+
+    def plain_try(self, unit, g, near, heat):
+        """One step; whether it is kept."""
         most = -heat * math.log((self.below(1 << 30) + 1) / (1 << 30)) - TINY
         self.unit, self.before, first = unit, self.stand.total(), self.stand.everybody()
-        self.cleared = self.some_near(unit, g)
+        self.cleared = self.some_of(near, g)
         self.paid, self.boxes = ({h: of(h) for h in self.cleared} for of in (self.stand.cost, self.stand.box))
         self.log, self.touched = [], list(self.cleared)
         fine = self.filled_boxes(most) and self.settled(most - self.added())
-        if not (fine and self.stand.total() - self.before < most):
+        kept = fine and self.stand.total() - self.before < most
+        if not kept:
             for moved, a, b, many in reversed(self.log):
                 self.stand.plain_move(moved, b, a, many)
         self.ended(self.touched)
         self.several += len(self.cleared) > 1 and self.stand.everybody() != first
+        return kept
 
-    def some_near(self, unit, g):
-        """A group and some of those whose box together with its own, or with a unit of it, costs least."""
+    def all_near(self, unit, g):
+        """The groups whose box together with that of a group, or with a unit of it, costs least."""
         stand = self.stand
-        wanted, lean, whole = 1 + self.below(CLEARED), 0.5 * self.below(3), self.below(2) == 0
+        lean, whole = 0.5 * self.below(3), self.below(2) == 0
         own = stand.box(g) if whole else [(code, code) for code in stand.codes[unit]]
         others = [h for h in stand.live if h != g and stand.cost(h) > TINY and self.region(h) == stand.region[unit]]
 
@@ -47,8 +58,12 @@ class PlainClearing(PlainOpening):
             hull = [(min(lo, a), max(last, b)) for (lo, last), (a, b) in zip(stand.box(h), own, strict=True)]
             return stand.price(hull) - lean * stand.cost(h)
 
-        near, found = sorted(others, key=apart)[: self.nearest], [g]
-        for _ in range(2 * wanted if wanted > 1 and near else 0):
+        return sorted(others, key=apart)[: self.nearest]
+
+    def some_of(self, near, g):
+        """A group and some of those near it, the nearer the likelier."""
+        found, wanted = [g], 1 + self.below(CLEARED) if near else 0
+        for _ in range(2 * wanted):
             h = near[min(self.below(len(near)), self.below(len(near)))]
             found += [h] if len(found) < wanted and h not in found else []
         return found

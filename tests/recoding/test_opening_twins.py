@@ -21,17 +21,20 @@ from sfumato.methods.recoding.kernels.opening import (
     offer_boxes,
     open_boxes,
     price_of,
+    undo,
 )
 from sfumato.methods.recoding.kernels.rehousing import dissolve, give, rehouse, touch
 from sfumato.methods.recoding.kernels.seating import (
     Shape,
     closed,
+    cost_beyond,
     end_group,
     fill_bits,
     measure,
     measure_first,
     move,
     new_group,
+    region_of,
     widen,
 )
 from sfumato.methods.recoding.kernels.terms import Terms, met, too_much
@@ -200,12 +203,15 @@ def _holds(twin, group):
 
 
 @pytest.mark.twin(
-    of=[clear_groups, allowed, change, costly_piece, forget_inside, forget_step, hand_over, dissolve, judged, lend, price_of]
-)
+    of=[
+        clear_groups, allowed, change, costly_piece, forget_inside, forget_step, hand_over, dissolve, judged, lend, price_of, undo,
+        cost_beyond, region_of,
+    ]
+)  # fmt: skip
 def test_groups_are_cleared_as_by_the_twin():
     """And every kind of ending is met: exchanges of several groups, rests that stay together or are sent away; sound beginnings."""
-    met_with = np.zeros(4, dtype=np.int64)
-    for seed, style in product(range(8), ("size", "crowd")):
+    met_with = np.zeros(5, dtype=np.int64)
+    for seed, style in product((*range(7), 17), ("size", "crowd")):
         stand, terms, twin = both(np.random.default_rng(seed), style)
         desk, site = desk_for(stand), site_for(stand)
         site = site._replace(near=site.near[: 2 + seed], far=site.far[: 2 + seed])
@@ -214,12 +220,12 @@ def test_groups_are_cleared_as_by_the_twin():
         for step in range(20):
             heat, before = [1e-9, 3.0, 30.0][step % 3], twin.total()
             changed = clear_groups(stand, costs(), TREE, terms, desk, site, heat, heat, 1, dice)
-            clearing.plain_step(heat)
+            clearing.plain_steps(heat)
             assert int(dice[0]) == plain[0]
             assert groups_of(stand) == twin.everybody()
             assert changed == pytest.approx(twin.total() - before, abs=1e-9)
             assert all(_holds(twin, group) for group in groups_of(stand)) or not sound
-        met_with += [clearing.several, clearing.together, clearing.sent, sound]
+        met_with += [clearing.several, clearing.together, clearing.sent, clearing.again, sound]
     assert (met_with >= 1).all(), met_with
 
 

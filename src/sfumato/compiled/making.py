@@ -45,7 +45,7 @@ def compile_text(cpp: str, target: Path) -> None:
     command = compiler()
     machine = ["-march=x86-64-v2"] if platform.machine() == "x86_64" else []
     static = ["-static-libstdc++", "-static-libgcc"] if sys.platform == "linux" and "ziglang" not in command else []
-    flags = ["-std=c++20", "-O2", "-fPIC", "-shared", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-w", *machine, *static]
+    flags = ["-std=c++20", "-O3", "-fPIC", "-shared", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-w", *machine, *static]
     with tempfile.TemporaryDirectory(dir=target.parent) as work:
         source, made = Path(work) / "loops.cpp", Path(work) / "loops.so"
         source.write_text(cpp, encoding="utf-8")

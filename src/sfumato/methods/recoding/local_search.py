@@ -3,8 +3,8 @@
 Three kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more cheaply; it is
 best where groups are small. `opening` opens a box around a costly record for everybody who pays more than it costs; it is best
 where groups are large or shares of values bind. Where only numbers are claimed, the third kind gives several groups up at once and
-opens boxes for those who stood in them (`kernels.clearing`): it goes furthest, in long turns. Whatever has brought more for its
-work lately is used next, the others from time to time.
+opens boxes for those who stood in them (`kernels.clearing`): it goes furthest, in long turns, and begins when the others have had
+several. Whatever has brought more for its work lately is used next, the others from time to time.
 
 A district is some groups that are near each other in one order of the columns, which differs from turn to turn. Districts have
 nothing in common, so they are worked on side by side.
@@ -188,7 +188,8 @@ class _Search:
             self.kinds["open"] = _Turns(longer=self.hurry)
             if not len(self.ground.terms.kinds):
                 longer = float(np.clip(typical_size(whole.state) / ENTRIES, SOME, MANY))
-                self.kinds["clear"] = _Turns(longer=longer * self.hurry)
+                late = int(PER_ENTRY * len(self.entries.unit) * self.hurry)  # as if it had had a turn
+                self.kinds["clear"] = _Turns(rate=0.0, longer=longer * self.hurry, work=late)
         self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.methods.recoding.kernels.seating import Seating, Shape
     from sfumato.methods.recoding.kernels.terms import Terms
 
-KnownBoxes = tuple[IntArray, IntArray, IntArray]
+KnownBoxes = tuple[CodeArray, CodeArray, IntArray]
 """The first and last leaf of some boxes in every column, and the region of each."""
 Five = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
 Eight = tuple[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArray]
@@ -162,8 +162,8 @@ def seating_of(
     stand = Seating(
         code, tag, number, np.zeros((int(number.max()) + 1, words), dtype=np.uint64),
         np.zeros((int(base[-1]), words), dtype=np.uint64), base, np.concatenate(rank).astype(np.int64), first_rank,
-        *_pieces(entries, units, room, most), _size(entries, most), np.zeros(most), np.zeros((most, columns), dtype=np.int64),
-        np.zeros((most, columns), dtype=np.int64), tally, *_lists(groups, most, pieces, room),
+        *_pieces(entries, units, room, most), _size(entries, most), np.zeros(most), np.zeros((most, columns), dtype=np.int32),
+        np.zeros((most, columns), dtype=np.int32), tally, *_lists(groups, most, pieces, room),
     )  # fmt: skip
     fill_bits(stand)
     measure_first(stand, costs, shape, groups)

@@ -45,7 +45,8 @@ from sfumato.methods.recoding.series import HISTORY
 from sfumato.policy.policy import Policy
 from sfumato.release.release import Release
 
-_SEARCH = 0.2
+_SEARCH, _SEARCH_SHARES = 0.5, 0.2
+"""Share of the time for the search of `refined`, and where shares of values are limited: there prices lead to better groups."""
 _RELAXED = 0.2
 """Share of the time where the program is only a relaxation of the claims (entropy, recursive, t-closeness): it rarely answers."""
 
@@ -84,16 +85,23 @@ class Optimal(RecodingMethod):
 
     def _proven(self, problem: RecodingProblem, task: Task, seconds: float, budget: int) -> ProvenArrangement:
         objective = task.policy.utility.minimize
+        space = RecodingSpace(problem, objective, beside=len(task.policy.quasi_identifiers) - len(problem.names))
+        search = time_to_search(space)
         first = starts(problem, objective, task)
-        refined = refine(problem, first, objective=objective, seconds=_SEARCH * seconds, jobs=task.jobs)
+        refined = refine(problem, first, objective=objective, seconds=search * seconds, jobs=task.jobs)
         return optimize(
-            RecodingSpace(problem, objective, beside=len(task.policy.quasi_identifiers) - len(problem.names)),
+            space,
             refined,
-            seconds=(1 - _SEARCH) * seconds * (1.0 if states(problem) else _RELAXED),
+            seconds=(1 - search) * seconds * (1.0 if states(problem) else _RELAXED),
             budget=budget,
             spend=states(problem),
             progress=lambda done: task.progress(done, "proving"),
         )
+
+
+def time_to_search(space: RecodingSpace) -> float:
+    """The share of the time before anything is proven."""
+    return _SEARCH_SHARES if space.shared else _SEARCH
 
 
 def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Component]) -> bool:

@@ -77,11 +77,11 @@ def _nearest(nodes: Nodes, slack: IntArray) -> tuple[Nodes, IntArray]:
 class NeighbourhoodSearch:
     """An arrangement that gets cheaper, neighbourhood by neighbourhood."""
 
-    def __init__(self, start: Arrangement, around: Surroundings, open_regions: BoolArray, *, budget: int) -> None:
+    def __init__(self, start: Arrangement, around: Surroundings, open_regions: BoolArray, *, budget: int, seed: int) -> None:
         self.now, self.around, self.open, self.budget = start, around, open_regions, budget
         self.room = 2_000
         """Most memberships of a neighbourhood; it adapts to what the solver can do in the time."""
-        self.draw = np.random.default_rng(1)
+        self.draw = np.random.default_rng(seed)
         self._look()
         self.tired = np.zeros(len(start.cost))
 

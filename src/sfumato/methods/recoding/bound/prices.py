@@ -42,13 +42,13 @@ from sfumato.methods.recoding.bound.quotas import Quotas, find_quotas
 from sfumato.methods.recoding.bound.readings import rounded_down
 from sfumato.methods.recoding.bound.space import Nodes, RecodingSpace
 
-_MOMENTUM = 0.95
-_PATIENCE = 25
+_MOMENTUM = 0.9
+_PATIENCE = 15
 _SHRINK = 0.6
 _PROGRESS = 1e-6
 _FLAT = 1e-6
-_STEPS = 40
-_WORK = 2_000_000
+_STEPS = 100
+_WORK = 1_000_000
 """Memberships that most steps look at."""
 
 
@@ -144,6 +144,8 @@ class PriceBound:
             near = self._near(climb.now)
             for _ in range(_STEPS):
                 climb.step(near)
+                if time.thread_time() > end:
+                    break
             here = self.at(climb.best.u, climb.best.w)[0]
             climb.judge(here.total > best.total * (1 + _PROGRESS), best)
             best = here if here.total > best.total else best
@@ -163,7 +165,11 @@ class PriceBound:
 
 
 class _Climb:
-    """The state of an ascent: where it stands, in which direction it was going, and how bold its steps are."""
+    """The state of an ascent: where it stands, in which direction it was going, and how bold its steps are.
+
+    Units of many records are wanted too little or too much by many, yet their prices are on the same scale as all others. So a
+    price of n records moves by its slope over √n, between one step for all of them and one for each.
+    """
 
     def __init__(self, start: Prices, target: float) -> None:
         self.now = self.best = start
@@ -183,10 +189,11 @@ class _Climb:
         if self.idle >= _PATIENCE:
             self.now, self.theta, self.idle = self.best, self.theta * _SHRINK, 0
             return
-        self.way = _uphill(_MOMENTUM * self.way + slope.records, here.u, bound.top)
+        stiff = np.sqrt(np.maximum(bound.space.count, 1))
+        self.way = _uphill(_MOMENTUM * self.way + slope.records / stiff, here.u, bound.top)
         self.toll_way = -_uphill(-(_MOMENTUM * self.toll_way + slope.groups), -here.w, 0)
         weight = bound.space.least  # a toll is paid once for a group, a price by each of its records
-        steepness = float(self.way @ self.way) + weight * float(self.toll_way @ self.toll_way)
+        steepness = float((stiff * self.way) @ self.way) + weight * float(self.toll_way @ self.toll_way)
         length = self.theta * max(self.target - here.total, 0.0) / max(steepness, 1.0)
         u = np.minimum(np.rint(here.u + length * self.way), bound.top).astype(np.int64)
         w = np.maximum(np.rint(here.w + weight * length * self.toll_way), 0).astype(np.int64)

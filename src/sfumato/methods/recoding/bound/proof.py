@@ -2,8 +2,8 @@
 
 Regions are proven one by one: a region is *closed* when its groups cost no more than its bound. First prices bound all regions at
 once; nodes whose use would cost more than the known groups are dropped; what is left of a region is solved exactly when it is
-small. Groups that the prices suggest (`guided`) are a second start. Large regions are improved in neighbourhoods, priced again, and
-tried again.
+small. Where shares are limited, groups that the prices suggest (`guided`) are a second start. What is left of the time goes to
+prices and to neighbourhoods in turns, to whichever of them closed more of the gap for its time lately.
 
 Guarantee: `ProvenArrangement.bound` is at most the cost of every release in the space (`space`), and at most its `total`.
 
@@ -36,6 +36,8 @@ from sfumato.methods.recoding.problem import Grouping
 
 SMALL, LARGE = 40_000, 80_000
 """Memberships of a region that is solved before, and after, neighbourhoods were."""
+TURN, LEAST = 0.2, 3.0
+"""A turn takes this share of the time that is left for turns, and at least so many seconds."""
 PROVEN = 1e-5
 """A gap below this is the solver's tolerance."""
 
@@ -80,10 +82,9 @@ def optimize(
         lambda: desk.close(SMALL, 0.35),
         lambda: desk.price(0.3),
         lambda: desk.follow(0.1),
-        lambda: desk.improve(0.4),
-        lambda: desk.price(0.5),
-        lambda: desk.close(LARGE, 0.8),
-        lambda: desk.improve(1.0),
+        lambda: desk.take_turns(0.7),
+        lambda: desk.close(LARGE, 0.6),
+        lambda: desk.take_turns(1.0),
     ]
     for number, step in enumerate(steps):
         if desk.open.any() and desk.left > 0:
@@ -104,6 +105,7 @@ class _Desk:
         self.prices: Prices | None = None
         self.bound: FloatArray = np.zeros(self.prices_of.regions)
         self.solved = False
+        self.turns = 0
 
     @property
     def left(self) -> float:
@@ -137,18 +139,32 @@ class _Desk:
     def follow(self, share: float) -> None:
         """Begin again from groups that the prices suggest, each searched for a share of the time, where that is cheaper."""
         assert self.prices is not None
-        if self.now.suppressed.any():
-            return  # a search publishes everybody
+        if self.now.suppressed.any() or not self.space.shared:
+            return  # a search publishes everybody, and where only numbers are claimed it finds better groups by itself
         for start in guided_starts(self.prices_of, self.prices):
             found = refine(self.space.problem, [start], objective=self.space.objective, seconds=0.5 * share * self.left)
             self.now = min(self.now, Arrangement.of(self.space, found), key=lambda one: one.total)  # I1
 
+    def take_turns(self, share: float) -> None:
+        """Neighbourhoods and prices, for a share of the time: next comes what closed more of the gap for its time."""
+        end = time.thread_time() + share * self.left
+        rates: dict[Callable[[float], None], float] = {self.improve: np.inf, self.price: np.inf}
+        while self.open.any() and (left := end - time.thread_time()) > 0 and max(rates.values()) > 0:
+            turn = max(rates, key=lambda one: rates[one])
+            gap, begin = self.gap, time.thread_time()
+            turn(max(TURN * left, min(LEAST, left)) / self.left)
+            rates[turn] = (gap - self.gap) / max(time.thread_time() - begin, 1e-3)
+
+    @property
+    def gap(self) -> float:
+        return float((self.cost - self.bound).sum())
+
     def improve(self, share: float) -> None:
-        """Solve neighbourhoods of the open regions."""
+        """Solve neighbourhoods of the open regions, others than in earlier turns."""
         assert self.prices is not None
-        search = NeighbourhoodSearch(
-            self.now, Surroundings.of(self.prices_of, self.prices), self.open, budget=self.budget * self.spend
-        )
+        self.turns += 1
+        around = Surroundings.of(self.prices_of, self.prices)
+        search = NeighbourhoodSearch(self.now, around, self.open, budget=self.budget * self.spend, seed=self.turns)
         search.run(time.thread_time() + share * self.left)
         self.now = search.now  # I1
 

@@ -43,7 +43,7 @@ from sfumato.methods.recoding.greedy_clustering import implied
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.methods.recoding.units import Units
 
-PAIRS = 16_000_000
+PAIRS = 32_000_000
 """Most memberships of units in nodes that a list may have."""
 HIGHEST = 8
 """Prices are at most so many times what a suppressed record costs."""

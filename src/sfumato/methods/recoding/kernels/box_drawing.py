@@ -129,16 +129,17 @@ def draw_host(stand: Seating, shape: Shape, desk: Workbench, u: int, dice: NDArr
 @in_place
 def units_inside(stand: Seating, shape: Shape, desk: Workbench, region: int) -> None:
     """The units of a region in the box, as bits."""
-    words = stand.below.shape[1]
+    word, within, below = desk.word, stand.within, stand.below
+    words = below.shape[1]
     for w in range(words):
-        desk.word[w] = stand.within[region, w]
+        word[w] = within[region, w]
     for c in range(len(desk.lo)):
         if desk.lo[c] == 0 and desk.last[c] + 1 == shape.size[c]:
             continue
         low = stand.base[c] + stand.rank[stand.first_rank[c] + desk.lo[c]]
         high = stand.base[c] + stand.rank[stand.first_rank[c] + desk.last[c] + 1]
         for w in range(words):
-            desk.word[w] &= stand.below[high, w] & ~stand.below[low, w]
+            word[w] &= below[high, w] & ~below[low, w]
 
 
 @in_place

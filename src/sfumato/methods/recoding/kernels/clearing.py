@@ -31,9 +31,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.arrays import CodeArray, FloatArray, IntArray
 from sfumato.methods.recoding.kernels.box_drawing import Workbench, look_inside, units_inside
-from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
+from sfumato.methods.recoding.kernels.cell_costs import CellCosts, in_place
 from sfumato.methods.recoding.kernels.opening import (
     allowed,
     change,
@@ -41,17 +41,19 @@ from sfumato.methods.recoding.kernels.opening import (
     forget_inside,
     forget_step,
     hand_over,
-    judged,
     lend,
     price_of,
+    undo,
 )
 from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
 from sfumato.methods.recoding.kernels.rehousing import STRAYS, dissolve, touch
-from sfumato.methods.recoding.kernels.seating import Seating, Shape, closed, measure, new_group
+from sfumato.methods.recoding.kernels.seating import Seating, Shape, closed, cost_beyond, measure, new_group, region_of
 from sfumato.methods.recoding.kernels.terms import Terms
 
 CLEARED, NEAR = 5, 16
 """Groups that are cleared in one step, at most, and the nearest ones that they are drawn from."""
+STEPS = 3
+"""Steps that are tried around one group, until one is kept: who is near it has to be found but once."""
 TRIES = 24
 """Boxes that are drawn before the best of them is opened."""
 MORE = 2
@@ -76,25 +78,31 @@ class Site(NamedTuple):
 
 
 @in_place
-def nearest(stand: Seating, costs: CellCosts, desk: Workbench, site: Site, g: int, lean: float) -> int:
-    """Fill `near` with the groups of g's region that have the cheapest box together with that on the desk; how many.
+def nearest(
+    stand: Seating, costs: CellCosts, desk: Workbench, site: Site, g: int, lo: CodeArray, last: CodeArray, b: int, lean: float
+) -> int:
+    """Fill `near` with the groups of g's region that have the cheapest box together with box b; how many.
 
     By `lean` groups are nearer that cost much themselves.
     """
-    found, most = 0, len(site.near)
-    region = stand.region[stand.unit[stand.of_group[g]]]
+    found, most, region = 0, len(site.near), region_of(stand, g)
+    tables, start, width, values = costs.tables, costs.start, costs.size, costs.values
+    live, cost, low, high = stand.live, stand.cost, stand.lo, stand.last
     for i in range(stand.number[0]):
-        h = stand.live[i]
-        if h == g or stand.cost[h] <= TINY or stand.region[stand.unit[stand.of_group[h]]] != region:
-            continue  # I2
-        bound = lean * stand.cost[h] + (site.far[found - 1] if found == most else np.inf)
+        h = live[i]
+        bound = lean * cost[h] + (site.far[found - 1] if found == most else np.inf)
+        if h == g or cost[h] <= TINY or cost[h] >= bound:
+            continue
         each = 0.0
-        for c in range(len(desk.lo)):
-            each += cell_cost(costs, c, min(stand.lo[h, c], desk.lo[c]), max(stand.last[h, c], desk.last[c]))
+        for c in range(tables):
+            each += values[start[c] + min(low[h, c], lo[b, c]) * width[c] + max(high[h, c], last[b, c])]
             if each >= bound:
                 break
         if each >= bound:
             continue
+        each += cost_beyond(stand, costs, h, lo, last, b)
+        if each >= bound or region_of(stand, h) != region:
+            continue  # I2
         found = min(found + 1, most)
         at = found - 1
         while at > 0 and site.far[at - 1] > each - lean * stand.cost[h]:
@@ -115,17 +123,20 @@ def clear(stand: Seating, desk: Workbench, site: Site, g: int) -> None:
 
 
 @in_place
-def clear_some(stand: Seating, costs: CellCosts, desk: Workbench, site: Site, u: int, g: int, dice: NDArray[np.uint64]) -> None:
-    """Clear a group and others near it, or near a unit of it; the nearer the likelier."""
+def look_around(stand: Seating, costs: CellCosts, desk: Workbench, site: Site, u: int, g: int, dice: NDArray[np.uint64]) -> int:
+    """Fill `near` with the groups near a group, or near a unit of it; how many."""
+    lean = 0.5 * random_below(dice, 3)
+    if random_below(dice, 2) == 0:
+        return nearest(stand, costs, desk, site, g, stand.lo, stand.last, g, lean)
+    return nearest(stand, costs, desk, site, g, stand.code, stand.code, u, lean)
+
+
+@in_place
+def clear_some(stand: Seating, desk: Workbench, site: Site, g: int, found: int, dice: NDArray[np.uint64]) -> None:
+    """Clear a group and some of those that were found near it; the nearer the likelier."""
     site.number[0] = 0
     clear(stand, desk, site, g)
-    wanted, lean, whole = 1 + random_below(dice, CLEARED), 0.5 * random_below(dice, 3), random_below(dice, 2) == 0
-    for c in range(len(desk.lo)):
-        desk.lo[c] = stand.lo[g, c] if whole else stand.code[u, c]
-        desk.last[c] = stand.last[g, c] if whole else stand.code[u, c]
-    found = nearest(stand, costs, desk, site, g, lean) if wanted > 1 else 0
-    if found == 0:
-        return
+    wanted = 1 + random_below(dice, CLEARED) if found > 0 else 0
     for _ in range(2 * wanted):
         h = site.near[min(random_below(dice, found), random_below(dice, found))]
         if site.number[0] < wanted and desk.marked[h] == 0:
@@ -246,13 +257,16 @@ def choose_box(
     dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
     """Leave on the site the least dear of some boxes around strays, and say how dear it is."""
-    least, u = DEAR, some_stray(site, dice)
+    least, u, dearest = DEAR, some_stray(site, dice), 0.0
+    for i in range(site.number[1]):
+        dearest = max(dearest, site.paid[i])
     for i in range(TRIES):
         if i % 4 == 0:
             u = some_stray(site, dice)
         draw_around(stand, shape, desk, site, u, dice)
         desk.number[2] += 40
-        if dearness_at_first_sight(stand, desk, site, price_of(costs, desk)) >= least:
+        price = price_of(costs, desk)
+        if price >= least * dearest or dearness_at_first_sight(stand, desk, site, price) >= least:
             continue
         _, dear = look_at_box(stand, costs, shape, terms, desk, region)
         if dear < least:
@@ -314,12 +328,12 @@ def settle_strays(stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, 
 
 @in_place
 def clear_and_open(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, u: int, g: int, heat: float,
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, g: int, found: int, heat: float,
     dice: NDArray[np.uint64],
-) -> float:  # fmt: skip
-    """One step; what it changed of the total cost (I1)."""
-    most, region = allowed(heat, dice), stand.region[u]
-    clear_some(stand, costs, desk, site, u, g, dice)
+) -> tuple[bool, float]:  # fmt: skip
+    """One step; whether it was kept, and what it changed of the total cost (I1)."""
+    most, region = allowed(heat, dice), region_of(stand, g)
+    clear_some(stand, desk, site, g, found, dice)
     boxes, fine = site.number[0] + MORE, True
     while boxes > 0 and fine:
         boxes -= 1
@@ -328,9 +342,12 @@ def clear_and_open(
             break
         fine = open_chosen(stand, costs, shape, terms, desk, site, region, dice) and added_so_far(stand, desk, site) < most
     fine = fine and settle_strays(stand, costs, shape, terms, desk, site, most - added_so_far(stand, desk, site))
-    added = judged(stand, desk, fine, most)
+    added = change(stand, desk) if fine else np.inf
+    kept = added < most
+    if not kept:
+        undo(stand, desk)
     forget_step(stand, desk)
-    return added
+    return kept, added if kept else 0.0
 
 
 @in_place
@@ -346,5 +363,10 @@ def clear_groups(
         desk.number[2] += 20
         p = costly_piece(stand, dice)
         if p >= 0:
-            changed += clear_and_open(stand, costs, shape, terms, desk, site, stand.unit[p], stand.home[p], heat, dice)
+            g, found = stand.home[p], look_around(stand, costs, desk, site, stand.unit[p], stand.home[p], dice)
+            for _ in range(STEPS):
+                kept, added = clear_and_open(stand, costs, shape, terms, desk, site, g, found, heat, dice)
+                changed += added
+                if kept:
+                    break  # those near it may be gone
     return changed

@@ -8,6 +8,7 @@ others of new tags are added, and then the best others of any kind.
 Invariants
     I1  No admissible set of records below a node totals more than its gain: among the records that must be added, those of the
         best-priced new tags and then the best-priced remaining ones are taken, and every exchange would lower the total.
+    I2  A node is skipped only when it would not gain even if everybody who must be added had the best price among the others.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ NOTHING = np.int64(-(1 << 62))
 
 
 @jit
-def _offer(price: IntArray, room: IntArray, who: IntArray, used: int, need: int, u: int, count: int, unit: int) -> int:
-    """Put a unit into a list of the best offers, sorted by falling price, as short as it can be to hold `need` records."""
-    total = 0
-    for slot in range(used):
-        total += room[slot]
+def _offer(
+    price: IntArray, room: IntArray, who: IntArray, used: int, total: int, need: int, u: int, count: int, unit: int
+) -> tuple[int, int]:
+    """Put a unit into a list of the best offers, sorted by falling price, as short as it can be to hold `need` records.
+
+    Returns how many offers the list has, and how many records (`used` and `total` before).
+    """  # fmt: skip
     if total >= need and (used == 0 or u <= price[used - 1]):
-        return used
+        return used, total
     slot = used
     while slot > 0 and price[slot - 1] < u:
         price[slot], room[slot], who[slot] = price[slot - 1], room[slot - 1], who[slot - 1]
@@ -42,7 +45,7 @@ def _offer(price: IntArray, room: IntArray, who: IntArray, used: int, need: int,
     while used > 0 and total - room[used - 1] >= need:
         total -= room[used - 1]
         used -= 1
-    return used
+    return used, total
 
 
 class Scratch(NamedTuple):
@@ -59,19 +62,28 @@ class Scratch(NamedTuple):
 
 
 @jit
-def _hot(
-    entries: NDArray[np.int32], c: int, node: int, count: IntArray, tag: IntArray, u: IntArray, shown: IntArray
-) -> tuple[int, int, int]:
-    """Records priced above the cost of the node, what they total, and how many tags they show."""
-    records, value, various = 0, 0, 0
+def _hot(entries: NDArray[np.int32], c: int, count: IntArray, u: IntArray) -> tuple[int, int, int]:
+    """Records priced above the cost of the node, what they total, and the best price of the others, at least 0."""
+    records, value, next_best = 0, 0, 0
     for unit in entries:
-        if u[unit] > c:
+        price = u[unit]
+        if price > c:
             records += count[unit]
-            value += count[unit] * (u[unit] - c)
-            if shown[tag[unit]] != node:
-                shown[tag[unit]] = node
-                various += 1
-    return records, value, various
+            value += count[unit] * (price - c)
+        elif price > next_best:
+            next_best = price
+    return records, value, next_best
+
+
+@jit
+def _various(entries: NDArray[np.int32], c: int, node: int, tag: IntArray, u: IntArray, shown: IntArray) -> int:
+    """How many tags the records show that are priced above the cost of the node."""
+    various = 0
+    for unit in entries:
+        if u[unit] > c and shown[tag[unit]] != node:
+            shown[tag[unit]] = node
+            various += 1
+    return various
 
 
 @jit
@@ -87,11 +99,11 @@ def _representatives(entries: NDArray[np.int32], node: int, wanted: int, tag: In
             work.best[tag[unit]] = unit + 1
         elif u[unit] > u[work.best[tag[unit]] - 1]:
             work.best[tag[unit]] = unit + 1
-    used = 0
+    used, total = 0, 0
     for i in range(fresh):
         unit = work.best[work.met[i]] - 1
         work.best[work.met[i]] = 0
-        used = _offer(work.varied[0], work.varied[1], work.varied[2], used, wanted, u[unit], 1, unit)
+        used, total = _offer(work.varied[0], work.varied[1], work.varied[2], used, total, wanted, u[unit], 1, unit)
     return used
 
 
@@ -99,7 +111,7 @@ def _representatives(entries: NDArray[np.int32], node: int, wanted: int, tag: In
 def _fill(entries: NDArray[np.int32], c: int, need: int, reps: int, count: IntArray, u: IntArray, work: Scratch) -> int:
     """The best `need` records besides those that take part already, as offers; −1 when there are too few."""
     price, room, who = work.filling[0], work.filling[1], work.filling[2]
-    used, available = 0, 0
+    used, total, available = 0, 0, 0
     for unit in entries:
         if u[unit] <= c:
             left = count[unit]
@@ -108,7 +120,7 @@ def _fill(entries: NDArray[np.int32], c: int, need: int, reps: int, count: IntAr
                     left -= 1
             available += left
             if left > 0:
-                used = _offer(price, room, who, used, need, u[unit], left, unit)
+                used, total = _offer(price, room, who, used, total, need, u[unit], left, unit)
     if available < need:
         return -1
     for i in range(used):
@@ -135,7 +147,7 @@ def node_gains(
     """Fill `gain` with the gain of every node and return the total of the positive ones.
 
     Every node pays its `toll` off its gain. `taken` grows by the records that nodes of positive gain take of each unit. Unless
-    `full`, nodes where nobody would gain are skipped, with a gain of 0.
+    `full`, nodes that cannot gain are skipped, with a gain of 0.
     """  # fmt: skip
     tags = tag.max() + 1 if len(tag) else 0
     offers = np.zeros((3, kinds + 2), np.int64), np.zeros((3, least + 2), np.int64)
@@ -144,9 +156,11 @@ def node_gains(
     for node in range(len(cost)):
         c, entries = cost[node], member[start[node] : start[node + 1]]
         gain[node] = 0
-        hot, value, various = _hot(entries, c, node, count, tag, u, work.shown)
-        if hot == 0 and not full:
+        hot, value, next_best = _hot(entries, c, count, u)
+        missing = max(least - hot, 0)
+        if not full and (hot == 0 or value + missing * (next_best - c) <= toll[node]):  # I2
             continue
+        various = _various(entries, c, node, tag, u, work.shown) if kinds > 1 else min(hot, 1)
         reps = _representatives(entries, node, kinds - various, tag, u, work) if various < kinds else 0  # I1
         need = least - hot - reps
         used = _fill(entries, c, need, reps, count, u, work) if need > 0 else 0

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import CodeArray, IntArray
 from sfumato.methods.recoding.kernels.box_drawing import GUESTS, Workbench, draw_box, draw_host, look_inside, units_inside
 from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
 from sfumato.methods.recoding.kernels.rebuild import TINY, random_below
@@ -367,7 +367,7 @@ def open_boxes(
 
 @in_place
 def offer_boxes(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, lo: IntArray, last: IntArray, region: IntArray,
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, lo: CodeArray, last: CodeArray, region: IntArray,
     dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
     """Open boxes of other groupings where that saves something, in an order of the dice; what that changed of the total cost."""

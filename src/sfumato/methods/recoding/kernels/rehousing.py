@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.methods.recoding.kernels.box_drawing import Workbench, look_inside, units_inside
-from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
+from sfumato.methods.recoding.kernels.cell_costs import CellCosts, in_place
 from sfumato.methods.recoding.kernels.rebuild import random_below
-from sfumato.methods.recoding.kernels.seating import Seating, Shape, measure, move, widen
+from sfumato.methods.recoding.kernels.seating import Seating, Shape, cost_beyond, measure, move, region_of, widen
 from sfumato.methods.recoding.kernels.terms import Terms, met
 
 STRAYS = 64
@@ -71,23 +71,25 @@ def accepts(stand: Seating, terms: Terms, g: int, u: int, many: int) -> bool:
 @in_place
 def home_for(stand: Seating, costs: CellCosts, terms: Terms, u: int, many: int, apart: int, most: float) -> tuple[int, float]:
     """The group of its region, other than `apart`, whose total grows least and by how much; −1 when none grows by less."""
+    tables, start, width, values = costs.tables, costs.start, costs.size, costs.values
+    live, size, cost, lo, last, code = stand.live, stand.size, stand.cost, stand.lo, stand.last, stand.code
     home, least = np.int64(-1), most
     for i in range(stand.number[0]):
-        g = stand.live[i]
-        if g == apart or stand.size[g] == 0 or stand.cost[g] * many >= least:
+        g = live[i]
+        if g == apart or size[g] == 0 or cost[g] * many >= least:
             continue
-        if stand.region[stand.unit[stand.of_group[g]]] != stand.region[u]:
-            continue  # I2
-        already, each = stand.size[g] * stand.cost[g], 0.0
-        bound = (least + already) / (stand.size[g] + many)
-        for c in range(stand.lo.shape[1]):
-            x = stand.code[u, c]
-            each += cell_cost(costs, c, min(stand.lo[g, c], x), max(stand.last[g, c], x))
+        already, each = size[g] * cost[g], 0.0
+        bound = (least + already) / (size[g] + many)
+        for c in range(tables):
+            x = code[u, c]
+            each += values[start[c] + min(lo[g, c], x) * width[c] + max(last[g, c], x)]
             if each > bound:
                 break
-        growth = (stand.size[g] + many) * each - already
-        if growth < least and accepts(stand, terms, g, u, many):
-            home, least = g, growth
+        if each > bound:
+            continue
+        growth = (size[g] + many) * (each + cost_beyond(stand, costs, g, code, code, u)) - already
+        if growth < least and region_of(stand, g) == stand.region[u] and accepts(stand, terms, g, u, many):
+            home, least = g, growth  # I2
     return home, least
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.arrays import CodeArray, FloatArray, IntArray
 from sfumato.methods.recoding.kernels.cell_costs import CellCosts, cell_cost, in_place
 
 
@@ -61,8 +61,8 @@ class Seating(NamedTuple):
     of_group: IntArray
     size: IntArray
     cost: FloatArray
-    lo: IntArray
-    last: IntArray
+    lo: CodeArray
+    last: CodeArray
     tally: IntArray
     live: IntArray
     place: IntArray
@@ -120,6 +120,21 @@ def measure(stand: Seating, costs: CellCosts, shape: Shape, g: int) -> int:
             stand.cost[g] += cell_cost(costs, c, stand.lo[g, c], stand.last[g, c])
             stand.lo[g, c], stand.last[g, c] = closed(shape, c, stand.lo[g, c], stand.last[g, c])
     return pieces
+
+
+@in_place
+def region_of(stand: Seating, g: int) -> int:
+    """The region that a group is in."""
+    return stand.region[stand.unit[stand.of_group[g]]]
+
+
+@in_place
+def cost_beyond(stand: Seating, costs: CellCosts, g: int, lo: CodeArray, last: CodeArray, i: int) -> float:
+    """The cost, in the columns that are no tables, of one record of the smallest box that holds a group and box i."""
+    total = 0.0
+    for c in range(costs.tables, stand.lo.shape[1]):
+        total += cell_cost(costs, c, min(stand.lo[g, c], lo[i, c]), max(stand.last[g, c], last[i, c]))
+    return total
 
 
 @in_place
