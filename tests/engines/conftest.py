@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from tests.engines.settings import INTERPRETED, MASTER, SMALL, TROUBLED
+from tests.engines.settings import HIVE, INTERPRETED, MASTER, SMALL, TROUBLED
 
 WITHOUT_JAVA = "Spark needs Java 17, which is not on this machine"
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,12 +91,13 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Submitted]:
 
 
 @pytest.fixture(scope="session")
-def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     require_java()
     from sfumato.engines.spark_session import start
 
     if any(item.path.name == ON_A_CLUSTER for item in request.session.items):
         request.getfixturevalue("submitted")
-    session = start("local[2,4]", **SMALL, **INTERPRETED)
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    session = start("local[2,4]", **SMALL, **INTERPRETED, **HIVE, **{"spark.sql.warehouse.dir": str(warehouse)})
     yield session
     session.stop()

@@ -19,6 +19,11 @@ SMALL = {
 }
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Without compiling every query first, which takes longer than running it once; the cluster of real processes compiles them."""
+HIVE = {
+    "spark.sql.catalogImplementation": "hive",
+    "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
+}
+"""Tables with a metastore, which begins when somebody asks for a table."""
 MASTER = "local-cluster[2,1,1024]"
 TROUBLED = {
     "spark.executor.memory": "1g",

@@ -19,11 +19,12 @@ from tests.engines.people import COLUMNS
 ASKED = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 5}}]}
 NEW = dict.fromkeys(COLUMNS, "other") | {"ward": {"role": "replaced", "domain": {"integers": [0, 99]}}}
 LEARNED = {"role": "replaced", "domain": {"values": ["flu", "gout"], "weights": "original"}}
+LEDGER = {"ledger": {"file": "a.ledger", "new": True}, "key": "name", "method": {"mondrian": {}}}
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "a method that needs rows": ({"method": {"optimal": {}}}, "optimal needs rows"),
     "several hidden columns together": (
         {"method": {"multi-sensitive": {}}, "protect": ["age -> illness : 2-diversity"]},
-        "multi-sensitive needs rows",
+        "rows are dealt to buckets by several hidden columns at once",
     ),
     "recoding inside sub-tables": (
         {"method": {"utility-aware": {"inner": "mondrian"}}, "protect": ["age -> illness : 2-diversity"]},
@@ -43,7 +44,14 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "rules": ({"keep": ["ward <= illness"], "method": {"mondrian": {}}}, "'keep' are judged on rows"),
     "people": ({"person": "name", "method": {"mondrian": {}}}, "'person:'"),
-    "a ledger": ({"ledger": "a.ledger", "key": "name", "method": {"mondrian": {}}}, "a ledger remembers every record"),
+    "a ledger of buckets": (
+        LEDGER | {"method": {"anatomy": {}}, "protect": [{"l-diversity": {"l": 2}}]},
+        "what is no recoded table",
+    ),
+    "a ledger and columns of no role": (LEDGER, "a ledger remembers 'ward'"),
+    "unknown cohorts": (LEDGER | {"series": {"cohorts": "unknown"}}, "'cohorts: unknown'"),
+    "counterfeits": (LEDGER | {"series": {"leaving": "counterfeits"}}, "'leaving: counterfeits'"),
+    "people who wait": (LEDGER | {"series": {"waiting": "1%"}}, "'waiting:'"),
 }
 
 

@@ -48,3 +48,19 @@ def test_what_is_not_there_is_said_without_secrets(spark: Any, tmp_path: Path) -
         sf.publish(_from("jdbc:oracle:thin:me/hush@nowhere:1521/x", table="PATIENTS"), engine=spark)
     with pytest.raises(DataError, match="no such file"):
         sf.publish(_from(str(tmp_path / "gone.parquet")), engine=spark)
+
+
+def test_a_table_of_hive(spark: Any) -> None:
+    """A table with a metastore of its own, read through the same door as everything that the session calls a table."""
+    assert spark.conf.get("spark.sql.catalogImplementation") == "hive"
+    table = people(200, seed=13)
+    spark.createDataFrame(table).createOrReplaceTempView("coming")
+    spark.sql("CREATE TABLE ward STORED AS ORC AS SELECT * FROM coming")
+    try:
+        said = {row["col_name"]: row["data_type"] for row in spark.sql("DESCRIBE FORMATTED ward").collect()}
+        assert said["Provider"] == "hive"
+        here, there = sf.publish(_from(""), data=table), sf.publish(_from("table:default.ward"), engine=spark)
+        assert [f.to_json() for f in there.certificate.findings[:1]] == [f.to_json() for f in here.certificate.findings[:1]]
+        assert there.certificate.records == here.certificate.records
+    finally:
+        spark.sql("DROP TABLE ward")

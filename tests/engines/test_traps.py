@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from sfumato.engines import spark as spark_engine
 from sfumato.engines.base import Recoding, Secret
 from sfumato.engines.spark import SparkEngine, laid_out
 from sfumato.errors import AuditRefused, DataError, ReleaseError
+from sfumato.ledger import Ledger
 from tests.engines.people import COLUMNS, csv_folder, parquet_folder, people, policy
 from tests.engines.troubled import after, changing, failing
 from tests.secret import SEED
@@ -132,6 +136,29 @@ def test_the_trace_is_a_grouping(spark: Any) -> None:
     assert len(found.exhibit.trace.rows["data"]) <= 2 * classes
     assert found.original.rows == classes
     assert pa.default_memory_pool().backend_name == "system"  # a session of our own gives memory back
+
+
+def test_a_driver_that_is_killed_after_certifying_leaves_no_release(spark: Any, tmp_path: Path) -> None:
+    """A real process, killed with everything judged, sealed and synced, and nothing entered or renamed."""
+    columns = {name: role for name, role in COLUMNS.items() if name != "ward"}
+    asked = replace(policy(columns=columns), key=("name",))
+    book, engine = tmp_path / "people.ledger", SparkEngine(spark, tmp_path)
+    made = sf.publish(asked, data=spark.createDataFrame(people(200)), engine=engine, ledger=book, new_ledger=True)
+    (draft,) = (place for place in tmp_path.iterdir() if place.name.startswith(".sfumato-"))
+    assert not (draft / "certificate.json").exists()
+    child = os.fork()
+    if not child:
+        Ledger.append = lambda *given, **more: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+        made.write(tmp_path / "out", report=False)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    left = [place for place in tmp_path.iterdir() if (place / "certificate.json").exists()]
+    assert [place.name[:5] for place in left] == [".out."]
+    for folder in (draft, *left):
+        with pytest.raises(ReleaseError, match="is none"):
+            sf.verify(folder)
+    assert not (tmp_path / "out").exists()
+    assert Ledger(book).verify() == 0
 
 
 def test_a_driver_that_dies_leaves_no_release(spark: Any, tmp_path: Path) -> None:

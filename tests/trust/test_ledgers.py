@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import LedgerError, PolicyError, SfumatoError
-from sfumato.ledger.book import _SCHEMA, APPLICATION, FORMAT, Ledger
+from sfumato.ledger.book import APPLICATION, FORMAT, Ledger
+from sfumato.ledger.schema import SCHEMA
 from sfumato.policy.policy import Policy
 from sfumato.release.head import GENESIS, Place
 from sfumato.release.plain_files import digest, is_inner
@@ -49,7 +50,7 @@ def stored(file: Path) -> Stored:
 def forged(entries: Stored, file: Path) -> Path:
     """A ledger with these entries in which every digest and every head was computed anew, as a careful forger leaves it."""
     base = sqlite3.connect(file)
-    base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {_SCHEMA}")
+    base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {SCHEMA}")
     previous = GENESIS
     for number, (body, files) in enumerate(entries, start=1):
         if "salt" in body:
@@ -277,7 +278,7 @@ def test_a_ledger_is_a_plain_file(book: Path, tmp_path: Path, make: Callable) ->
 @pytest.mark.parametrize("text", ["null", "[]", "{}", '{"certificate": 3}', "[" * 100_000, '{"a": 1, "a": 2}', "NaN"])
 def test_a_body_that_is_no_entry_is_a_broken_ledger(book: Path, tmp_path: Path, text: str) -> None:
     base = sqlite3.connect(tmp_path / "odd.ledger")
-    base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {_SCHEMA}")
+    base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {SCHEMA}")
     chained = hashlib.sha256(GENESIS.encode() + b"\0" + text.encode()).hexdigest()
     base.execute("INSERT INTO entries VALUES (1, ?, ?, ?)", (text, GENESIS, chained))
     base.commit()

@@ -16,7 +16,7 @@ import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,11 @@ from sfumato.errors import SfumatoError
 COUNT, IDENTITY, NUMBER = "\x1fcount", "\x1fidentity", "\x1fnumber"
 """Names that columns have on the way; no column of a table is called so."""
 SECRET_BYTES = 32
+PERSON, LINE = "key", "line"
+"""Columns of people files: the private key of a person, and the line of a release that the person is on."""
+People: TypeAlias = "Sequence[Path] | pa.Table"
+"""Who is on which line of a release: files of such pairs, or the pairs themselves."""
+TWICE = "somebody stands twice among the people of a release"
 
 
 class FileEngine(Protocol):
@@ -50,6 +55,12 @@ class FileEngine(Protocol):
 
     def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
         """Rows that say in some columns, as text, what another row says that came before them."""
+
+    def courses(self, people: Sequence[People]) -> tuple[pa.Table, IntArray]:
+        """The different courses of people through some releases (per release a line, −1 where absent), and how many took each.
+
+        Somebody who is twice in a release is refused.
+        """
 
     def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
         """The answers of something plain for every file."""
@@ -107,21 +118,22 @@ class Recoding:
     @classmethod
     def of(cls, classes: NumberedClasses, part: Any, behind: IntArray, recoded: Sequence[str]) -> Recoding:
         """From a counted part, the class behind each of its rows, and the names of its recoded columns."""
-        order = np.argsort(behind, kind="stable")
-        row, count = behind[order], np.asarray(part.counts)[order]
-        ends = np.cumsum(count)
-        start = ends - count
-        first = start - start[np.searchsorted(row, row)]
         texts = [part.text.text(name) for name in recoded]
         tuples = group([text.codes for text in texts], rows=len(behind))
         labels = {
             name: pa.array(text.labels, pa.string()).take(pa.array(text.codes[tuples.first]))
             for name, text in zip(recoded, texts, strict=True)
         }
+        order = np.argsort(behind, kind="stable")
+        shown, row, last = tuples.of[order], behind[order], np.asarray(part.counts)[order]
+        del tuples, texts, order  # one number of every class each
         assert classes.table.counts is not None
-        whole = count == classes.table.counts[row]
-        names, shown = tuple(classes.table.names), tuples.of[order]
-        return cls(names, classes.identity[row], first, first + count, whole, shown, labels, classes.salt)
+        whole = last == classes.table.counts[row]
+        first = np.cumsum(last)
+        first -= last
+        first -= first[np.searchsorted(row, row)]
+        last += first
+        return cls(tuple(classes.table.names), classes.identity[row], first, last, whole, shown, labels, classes.salt)
 
     def tuple_keys(self, secret: Secret) -> list[str]:
         """A key for every published tuple, from what it shows (I3)."""

@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.generalization import MISSING
-from sfumato.engines.base import COUNT
-from sfumato.errors import DataError
+from sfumato.engines.base import COUNT, LINE, PERSON, TWICE, People
+from sfumato.errors import DataError, LedgerError
 from sfumato.io.files import require_cells
 
 _BATCH = 1 << 18
@@ -76,6 +76,19 @@ class Here:
     def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
         _, often = self.count(files, names)
         return int((often - 1).sum())
+
+    def courses(self, people: Sequence[People]) -> tuple[pa.Table, IntArray]:
+        """All people of all releases side by side: memory grows with them."""
+        names, found = [str(place) for place in range(len(people))], pa.table({PERSON: pa.array([], pa.string())})
+        for name, own in zip(names, people, strict=True):
+            pairs = own if isinstance(own, pa.Table) else _rows(own, [PERSON, LINE])
+            pairs = pa.table({PERSON: pc.cast(pairs.column(PERSON), pa.string()), name: pc.cast(pairs.column(LINE), pa.int64())})
+            if pc.count_distinct(pairs.column(PERSON)).as_py() < pairs.num_rows:
+                raise LedgerError(TWICE)
+            found = found.join(pairs, PERSON, join_type="full outer")
+        lines = {name: pc.fill_null(found.column(name), -1) for name in names}
+        ones = pa.array(np.ones(found.num_rows, dtype=np.int64))
+        return split_counts(merged(pa.table({**lines, COUNT: ones}), names))
 
     def over_files(self, ask: Callable[[Path], Any], files: Sequence[Path]) -> list[Any]:
         return [ask(file) for file in files]

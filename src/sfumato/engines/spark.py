@@ -32,8 +32,10 @@ from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Sec
 from sfumato.engines.spark_buckets import BUCKET, VALUE, DealtLayout, DealtRows, Deck, apart, as_texts, kinds_of, projected
 from sfumato.engines.spark_draws import RecordShares, missing, shares
 from sfumato.engines.spark_packing import collected, ordered
+from sfumato.engines.spark_people import PeopleVerbs
+from sfumato.engines.spark_plainly import plainly
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
-from sfumato.engines.spark_rows import as_published, class_number, named, quoted, ranked, within
+from sfumato.engines.spark_rows import as_published, class_number, named, quoted, ranked, sent_table, within
 from sfumato.engines.spark_source import MALFORMED, DistantRows, opened
 from sfumato.errors import DataError, SfumatoError
 from sfumato.policy.policy import Policy
@@ -49,20 +51,8 @@ _TRIES = 3
 _SHOWN = "\x1fshown"
 
 
-@contextmanager
-def _plainly(what: str) -> Iterator[None]:
-    """Errors of the cluster in our own words: theirs may carry values of people."""
-    try:
-        yield
-    except SfumatoError:
-        raise
-    except Exception as error:
-        hint = "the log of the driver says more; it may hold values of people"
-        raise SfumatoError(f"the cluster could not {what} ({type(error).__name__})", hint=hint) from None
-
-
 @dataclass(frozen=True)
-class SparkEngine:
+class SparkEngine(PeopleVerbs):
     """A session, and a place that its executors and this process both see, where files are staged."""
 
     name: ClassVar[str] = "spark"
@@ -77,7 +67,7 @@ class SparkEngine:
 
     def rows(self, policy: Policy, data: Any = None) -> DistantRows:
         """The source, looked at and pinned."""
-        with _plainly("open the source"):
+        with plainly("open the source"):
             return opened(self.session, policy.data, data)
 
     def classes(self, rows: DistantRows, names: Sequence[str]) -> NumberedClasses | DistantClasses:
@@ -86,7 +76,7 @@ class SparkEngine:
         They come to the driver as long as they are not more than it takes; else they stay on the cluster.
         """
         for salt in range(_TRIES):
-            with _plainly("count the classes"), self._watched("counting classes"):
+            with plainly("count the classes"), self.watched("counting classes"):
                 distant = self._grouped(rows, names, salt)
                 many = distant.many()
                 different = distant.frame.select(IDENTITY).distinct().count() if many > self.most_classes else -1
@@ -105,12 +95,12 @@ class SparkEngine:
 
     def size(self, rows: DistantRows) -> int:
         """How many rows there are."""
-        with _plainly("count the rows"), self._watched("counting rows"):
+        with plainly("count the rows"), self.watched("counting rows"):
             return int(rows.frame.count())
 
     def collect(self, rows: DistantRows, names: Sequence[str]) -> pa.Table:
         """Rows as they are, brought here, for what cannot do without them."""
-        with _plainly("bring the rows"), self._watched("bringing rows"):
+        with plainly("bring the rows"), self.watched("bringing rows"):
             _require_fitting(rows)
             found = rows.frame.select(*(rows.column(name).alias(name) for name in names)).toArrow()
         return pa.table({name: found.column(name) for name in names})
@@ -137,18 +127,18 @@ class SparkEngine:
         frame, as_is, carried = self._numbered(rows, recoding.names, recoding.salt, recoding.labels, published)
         labels = {f"{LABEL}{place}": column for place, column in enumerate(recoding.labels.values())}
         keys = recoding.tuple_keys(secret)
-        shown = self._sent(_table({_SHOWN: np.arange(len(keys)), KEY: keys, **labels}))
+        shown = self.sent(sent_table({_SHOWN: np.arange(len(keys)), KEY: keys, **labels}))
         whole, some = recoding.whole, ~recoding.whole
-        shares = self._sent(_table({IDENTITY: recoding.identity[whole], _SHOWN: recoding.shown[whole]}))
+        shares = self.sent(sent_table({IDENTITY: recoding.identity[whole], _SHOWN: recoding.shown[whole]}))
         placed = frame.join(shares, IDENTITY).select(*carried, _SHOWN)
         if some.any():
             identity = recoding.identity[some]
             different = np.unique(identity)
-            split = _table({IDENTITY: different, SPLIT: [secret.key("split", str(number)) for number in different]})
+            split = sent_table({IDENTITY: different, SPLIT: [secret.key("split", str(number)) for number in different]})
             edges = {FIRST: recoding.first[some], LAST: recoding.last[some], _SHOWN: recoding.shown[some]}
-            among = ranked(frame.join(self._sent(split), IDENTITY), carried)
+            among = ranked(frame.join(self.sent(split), IDENTITY), carried)
             placed = placed.unionByName(
-                within(among.join(self._sent(_table({IDENTITY: identity, **edges})), IDENTITY), carried, [_SHOWN])
+                within(among.join(self.sent(sent_table({IDENTITY: identity, **edges})), IDENTITY), carried, [_SHOWN])
             )
         return as_published(placed.join(shown, _SHOWN), recoding.labels, as_is, carried, published)
 
@@ -182,7 +172,7 @@ class SparkEngine:
         most = max(1, MOST_CELLS // (len(frame.columns) - 1))
         files = max(1, -(-records * 5 // (most * 4)))  # room for files that get more than others
         staged = folder.with_name(f".{folder.name}.staged")
-        with _plainly("write the rows"), self._watched("writing"):
+        with plainly("write the rows"), self.watched("writing"):
             laid = laid_out(frame, files).write.mode("error").options(compression="zstd", maxRecordsPerFile=str(most))
             laid.parquet(staged.absolute().as_uri())
         folder.mkdir()
@@ -209,8 +199,8 @@ class SparkEngine:
         """The different rows of some columns with their counts, from the files as they lie there."""
         from pyspark.sql import functions as F
 
-        with _plainly("count the published rows"), self._watched("counting what was written"):
-            frame = self._files(files)
+        with plainly("count the published rows"), self.watched("counting what was written"):
+            frame = self.files(files)
             texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("")).alias(name) for name in names]
             counted = frame.select(*texts).groupBy(*map(named, names)).agg(F.count(F.lit(1)).alias(COUNT))
             found = ordered(collected(counted, names), [], names)
@@ -224,35 +214,35 @@ class SparkEngine:
         if BUCKET not in main or any(not {BUCKET, VALUE, "count"} <= set(self.columns(own)) for own in lists.values()):
             raise DataError("a table with buckets or a list of their values lacks a column")
         names = [name for name in main if name not in (BUCKET, *aside)]
-        with _plainly("count the published rows"), self._watched("counting what was written"):
-            listed = {part: self._files(own) for part, own in lists.items()}
-            found = kinds_of(self._files(files), listed, names, self.most_classes)
+        with plainly("count the published rows"), self.watched("counting what was written"):
+            listed = {part: self.files(own) for part, own in lists.items()}
+            found = kinds_of(self.files(files), listed, names, self.most_classes)
         return {files[0].parent.name: (found.rows, found.counts), **found.lists}
 
     def deck(self, rows: DistantRows, layout: DealtLayout, secret: Secret, records: int) -> Deck:
         """Records with a key of their own, to be dealt to buckets."""
-        with _plainly("number the records"):
+        with plainly("number the records"):
             return Deck.of(self.session, rows, layout, secret, records)
 
     def dealt(self, deck: Deck, by: str, values: Sequence[str], buckets: int, secret: Secret, attempt: int) -> DealtRows:
         """Every record in a bucket."""
-        with _plainly("deal the records"), self._watched("dealing"):
+        with plainly("deal the records"), self.watched("dealing"):
             return deck.dealt(by, values, buckets, secret, attempt)
 
     def kinds(self, dealt: DealtRows) -> dict[str, tuple[pa.Table, IntArray]]:
         """What buckets list of each hidden column, buckets that list the same as one."""
-        with _plainly("count the buckets"), self._watched("counting buckets"):
+        with plainly("count the buckets"), self.watched("counting buckets"):
             return dict(kinds_of(dealt.frame, {name: dealt.listed(name) for name in dealt.hidden}, None, self.most_classes).lists)
 
     def misdealt(
         self, files: Sequence[Path], lists: Mapping[str, Sequence[Path]], dealt: DealtRows, rows: DistantRows
     ) -> tuple[int, int]:
         """By how many rows, and by how many listed values, what was written differs from records of the source in these buckets."""
-        with _plainly("compare with the source"), self._watched("comparing with the source"):
+        with plainly("compare with the source"), self.watched("comparing with the source"):
             layout, names = dealt.layout, [BUCKET, VALUE, "count"]
             pairs = [(layout.texts(layout.of(rows), bucket=False), layout.texts(dealt.frame, bucket=False))]
-            pairs += [(layout.written(self._files(files)), layout.texts(dealt.frame, bucket=True))]
-            pairs += [(as_texts(self._files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden]
+            pairs += [(layout.written(self.files(files)), layout.texts(dealt.frame, bucket=True))]
+            pairs += [(as_texts(self.files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden]
             found = apart(*pairs)
             return sum(found[:2]), sum(found[2:])
 
@@ -262,44 +252,44 @@ class SparkEngine:
 
     def misprojected(self, files: Sequence[Path], rows: DistantRows, names: Sequence[str]) -> int:
         """By how many rows what was written differs from some columns of all records."""
-        with _plainly("compare with the source"), self._watched("comparing with the source"):
+        with plainly("compare with the source"), self.watched("comparing with the source"):
             own = rows.frame.select(*(rows.text(name).alias(name) for name in names))
-            return apart((own, as_texts(self._files(files), names)))[0]
+            return apart((own, as_texts(self.files(files), names)))[0]
 
     def records(self, rows: DistantRows) -> int:
         """How many rows there are; lines that do not fit are refused."""
-        with _plainly("count the rows"), self._watched("counting rows"):
+        with plainly("count the rows"), self.watched("counting rows"):
             _require_fitting(rows)
             return int(rows.frame.count())
 
     def some(self, rows: DistantRows, names: Sequence[str], most: int) -> pa.Table:
         """Some rows, as texts, to see what values there are."""
-        with _plainly("look at some rows"):
+        with plainly("look at some rows"):
             found = rows.frame.limit(most).select(*(rows.text(name).alias(name) for name in names)).toArrow()
         return pa.table({name: found.column(name) for name in names})
 
     def missing(self, rows: DistantRows, names: Sequence[str]) -> int:
         """Records that lack a value in one of some columns."""
-        with _plainly("count missing values"), self._watched("counting rows"):
+        with plainly("count missing values"), self.watched("counting rows"):
             return missing(rows, names)
 
     def shares(self, rows: DistantRows, kept: Sequence[str], secret: Secret, many: int) -> RecordShares:
         """All records by what is kept of them, numbered and dealt to shares, to get new values."""
-        with _plainly("number the records"), self._watched("numbering records"):
+        with plainly("number the records"), self.watched("numbering records"):
             return shares(self.session, rows, kept, secret, many)
 
     def counted_shares(self, dealt: RecordShares, names: Sequence[str]) -> pa.Table:
         """How many records of each combination of some kept columns every share has."""
-        with _plainly("count the shares"), self._watched("counting shares"):
+        with plainly("count the shares"), self.watched("counting shares"):
             return dealt.counted(names)
 
     def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
         """Rows that say in some columns what another row says that came before them."""
-        with _plainly("count the published rows"), self._watched("counting what was written"):
-            texts = as_texts(self._files(files), names)
+        with plainly("count the published rows"), self.watched("counting what was written"):
+            texts = as_texts(self.files(files), names)
             return int(texts.count() - texts.distinct().count())
 
-    def _files(self, files: Sequence[Path]) -> Any:
+    def files(self, files: Sequence[Path]) -> Any:
         """Files of a part, whose columns the first of them tells; else the cluster would have to be asked first."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -310,27 +300,27 @@ class SparkEngine:
         """Published rows whose values in columns that are published as they are no record of their own has."""
         from pyspark.sql import functions as F
 
-        with _plainly("compare with the source"), self._watched("comparing with the source"):
-            published = self._files(files)
+        with plainly("compare with the source"), self.watched("comparing with the source"):
+            published = self.files(files)
             mine = published.select(*(F.coalesce(F.col(quoted(name)).cast("string"), F.lit("")).alias(name) for name in names))
             theirs = rows.frame.select(*(F.coalesce(rows.column(name).cast("string"), F.lit("")).alias(name) for name in names))
             return int(mine.exceptAll(theirs).count())
 
     def histogram(self, classes: DistantClasses, leaves: Any, route: Any, open_: Sequence[int], hidden: Sequence[str]) -> pa.Table:
         """What every open region has in each column."""
-        with _plainly("count the regions"), self._watched("counting regions"):
+        with plainly("count the regions"), self.watched("counting regions"):
             return classes.histogram(leaves, route, open_, hidden)
 
     def placed(self, shares: Any) -> int:
         """How many records all shares together publish; makes them."""
         from pyspark.sql import functions as F
 
-        with _plainly("solve the regions"), self._watched("solving regions"):
+        with plainly("solve the regions"), self.watched("solving regions"):
             return int(shares.agg(F.sum(F.col(LAST) - F.col(FIRST))).first()[0] or 0)
 
     def wrong(self, classes: DistantClasses, shares: Any, count: Any) -> int:
         """Records of shares that do not cover their class, or that a class does not have."""
-        with _plainly("compare shares with their classes"), self._watched("comparing with the source"):
+        with plainly("compare shares with their classes"), self.watched("comparing with the source"):
             return classes.wrong(shares, count)
 
     def differing(
@@ -339,7 +329,7 @@ class SparkEngine:
         """By how many rows the files differ from what the shares say."""
         from pyspark.sql import functions as F
 
-        with _plainly("compare with the shares"), self._watched("comparing with the shares"):
+        with plainly("compare with the shares"), self.watched("comparing with the shares"):
             own = shares.drop(COUNT).join(classes.frame.select(IDENTITY, *map(named, others)), IDENTITY)
             labels = [F.col(f"{LABEL}{place}").alias(str(place)) for place in range(len(recoded))]
             values = [named(name).alias(str(len(recoded) + place)) for place, name in enumerate(others)]
@@ -347,7 +337,7 @@ class SparkEngine:
             said = (
                 own.select(*labels, *values, (F.col(LAST) - F.col(FIRST)).alias("n")).groupBy(*keys).agg(F.sum("n").alias("said"))
             )
-            frame = self._files(files)
+            frame = self.files(files)
             texts = [F.coalesce(named(name).cast("string"), F.lit("")) for name in (*recoded, *others)]
             shown = frame.select(*(text.alias(key) for text, key in zip(texts, keys, strict=True)))
             found = shown.groupBy(*keys).agg(F.count(F.lit(1)).alias("found"))
@@ -361,14 +351,14 @@ class SparkEngine:
         context = self.session.sparkContext
         return list(context.parallelize([file.absolute() for file in files], min(len(files), 1000)).map(ask).collect())
 
-    def _sent(self, table: pa.Table) -> Any:
+    def sent(self, table: pa.Table) -> Any:
         from pyspark.sql import functions as F
 
         frame = self.session.createDataFrame(table)
         return F.broadcast(frame) if table.num_rows <= BROADCAST else frame
 
     @contextmanager
-    def _watched(self, what: str) -> Iterator[None]:
+    def watched(self, what: str) -> Iterator[None]:
         """Progress from the stages that run."""
         done = threading.Event()
         watcher = threading.Thread(
@@ -386,7 +376,7 @@ class SparkEngine:
 def classes_of(engine: Any, names: Sequence[str], data: Any, source: Any) -> Table:
     """The classes of some columns of any source; for who has no policy."""
     spark = engine if isinstance(engine, SparkEngine) else SparkEngine(engine)
-    with _plainly("open the source"):
+    with plainly("open the source"):
         rows = opened(spark.session, source, data)
     found = spark.classes(rows, names)
     rows.require_unchanged()
@@ -422,7 +412,3 @@ def _require_fitting(rows: DistantRows) -> None:
 
 def _columns_of(file: Path) -> tuple[str, ...]:
     return tuple(pq.read_schema(file).names)
-
-
-def _table(columns: dict[str, Any]) -> pa.Table:
-    return pa.table({name: pa.array(column) for name, column in columns.items()})

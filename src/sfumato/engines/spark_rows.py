@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from sfumato.engines.base import IDENTITY
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT
 
@@ -66,3 +68,8 @@ def named(name: str) -> Any:
     from pyspark.sql import functions as F
 
     return F.col(quoted(name))
+
+
+def sent_table(columns: dict[str, Any]) -> pa.Table:
+    """Columns that are sent to the rows."""
+    return pa.table({name: pa.array(column) for name, column in columns.items()})

@@ -18,7 +18,7 @@ Invariants
     I3  ``verify`` recomputes every digest from what is stored.
     I4  A release folder takes its final name only after its entry is in the ledger (`publication.Publication.write`). A crash in
         between leaves an entry without a folder: the cautious side, because the next release is judged with it.
-    I5  The database has the tables and triggers of `_SCHEMA` and nothing else, before anything else is asked of it.
+    I5  The database has the tables and triggers of `schema` and nothing else, before anything else is asked of it.
     I6  Names of stored files lead to places below the folder they are written into.
     I7  A ledger is made only where that was asked for; a name that is not there is an error.
 
@@ -37,34 +37,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from sfumato.engines.base import People
 from sfumato.errors import LedgerError
+from sfumato.history.courses import condensed
 from sfumato.io.json_text import parse_json
-from sfumato.ledger.exchanged import FORGETTING, WAS, ExchangedMemories, had
+from sfumato.ledger.chain import chained, last_of
+from sfumato.ledger.exchanged import FORGETTING, WAS, ExchangedMemories
 from sfumato.ledger.kept import KEPT, kept_digest, read_kept
-from sfumato.ledger.shelf import lay_out, packed, read_cover, read_release
+from sfumato.ledger.people_files import PEOPLE, are_as_entered, people_in
+from sfumato.ledger.schema import SCHEMA, known_schema, readable, schema_of
+from sfumato.ledger.shelf import lay_out, packed, parts_listed, read_cover, read_lines, read_release
 from sfumato.policy.policy import Policy
 from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT, STATEMENT, new_folder
 from sfumato.release.head import GENESIS, MEMORY, Place, head_in
 from sfumato.release.past import History, PastRelease, ShelvedRelease
-from sfumato.release.plain_files import digest, files_of, is_inner, read_tree
+from sfumato.release.plain_files import digest, files_of, in_folder, is_inner, read_tree
 
 APPLICATION = 0x53464D4F  # "SFMO"
 FORMAT = 1
-_SCHEMA = """
-CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL);
-CREATE TABLE files (entry INTEGER NOT NULL, name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (entry, name));
-CREATE TRIGGER keep_entries BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER hold_entries BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER hold_files BEFORE DELETE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-"""
-TRIGGER = "CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
 _BODY = {"when": str, "policy": str, "certificate": dict, "records": int, "counterfeits": int}
 """What every entry has, whatever else it may have."""
 
@@ -85,6 +81,11 @@ class Entry:
     def forgets(self) -> bool:
         """Whether it is no release, but says that somebody was taken out of the memories of some."""
         return self.body.get("kind") == FORGETTING
+
+    @property
+    def distant(self) -> bool:
+        """Whether it was made where its rows lie, so that its people lie beside the ledger (`people_files`)."""
+        return PEOPLE in self.body
 
     @property
     def imported(self) -> bool:
@@ -150,7 +151,31 @@ class Ledger:
         content: bytes = found[0]
         return content
 
+    def chronicle(self, until: Path | None = None) -> list[tuple[PastRelease, People]]:
+        """Every release as lines with counts, and who is on which line; those up to the one in a folder."""
+        self.verify()
+        entries = self.entries() if until is None else self.entries()[: self.entry_of(until).number]
+        return [self._lines(entry) for entry in entries if not entry.forgets]
+
+    @property
+    def distant(self) -> bool:
+        """Whether a release in it was made where its rows lie."""
+        return any(entry.distant for entry in self.entries())
+
+    def _lines(self, entry: Entry) -> tuple[PastRelease, People]:
+        if not entry.distant:
+            return condensed(self._past(entry))
+        files = people_in(self.path, entry.body[PEOPLE])
+        assert files is not None  # verified
+        try:
+            return read_lines(self.files(entry.number), entry.number, entry.when), files
+        except (KeyError, ValueError, TypeError, pa.ArrowException):
+            raise self._broken(f"what entry {entry.number} remembers cannot be read") from None
+
     def _past(self, entry: Entry) -> PastRelease:
+        if entry.distant:
+            what = f"release {entry.number} was made where its rows lie, and so was what is remembered of its people"
+            raise LedgerError(what, where=str(self.path), hint="publish and check with --engine spark; verify needs no cluster")
         try:
             return read_release(self.files(entry.number), entry.number, entry.when)
         except (KeyError, ValueError, TypeError, pa.ArrowException):
@@ -177,10 +202,18 @@ class Ledger:
     def _same(self, number: int, folder: Path) -> bool:
         stored, present = self.files(number), files_of(folder)
         parts = [name for name in stored if name.endswith((".csv", ".parquet")) and "/" not in name]
-        return all(name in present and digest(present[name]) == _sha(stored[name]) for name in parts)
+        listed = parts_listed(stored[MANIFEST]) if PEOPLE in self._body(number) else {}
+        wanted = {name: _sha(stored[name]) for name in parts} | listed
+        return all(name in present and digest(present[name]) == sha for name, sha in wanted.items())
+
+    def _body(self, number: int) -> Mapping[str, Any]:
+        return next(entry.body for entry in self.entries() if entry.number == number)
 
     def restore(self, number: int, target: Path) -> Path:
         """Write the published files of an entry as a release folder again."""
+        if PEOPLE in self._body(number):
+            hint = "keep the release folder itself; the entry has the digest of each of its files"
+            raise LedgerError(f"the rows of release {number} lie in no ledger", where=str(self.path), hint=hint)
         files = self.files(number)
         with new_folder(target) as folder:
             lay_out(files, folder)
@@ -226,11 +259,15 @@ class Ledger:
         """The head of an entry, which must be the one that its own content gives."""
         if any(not is_inner(name) or not isinstance(content, bytes) for name, content in files):  # I6
             raise self._broken(f"entry {entry.number} names a file that belongs in no folder")
+        if entry.distant and not are_as_entered(self.path, entry.body[PEOPLE]):
+            raise self._broken(f"the people of entry {entry.number} are not those that were entered")
         if "salt" not in entry.body:
             return None  # entered before there were heads
         place = Place(entry.number, previous, str(entry.body["salt"]))
         said = head_in(entry.body["certificate"])
-        if said != (entry.number, place.head({name: _sha(content) for name, content in files if name != WAS})):
+        shas = {name: _sha(content) for name, content in files if name != WAS}
+        shas |= parts_listed(dict(files)[MANIFEST]) if entry.distant else {}
+        if said != (entry.number, place.head(shas)):
             raise self._broken(f"the certificate of entry {entry.number} carries another head")
         return said[1]
 
@@ -305,13 +342,16 @@ class Ledger:
         *,
         imported: bool = False,
         kept: bytes | None = None,
+        people: Mapping[str, Any] | None = None,
     ) -> Entry:
         """Enter the release in `folder` (complete, not yet renamed: I4) at its place inside a `writing` block.
 
-        `kept` is what is kept beside the ledger with it (`kept.write_kept`, when it is entered).
+        `kept` is what is kept beside the ledger with it (`kept.write_kept`, when it is entered). With `people` files beside the
+        ledger `memory` has lines, and the files of parts are not copied: their digests are in the manifest.
         """
         self.require_free(base, place)
-        files = {name: file.read_bytes() for name, file in files_of(folder).items()}
+        there = {name: file for name, file in files_of(folder).items() if people is None or not in_folder(name)}
+        files = {name: file.read_bytes() for name, file in there.items()}
         files[MEMORY] = packed(memory)
         manifest = json.loads(files[MANIFEST])
         if STATEMENT not in files:  # what was signed is kept to the byte, a report that can be written again is not
@@ -326,12 +366,13 @@ class Ledger:
                 "policy": digest(folder / POLICY),
                 "certificate": json.loads(files[CERTIFICATE]),
                 "form": manifest["form"],
-                "records": memory.num_rows,
+                "records": memory.num_rows if people is None else int(sum(memory.column("count").to_pylist())),
                 "counterfeits": int(sum(memory.column("counterfeit").to_pylist())),
                 "seed": seed,
             }
             | ({"imported": True} if imported else {})
             | ({} if kept is None else {KEPT: kept_digest(kept)})
+            | ({} if people is None else {PEOPLE: dict(people)})
         )
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
         mine = chained(text, place.previous, sorted(files.items()))
@@ -349,7 +390,7 @@ class Ledger:
         os.close(handle)
         try:
             base = sqlite3.connect(draft)
-            base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {_SCHEMA}")
+            base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {SCHEMA}")
             base.close()
             os.link(draft, self.path)
         except FileExistsError:
@@ -367,7 +408,7 @@ class Ledger:
         except sqlite3.OperationalError:
             raise LedgerError("the ledger cannot be opened", where=str(self.path), hint="check the path and the rights") from None
         try:
-            base.text_factory = _readable
+            base.text_factory = readable
             base.execute("PRAGMA trusted_schema = OFF")
             self._recognise(base)
             base.execute("PRAGMA synchronous = FULL")
@@ -386,54 +427,12 @@ class Ledger:
             raise LedgerError(
                 "the ledger was written by a newer version", where=str(self.path), hint="use that version or a later one"
             )
-        if _schema_of(base) != _known_schema():  # I5
+        if schema_of(base) != known_schema():  # I5
             raise self._broken("its tables or triggers are not those of a ledger")
-
-
-def _readable(text: bytes) -> str:
-    """Text of a damaged file is no reason to stumble: what is no UTF-8 fits neither the schema nor the chain."""
-    return text.decode("utf-8", "replace")
-
-
-def _schema_of(base: sqlite3.Connection) -> list[Any]:
-    """Everything a database declares: tables, indices, views and triggers with their text, virtual tables included."""
-    return base.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name").fetchall()
-
-
-@cache
-def _known_schema() -> list[Any]:
-    base = sqlite3.connect(":memory:")
-    try:
-        base.executescript(_SCHEMA)
-        return _schema_of(base)
-    finally:
-        base.close()
 
 
 def _rows(base: sqlite3.Connection) -> list[Any]:
     return base.execute("SELECT number, body, previous, digest FROM entries ORDER BY number").fetchall()
-
-
-def last_of(base: sqlite3.Connection) -> tuple[int, str]:
-    """Number and digest of the newest entry."""
-    found = base.execute("SELECT number, digest FROM entries ORDER BY number DESC LIMIT 1").fetchone()
-    return (0, GENESIS) if found is None else (int(found[0]), str(found[1]))
-
-
-def chained(body: str, previous: str, files: Sequence[Any]) -> str:
-    """The digest of an entry: the one before it, its body, and every file by name and content."""
-    total = hashlib.sha256(previous.encode() + b"\0" + body.encode())
-    was = next((content for name, content in files if name == WAS), None)
-    for name, content in files:
-        if name != WAS:
-            raw = had(was) if was is not None and name == MEMORY else _raw(content)
-            total.update(b"\0" + str(name).encode() + b"\0" + raw)
-    return total.hexdigest()
-
-
-def _raw(content: Any) -> bytes:
-    """The digest of a file's bytes; what is no longer bytes was tampered with and gets another one."""
-    return hashlib.sha256(content if isinstance(content, bytes) else b"changed" + str(content).encode()).digest()
 
 
 def _sha(content: bytes) -> str:

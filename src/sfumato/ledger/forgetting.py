@@ -30,13 +30,16 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import LedgerError
-from sfumato.ledger.book import FORMAT, TRIGGER, Ledger, chained, last_of
+from sfumato.forms.related import ROWS_PART
+from sfumato.ledger.book import FORMAT, Ledger
+from sfumato.ledger.chain import chained, last_of
 from sfumato.ledger.exchanged import FORGETTING, WAS
 from sfumato.ledger.kept import remove_kept
+from sfumato.ledger.schema import TRIGGER
 from sfumato.ledger.shelf import packed
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.head import MEMORY
-from sfumato.release.past import SEPARATOR, WHOSE, PastRelease
+from sfumato.release.past import NO_ROW, SEPARATOR, WHOSE, PastRelease
 
 
 def forget(ledger: Ledger, key: str) -> list[int]:
@@ -116,7 +119,8 @@ class Stranger:
 
     def __init__(self, releases: Sequence[PastRelease], records: Sequence[str]) -> None:
         self.releases = releases
-        self.names = {record: f"forgotten {secrets.token_hex(16)}" for record in records}
+        lines = {record: f"{NO_ROW}{SEPARATOR}" if record.startswith(NO_ROW) else "" for record in records}
+        self.names = {record: f"{mark}forgotten {secrets.token_hex(16)}" for record, mark in lines.items()}
         self.person = f"forgotten {secrets.token_hex(16)}"
         self._values: dict[tuple[str, str, str], str] = {}
 
@@ -165,7 +169,7 @@ def _remembered(past: PastRelease, record: str, column: str) -> str | None:
 
 def _stands_for(past: PastRelease, column: str, at: int, value: str) -> set[str]:
     """The values that the published cell of a record stands for; of one that was published as it is, itself."""
-    if "data" not in past.exhibit.parts or column not in past.exhibit.data.names:
+    if past.exhibit.parts.keys().isdisjoint({"data", ROWS_PART}) or column not in past.exhibit.data.names:
         return {value}
     text = past.exhibit.data.text(column)
     label = text.labels[text.codes[past.memory.rows[at]]]

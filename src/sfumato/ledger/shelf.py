@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.io.json_text import parse_json
@@ -18,8 +19,11 @@ from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import CERTIFICATE, MANIFEST, folder_cover, read_folder
 from sfumato.release.head import MEMORY
-from sfumato.release.past import Memory, PastRelease
-from sfumato.release.plain_files import is_inner
+from sfumato.release.past import Memory, PastRelease, text_of
+from sfumato.release.plain_files import in_folder, is_inner
+from sfumato.release.release import Part
+
+_CELL = "cell:"
 
 
 def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
@@ -39,6 +43,33 @@ def read_release(files: Mapping[str, bytes], number: int, when: str) -> PastRele
         exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy), folder=None)
     with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
         return PastRelease(exhibit, Memory.from_arrow(reader.read_all()), number, when)
+
+
+def parts_listed(manifest: bytes) -> dict[str, str]:
+    """The digests of the files of parts that are folders, by the word of a manifest."""
+    listed = parse_json(manifest.decode())["files"]
+    return {name: str(said["sha256"]) for name, said in listed.items() if in_folder(name) and "rows" in said}
+
+
+def lines_table(past: PastRelease) -> pa.Table:
+    """A release that is remembered as lines, as one table: what is remembered, and what was published of it."""
+    memory, shown = past.memory, past.exhibit.data
+    cells = {f"{_CELL}{name}": text_of(shown, name).take(pa.array(memory.rows)) for name in shown.names}
+    numbered = replace(memory, keys=tuple(map(str, range(len(memory.keys)))), rows=np.arange(len(memory.keys)))
+    table = numbered.to_arrow()
+    for name, column in cells.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def read_lines(files: Mapping[str, bytes], number: int, when: str) -> PastRelease:
+    """A release that is remembered as lines: its part is what they say was published, each with a count."""
+    cover = read_cover(files.__getitem__, {})
+    with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
+        table = reader.read_all()
+    memory = Memory.from_arrow(table)
+    cells = {name.removeprefix(_CELL): table.column(name) for name in table.column_names if name.startswith(_CELL)}
+    return PastRelease(replace(cover, parts={"data": Part(pa.table(cells), memory.counts)}), memory, number, when)
 
 
 def read_cover(read: Callable[[str], bytes], policies: dict[str, Policy]) -> Exhibit:

@@ -86,7 +86,7 @@ class Ties:
     classes: tuple[tuple[Claim, Joint], ...]
     """Per claim that the release is bound by, the joint classes of the past."""
     people: PeopleOfHistory | None = None
-    """Whose records they are, where people may have several."""
+    """Whose records they are, where people may have several and nothing ties them."""
 
     def history_class(self) -> IntArray:
         """The history class of everybody of the past, −1 for who was never published where it counts (I1)."""
@@ -106,7 +106,8 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> Ties:
     person[new] = bundles.people + np.arange(int(new.sum()))
     claims = [replace(claim, model=claim.model.by_group()) for claim in promises(policy, history)]
     found = tuple((claim, joint) for claim in claims for joint in _bound(bundles, policy, claim))
-    return Ties(bundles, person, found, None if policy.person is None else PeopleOfHistory(bundles))
+    counted = policy.person is not None and not policy.person.linked
+    return Ties(bundles, person, found, PeopleOfHistory(bundles) if counted else None)
 
 
 def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
@@ -121,16 +122,22 @@ def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
     return [joint_classes(beyond, claim.given, claim.hide, among=among, without=coming)]
 
 
+def tied_to_the_past(task: Task, history: History, keys: tuple[str, ...]) -> Ties:
+    """What of the past binds the table of a task, in which people, rows and columns are known again."""
+    require_same_people(task.policy, history)
+    require_known_again(task.policy, history, keys, task.data)
+    require_expected(task.policy, history, keys, task.data)
+    tied = ties(task.policy, history, keys)
+    require_one_name(tied.bundles, task.policy, tied.person, task.data)
+    return tied
+
+
 def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     """The records of a task with their history classes; people who left are looked after."""
     if not task.history:
         return Continuation.first(task.data)
     keys = keys_of(task.policy, task.data)
-    require_same_people(task.policy, task.history)
-    require_known_again(task.policy, task.history, keys, task.data)
-    require_expected(task.policy, task.history, keys, task.data)
-    tied = ties(task.policy, task.history, keys)
-    require_one_name(tied.bundles, task.policy, tied.person, task.data)
+    tied = tied_to_the_past(task, task.history, keys)
     if (tied.history_class() < 0).all():  # nobody stands in a table that binds it
         return Continuation.first(task.data)
     from sfumato.methods.leaving import looked_after
@@ -159,9 +166,9 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
 
 def may_wait(task: Task, withheld: int, waiting: int = 0) -> int:
     """How many more newcomers the policy lets wait for a later release, when so many records are withheld, some of them waiting."""
-    most = int(task.policy.series.waiting * task.data.rows + 1e-9) - waiting
+    most = int(task.policy.series.waiting * task.data.records + 1e-9) - waiting
     limit = task.policy.utility.suppress_at_most
-    return max(0, most if limit is None else min(most, int(limit * task.data.rows + 1e-9) - withheld))
+    return max(0, most if limit is None else min(most, int(limit * task.data.records + 1e-9) - withheld))
 
 
 def stand_ins_of(continuation: Continuation, rows: IntArray) -> tuple[IntArray, tuple[list[str], pa.Table] | None]:
@@ -193,14 +200,15 @@ def without(continuation: Continuation, dropped: BoolArray) -> Continuation:
     rows, first = np.flatnonzero(~dropped), len(continuation.behind) - len(continuation.stand_ins[0])
     mine = rows[rows >= first] - first
     keys, values = continuation.stand_ins
+    lost, counts = np.flatnonzero(dropped & (continuation.behind >= 0)), continuation.table.counts
     return replace(
         continuation,
-        table=Table(continuation.table.frame.take(pa.array(rows))),
+        table=continuation.table.taking(rows),
         behind=continuation.behind[rows],
         apart=group([continuation.apart[rows]]).of,
         as_before=np.zeros(0, dtype=np.int64),
         waiting=0,
-        withheld=continuation.withheld + int((dropped & (continuation.behind >= 0)).sum()),
+        withheld=continuation.withheld + (len(lost) if counts is None else int(counts[lost].sum())),
         stand_ins=(tuple(keys[i] for i in mine.tolist()), values.take(pa.array(mine)) if keys else values),
     )
 
@@ -213,15 +221,13 @@ def torn_classes(task: Task, continuation: Continuation, out: BoolArray) -> Bool
     torn = inside & outside
     if not torn.any() or not task.history or continuation.lineages is not None:
         return np.zeros(count, dtype=np.bool_)
-    from sfumato.methods.leaving import safe_classes
+    from sfumato.methods.leaving import Parts, safe_classes
 
     tied = ties(task.policy, task.history, keys_of(task.policy, task.data))
     hist = tied.history_class()
-    kept = np.zeros(tied.bundles.people, dtype=np.bool_)
     real = np.flatnonzero((continuation.behind >= 0) & ~out)
-    person = tied.person[continuation.behind[real]]
-    kept[person[person < tied.bundles.people]] = True
-    fine = safe_classes(tied, np.where(hist >= 0, hist * 2 + kept, -1), 2 * (int(hist.max(initial=-1)) + 1))
+    counts = continuation.table.counts
+    fine = safe_classes(tied, Parts.of(tied, hist, continuation.behind[real], None if counts is None else counts[real]))
     old = np.flatnonzero(continuation.behind >= 0)
     who = tied.person[continuation.behind[old]]
     past = who < tied.bundles.people

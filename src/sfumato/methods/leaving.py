@@ -22,7 +22,7 @@ Invariants
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -49,52 +49,103 @@ from sfumato.release.past import text_of
 def looked_after(task: Task, tied: Ties, keys: tuple[str, ...], *, may_stand_in: bool = True) -> Continuation:
     """The records that may be published and, where the policy says so, rows that stand in for people who left."""
     hist = tied.history_class()
-    present = np.zeros(tied.bundles.people, dtype=np.bool_)
-    present[tied.person[tied.person < tied.bundles.people]] = True
-    split = unsafe_splits(tied, hist, present)
+    parts = Parts.of(tied, hist, np.arange(task.data.rows), task.data.counts)
+    split = unsafe_splits(tied, parts)
     carried = np.zeros(0, dtype=np.int64)
-    hidden = np.zeros(tied.bundles.people, dtype=np.bool_)
+    hidden = np.zeros(tied.bundles.people, dtype=np.int64)
     leaving = task.policy.series.leaving
     if split.any():
+        gone = (hist >= 0) & split[hist] & (parts.missing > 0)
         if leaving == "refuse":
-            raise _refused(int((split[hist] & ~present & (hist >= 0)).sum()))
+            raise _refused(tied.bundles.many(gone))
         if leaving == "counterfeits" and may_stand_in:
-            carried = np.flatnonzero((hist >= 0) & split[hist] & ~present)
+            carried = np.flatnonzero(gone)
         else:
-            hidden = companions(tied, hist, present, split)
+            hidden = companions(tied, parts, split)
     return _continuation(task, tied, keys, hist, carried, hidden)
 
 
-def unsafe_splits(tied: Ties, hist: IntArray, present: BoolArray) -> BoolArray:
+@dataclass(frozen=True)
+class Parts:
+    """History classes in two parts each: who stays, and who is missing. Of one who stands for several people some may do either."""
+
+    hist: IntArray
+    """The history class of everybody of the past, −1 outside."""
+    many: IntArray
+    """For how many people everybody stands."""
+    missing: IntArray
+    """How many of these are missing."""
+
+    @classmethod
+    def of(cls, tied: Ties, hist: IntArray, records: IntArray, counts: IntArray | None) -> Parts:
+        """The parts where some records of the table are published, each for so many people (one without)."""
+        weights = tied.bundles.weights
+        many = np.ones(tied.bundles.people, dtype=np.int64) if weights is None else weights
+        person = tied.person[records]
+        old = person < tied.bundles.people
+        missing = many.copy()
+        missing[person[old]] -= 1 if counts is None else counts[old]
+        return cls(hist, many, missing)
+
+    @property
+    def classes(self) -> int:
+        return int(self.hist.max(initial=-1)) + 1
+
+    @property
+    def stay(self) -> BoolArray:
+        """Of whom somebody of a history class stays."""
+        found: BoolArray = (self.hist >= 0) & (self.many > self.missing)
+        return found
+
+    @property
+    def gone(self) -> BoolArray:
+        """Of whom somebody of a history class is missing."""
+        found: BoolArray = (self.hist >= 0) & (self.missing > 0)
+        return found
+
+    def without(self, people: IntArray, many: IntArray | int) -> Parts:
+        """The same parts where so many more of some people are missing."""
+        missing = self.missing.copy()
+        missing[people] += many
+        return replace(self, missing=missing)
+
+    def entries(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Who is in a part, which part (two for each class: who is missing, who stays), and how many they are there."""
+        stay, gone = np.flatnonzero(self.stay), np.flatnonzero(self.gone)
+        of = np.concatenate([self.hist[stay] * 2 + 1, self.hist[gone] * 2])
+        return np.concatenate([stay, gone]), of, np.concatenate([(self.many - self.missing)[stay], self.missing[gone]])
+
+
+def unsafe_splits(tied: Ties, parts: Parts) -> BoolArray:
     """Per history class: do some stay and some leave, and one of the two parts breaks a promise over the past? (I1)"""
-    count = int(hist.max(initial=-1)) + 1
-    inside = hist >= 0
-    stay = np.bincount(hist[inside & present], minlength=count) > 0
-    gone = np.bincount(hist[inside & ~present], minlength=count) > 0
+    stay = np.bincount(parts.hist[parts.stay], minlength=parts.classes) > 0
+    gone = np.bincount(parts.hist[parts.gone], minlength=parts.classes) > 0
     mixed = stay & gone
     if not mixed.any():
         return mixed
-    parts = np.where(inside, hist * 2 + present, -1)
-    fine = safe_classes(tied, parts, 2 * count)
+    fine = safe_classes(tied, parts)
     return mixed & ~(fine[0::2] & fine[1::2])
 
 
-def safe_classes(tied: Ties, of: IntArray, count: int) -> BoolArray:
-    """Per class of people of the past: does every promise hold in it, in every table that binds the next release?"""
-    fine = np.ones(count, dtype=np.bool_)
+def safe_classes(tied: Ties, parts: Parts) -> BoolArray:
+    """Per part of a history class: does every promise hold in it, in every table that binds the next release?"""
+    who, of, many = parts.entries()
+    fine = np.ones(2 * parts.classes, dtype=np.bool_)
     for claim, joint in tied.classes:
         for sheet in joint.sheets:
             told = [name for name in claim.hide if name in sheet.columns]
             if claim.hide and not told:
                 continue
             for there, codes in sheet.tellings(told, each=claim.model.compares):
-                here = there & (of >= 0)
+                here = there[who]
                 classes = group([of[here]])
-                spread = {name: (codes[name][here], sheet.labels[name]) for name in told}
-                holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread)))
+                spread = {name: (codes[name][who[here]], sheet.labels[name]) for name in told}
+                holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread, many[here])))
                 fine[of[here][classes.first][~holds]] = False
         if tied.people is not None:
-            fine &= ~_broken_for_people(tied.people, claim, joint, of, count)
+            part = np.full(tied.bundles.people, -1, dtype=np.int64)
+            part[who] = of
+            fine &= ~_broken_for_people(tied.people, claim, joint, part, len(fine))
     return fine
 
 
@@ -107,30 +158,27 @@ def _broken_for_people(people: PeopleOfHistory, claim: Claim, joint: Joint, of: 
     return np.ones(count, dtype=np.bool_) if broken is None else broken
 
 
-def companions(tied: Ties, hist: IntArray, present: BoolArray, split: BoolArray) -> BoolArray:
-    """Who is withheld beside those who left: as few of each class as keep both parts safe, else all of it."""
-    parts = np.where(hist >= 0, hist * 2 + present, -1)
-    count = 2 * len(split)
-    open_classes = split.copy()
+def companions(tied: Ties, left: Parts, split: BoolArray) -> IntArray:
+    """How many of everybody are withheld beside those who left: as few of each class as keep both parts safe, else all of it."""
+    parts, open_classes = left, split.copy()
     alone = any(claim.model.compares for claim, _ in tied.classes)  # such a model is judged on whole tables only
     for _ in range(0 if alone else 12):
-        chosen = _one_more(tied, hist, parts, open_classes)
+        chosen = _one_more(tied, parts, open_classes)
         if not len(chosen):
             break
-        parts[chosen] = hist[chosen] * 2
-        fine = safe_classes(tied, parts, count)
+        parts = parts.without(chosen, 1)
+        fine = safe_classes(tied, parts)
         open_classes &= ~(fine[0::2] & fine[1::2])
         if not open_classes.any():
             break
-    lost = (hist >= 0) & open_classes[hist]
-    parts[lost] = hist[lost] * 2
-    withheld: BoolArray = present & (parts >= 0) & (parts % 2 == 0)
-    return withheld
+    lost = np.flatnonzero((parts.hist >= 0) & open_classes[parts.hist])
+    return parts.without(lost, (parts.many - parts.missing)[lost]).missing - left.missing
 
 
-def _one_more(tied: Ties, hist: IntArray, parts: IntArray, open_classes: BoolArray) -> IntArray:
+def _one_more(tied: Ties, parts: Parts, open_classes: BoolArray) -> IntArray:
     """One more companion for each class: somebody whose value the ones who left do not have yet, where there is one."""
-    stay = np.flatnonzero((parts >= 0) & (parts % 2 == 1) & open_classes[np.maximum(hist, 0)])
+    hist = parts.hist
+    stay, gone = np.flatnonzero(parts.stay & open_classes[np.maximum(hist, 0)]), np.flatnonzero(parts.gone)
     if not len(stay):
         return stay
     known = np.zeros(len(stay), dtype=np.bool_)
@@ -139,7 +187,6 @@ def _one_more(tied: Ties, hist: IntArray, parts: IntArray, open_classes: BoolArr
             told = sheet.columns & set(claim.hide)
             for name, code in ((name, code) for _, codes in sheet.tellings(told, each=False) for name, code in codes.items()):
                 width = len(sheet.labels[name]) + 1
-                gone = np.flatnonzero((parts >= 0) & (parts % 2 == 0))
                 had = np.unique(hist[gone] * width + code[gone] + 1)
                 known |= np.isin(hist[stay] * width + code[stay] + 1, had)
     order = np.lexsort((known, hist[stay]))
@@ -147,27 +194,28 @@ def _one_more(tied: Ties, hist: IntArray, parts: IntArray, open_classes: BoolArr
 
 
 def _continuation(
-    task: Task, tied: Ties, keys: tuple[str, ...], hist: IntArray, carried: IntArray, hidden: BoolArray
+    task: Task, tied: Ties, keys: tuple[str, ...], hist: IntArray, carried: IntArray, hidden: IntArray
 ) -> Continuation:
     table: Table = task.data
     old = tied.person < tied.bundles.people
     of_record = np.where(old, hist[np.where(old, tied.person, 0)], -1)
-    out = np.where(old, hidden[np.where(old, tied.person, 0)], False)
-    rows = np.flatnonzero(~out)
+    out = np.where(old, hidden[np.where(old, tied.person, 0)], 0)
+    stay = (1 if table.counts is None else table.counts) - out
+    rows = np.flatnonzero(stay > 0)
     withheld = int(out.sum())
-    require_few_withheld(task.policy, withheld, table.rows)
+    require_few_withheld(task.policy, withheld, table.records)
     if not len(rows):
         hint = "publish when others have come, or set 'series: {leaving: counterfeits}'"
         raise Infeasible("everybody in the table stands beside people who left, and would be withheld", where="key", hint=hint)
     classes = group([np.concatenate([of_record[rows], hist[carried]]) + 1])
     behind = np.concatenate([rows, np.full(len(carried), -1)])
     published = np.zeros(tied.bundles.people, dtype=np.bool_)
-    published[tied.person[old & ~out]] = True
+    published[tied.person[old & (out == 0)]] = True
     before = np.isin(np.append(of_record[rows], hist[carried])[classes.first], _as_before(task, tied, hist, published))
     spare = may_wait(task, withheld) if (of_record[rows] < 0).any() else 0
     going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare)
     if not len(carried):
-        return replace(going, table=Table(table.frame.take(pa.array(rows))))
+        return replace(going, table=table.taking(rows, stay[rows]))
     names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]
     frame = pa.table({name: text_of(table, name).take(pa.array(rows)) for name in names})
     beside = frame.take(pa.array(_companion(task.randomness.child("stand-ins"), of_record[rows], hist[carried])))

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -107,6 +108,19 @@ def _nearest(folder: Path) -> Path:
     return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
 
 
+DRAFT = ".sfumato-"
+"""How the names of drafts begin that lie beside a release."""
+_MAKING = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+
+
+def require_finished(folder: Path) -> None:
+    """Refuse a folder that a process left while it was making a release, whatever lies in it."""
+    name = folder.absolute().name
+    if name.startswith(DRAFT) or _MAKING.fullmatch(name):
+        what = "this folder was left by a process that was stopped while it made a release, and is none"
+        raise ReleaseError(what, where=str(folder), hint="remove it, and publish again")
+
+
 @contextmanager
 def new_folder(target: Path, *, before_rename: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its name when the block ends well, and vanishes when it does not (I1)."""
@@ -177,6 +191,8 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     A draft has no certificate yet. Parts that are folders are counted by the engine; who names none does not understand counts, and
     such a release is refused.
     """
+    if not draft:
+        require_finished(path)
     present = files_of(path)  # I3
     form = form_of(path)
     try:

@@ -2,7 +2,8 @@
 
 Notation
     key       the stable private name of a record across releases; never published
-    memory    the key, the published row and the original values of every record behind a release; private
+    memory    the key, the published row and the original values of every record behind a release; private. Where rows lie
+              elsewhere (`history.courses`) records of which everything is alike are remembered as one, with their number
     sheet     one published table, as the remembered records stand in it; a release is a bundle of sheets
 
 Invariants
@@ -24,6 +25,8 @@ import pyarrow.compute as pc
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.baskets import Baskets
+from sfumato.data.classes import weighed
+from sfumato.data.related import RelatedTable
 from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError
 from sfumato.policy.policy import Policy
@@ -32,9 +35,11 @@ if TYPE_CHECKING:
     from sfumato.release.exhibit import Exhibit
 
 SEPARATOR = "\x1f"
-_PLACE, _LINEAGE = "place:", "lineage"
+_PLACE, _LINEAGE, _COUNT = "place:", "lineage", "count"
 WHOSE = f"{SEPARATOR}whose"
 """Among remembered values: the name of the person whose record it is, where people may have several."""
+NO_ROW = f"{SEPARATOR}no row"
+"""What stands in the columns of rows for a person without rows, and in the key of the line that says so."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Memory:
     """Of forms with several tables: the row of each remembered record in each of them, −1 where it has none."""
     lineage: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The number of each record's lineage, where the method formed lineages; else empty."""
+    counts: IntArray | None = None
+    """For how many people each remembered record stands, where rows lie elsewhere; one without."""
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -69,7 +76,9 @@ class Memory:
         values = Table(self.values.frame.take(pa.array(records)))
         places = {part: rows[records] for part, rows in self.places.items()}
         lineage = self.lineage[records] if len(self.lineage) else self.lineage
-        return Memory(tuple(self.keys[i] for i in records), self.rows[records], values, self.counterfeit[records], places, lineage)
+        counts = None if self.counts is None else self.counts[records]
+        keys = tuple(self.keys[i] for i in records)
+        return Memory(keys, self.rows[records], values, self.counterfeit[records], places, lineage, counts)
 
     def to_arrow(self) -> pa.Table:
         """One table, for the ledger."""
@@ -77,6 +86,7 @@ class Memory:
         columns = {f"value:{name}": values.column(name) for name in values.column_names}
         columns |= {f"{_PLACE}{part}": pa.array(rows) for part, rows in self.places.items()}
         columns |= {_LINEAGE: pa.array(self.lineage)} if len(self.lineage) else {}
+        columns |= {} if self.counts is None else {_COUNT: pa.array(self.counts)}
         return pa.table({"key": self.key_column, "row": pa.array(self.rows), "counterfeit": pa.array(self.counterfeit), **columns})
 
     @classmethod
@@ -94,6 +104,7 @@ class Memory:
                 if name.startswith(_PLACE)
             },
             table.column(_LINEAGE).to_numpy().astype(np.int64) if _LINEAGE in table.column_names else np.zeros(0, dtype=np.int64),
+            table.column(_COUNT).to_numpy().astype(np.int64) if _COUNT in table.column_names else None,
         )
 
 
@@ -113,6 +124,14 @@ def each_once(rows: IntArray, published: int) -> bool:
     """Whether every published row is behind exactly one remembered record."""
     told = np.sort(rows[rows >= 0])
     return len(told) == published and bool(np.array_equal(told, np.arange(published)))
+
+
+def as_often(memory: Memory, published: IntArray) -> bool:
+    """Whether as many people are remembered behind every published row as it stands for."""
+    there = memory.rows >= 0
+    return memory.counts is not None and bool(
+        np.array_equal(weighed(memory.rows[there], memory.counts[there], len(published)), published)
+    )
 
 
 def counts_agree(published: Mapping[tuple[str, ...], int], remembered: Sequence[Sequence[str]]) -> bool:
@@ -201,6 +220,11 @@ class History:
     def __bool__(self) -> bool:
         return bool(self.releases)
 
+    @property
+    def counted(self) -> bool:
+        """Whether all that is remembered are people with a count, as where rows lie elsewhere (`history.courses`)."""
+        return bool(self.releases) and all(past.memory.counts is not None for past in self.releases)
+
     def column(self, name: str) -> list[str]:
         """Every value the originals had in a column, once each."""
         found: dict[str, None] = {}
@@ -255,6 +279,9 @@ def keys_of(policy: Policy, table: Table | Baskets) -> tuple[str, ...]:
     columns = [table.text(name) for name in policy.key]
     labels = [np.array(text.labels, dtype=object)[text.codes].tolist() for text in columns]
     keys = tuple(labels[0]) if len(labels) == 1 else tuple(map(SEPARATOR.join, zip(*labels, strict=True)))
+    if isinstance(table, RelatedTable) and table.absent.any():  # the line of a person without rows has the person's own key
+        names = whose_of(policy, table).to_pylist()
+        keys = tuple(f"{NO_ROW}{SEPARATOR}{names[i]}" if absent else keys[i] for i, absent in enumerate(table.absent.tolist()))
     where = ", ".join(policy.key)
     if len(set(keys)) < len(keys):  # I1
         twice = len(keys) - len(set(keys))

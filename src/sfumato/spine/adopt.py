@@ -61,6 +61,9 @@ def adopt(
         Begin this ledger.
     """
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    if policy.person is not None and policy.person.linked:
+        what = "a table whose rows a pseudonym ties cannot be imported: nobody checks whose pseudonyms are whose"
+        raise PolicyError(what, where=policy.document.where("person"), hint="begin the ledger with a release that was made here")
     book = ledger_of(policy, ledger, new=new_ledger)
     assert book is not None
     dataset = source_audit(policy).read(policy, original)

@@ -15,7 +15,6 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,14 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data.arrays import IntArray
-from sfumato.data.classes import group
 from sfumato.data.memory import trim
-from sfumato.data.table import Table, TextColumn
 from sfumato.engines.base import SECRET_BYTES, NumberedClasses, Recoding, Secret
 from sfumato.engines.local import HERE
 from sfumato.errors import DataError, PolicyError
-from sfumato.forms.recoded import Recoded
+from sfumato.forms.recoded import Recoded, plainly_recoded
 from sfumato.methods.base import Method, Progress, Task
 from sfumato.methods.recoding.regions import routed
 from sfumato.policy.policy import Policy
@@ -40,12 +36,14 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import part_files
 from sfumato.release.plain_files import in_folder
 from sfumato.release.release import Part, Release
+from sfumato.spine.beside import laid_beside_trace
 from sfumato.spine.dealing import dealt_again, publish_dealt
 from sfumato.spine.distant import class_columns, drafted, marked
 from sfumato.spine.drawing import Drawable, drawable, drawn_beside, publish_drawn
 from sfumato.spine.plan import Plan, plan
 from sfumato.spine.publish import Publication, judged_draft, ledger_of, publish
 from sfumato.spine.regions import cut_regions, misplaced, solver
+from sfumato.spine.remembering import needs_records, publish_remembered
 from sfumato.spine.splitting import publish_split, split_again, split_columns
 from sfumato.spine.write import DraftFolder
 
@@ -56,8 +54,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 5_000_000
 """Rows that are brought to the driver where classes do not do."""
-_AT_ONCE = 4
-"""Columns of all classes that are laid beside each other at once."""
 NOTE_OF_REGIONS = "rows and their classes stayed where they lie: groups were made region by region"
 NOTE = "rows stayed where they lie: groups were made from classes of records with their counts"
 
@@ -75,8 +71,8 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
     joint = [claim.model.name for claim in policy.claims if claim.model.joint]
     if joint:
         return f"{joint[0]} speaks of several releases, which are compared record by record"
-    if remembering:
-        return "a ledger remembers every record"
+    if remembering and (reason := needs_records(policy, plainly_recoded(method.form))):
+        return reason
     several = policy.sensitive if method.form.buckets and not method.form.joins_columns and len(policy.sensitive) > 1 else ()
     if not all(in_folder(f"{name}/part-00000.parquet") for name in several):
         return "the values of a hidden column get a folder of its name, and one of the names has more than letters and digits"
@@ -109,7 +105,8 @@ def publish_on(
 ) -> Publication:
     """Make and certify a release of rows that lie on a cluster."""
     require_fit(policy)
-    remembering = ledger_of(policy, ledger["ledger"], new=ledger["new_ledger"]) is not None
+    book = ledger_of(policy, ledger["ledger"], new=ledger["new_ledger"])
+    remembering = book is not None
     chosen = plan(policy, remembering=remembering)
     spark = as_engine(engine, progress=progress)
     progress(0.0, "reading")
@@ -128,6 +125,8 @@ def publish_on(
         return publish_split(spark, rows, policy, chosen, secret, seed)
     if chosen.method.form.buckets:
         return publish_dealt(spark, rows, policy, chosen, secret, seed)
+    if book is not None:
+        return publish_remembered(spark, rows, policy, chosen, book, secret, seed, jobs)
     classes = spark.classes(rows, class_columns(policy))
     if not isinstance(classes, NumberedClasses):
         return _by_regions(spark, rows, classes, policy, chosen, secret, seed)
@@ -139,7 +138,7 @@ def publish_on(
     draft = drafted(spark, {"data": (frame, int(np.asarray(part.counts).sum()))}, release, policy, chosen)
     progress(1.0, "certifying")
     exhibit = draft.read()
-    seen, trace = laid_beside_trace(exhibit.parts["data"], part, behind)
+    seen, trace = laid_beside_trace(exhibit.parts["data"], part, behind)  # I1
     strangers = _strangers(spark, rows, draft, policy, seen)
     rows.require_unchanged()  # I3
     release = replace(release, parts={"data": seen}, trace=replace(release.trace, rows={"data": trace}))
@@ -235,49 +234,6 @@ def laid_beside_rows(exhibit: Exhibit) -> Exhibit:
 
 def _as_is(policy: Policy) -> list[str]:
     return [name for name in policy.published if policy.columns[name].role not in ("quasi-identifier", "replaced")]
-
-
-def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, IntArray]:
-    """What lies in the files, with the class behind each share of it; −1 for rows that the release does not have (I1)."""
-    names = [name for name in found.held.column_names if name in made.held.column_names]
-    if set(names) != set(made.held.column_names):
-        return found, np.full(found.text.rows, -1, dtype=np.int64)
-    alike = _same_rows(found.text, made.text, names)
-    mine, theirs = alike[: found.text.rows], alike[found.text.rows :]
-    have = np.asarray(found.counts)
-    given = np.asarray(made.counts)
-    order = np.argsort(theirs, kind="stable")
-    left = np.zeros(int(alike.max(initial=-1)) + 1, dtype=np.int64)
-    left[mine] = have
-    ends = np.cumsum(given[order])
-    before = ends - given[order]
-    before -= before[np.searchsorted(theirs[order], theirs[order])]
-    taken = np.clip(left[theirs[order]] - before, 0, given[order])
-    asked = np.bincount(theirs, weights=given, minlength=len(left)).astype(np.int64)
-    over = np.maximum(have - asked[mine], 0)
-    place = np.full(len(left), -1, dtype=np.int64)
-    place[mine] = np.arange(len(mine))
-    rows = np.concatenate([place[theirs[order]][taken > 0], np.flatnonzero(over)])
-    counts = np.concatenate([taken[taken > 0], over[over > 0]])
-    trace = np.concatenate([behind[order][taken > 0], np.full(int((over > 0).sum()), -1, dtype=np.int64)])
-    del alike, mine, theirs, order, left, ends, before, taken, asked, over, place  # with many classes every array counts
-    return Part(found.held.take(pa.array(rows)), counts, found.beside), trace
-
-
-def _same_rows(one: Table, other: Table, names: Sequence[str]) -> IntArray:
-    """A number for every row of two tables, one below the other, the same for the same texts; a few columns at a time."""
-    alike = np.zeros(one.rows + other.rows, dtype=np.int64)
-    for first in range(0, len(names), _AT_ONCE):
-        columns = [_alike(one.text(name), other.text(name)) for name in names[first : first + _AT_ONCE]]
-        alike = group([alike, *columns], rows=len(alike)).of
-    return alike
-
-
-def _alike(one: TextColumn, other: TextColumn) -> IntArray:
-    """The codes of two columns below each other, the same for the same text."""
-    known = {label: code for code, label in enumerate(one.labels)}
-    number = np.array([known.setdefault(label, len(known)) for label in other.labels], dtype=np.int32)
-    return np.concatenate([one.codes, number[other.codes]])
 
 
 def _strangers(engine: SparkEngine, rows: DistantRows, draft: DraftFolder, policy: Policy, part: Part) -> int | None:

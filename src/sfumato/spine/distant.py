@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import write_public_policy
 from sfumato.randomness import guessable
-from sfumato.release.folder import write_manifest
+from sfumato.release.folder import DRAFT, write_manifest
 from sfumato.release.form import GIVEN_SEED
 from sfumato.release.release import Release
 from sfumato.spine.plan import Plan
@@ -40,7 +40,7 @@ def drafted(
     engine: SparkEngine, parts: Mapping[str, tuple[Any, int]], release: Release, policy: Policy, chosen: Plan
 ) -> DraftFolder:
     """The draft of a release folder with its rows, written where executors and this process both see it; frames with sizes."""
-    place = tempfile.TemporaryDirectory(prefix=".sfumato-", dir=engine.staging)
+    place = tempfile.TemporaryDirectory(prefix=DRAFT, dir=engine.staging)
     written: dict[str, int] = {}
     for name, (frame, records) in parts.items():
         written |= engine.write(frame, records, Path(place.name) / name)

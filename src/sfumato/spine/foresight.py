@@ -107,6 +107,11 @@ def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History 
     require_company(history, planned.form)
     require_untold(history, planned.policy)
     require_as_careful(history, planned.policy)
+    if book.distant:
+        told = (
+            f"{len(history)} earlier release(s) in {book.path.name}: how claims stand is counted where their people lie, not here"
+        )
+        return (told,), None
     return (*_begun(book), *bound_by_history(history, planned.policy, book.path.name)), history
 
 

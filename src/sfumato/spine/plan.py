@@ -93,8 +93,6 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
 def _forgets_people(method: Method, policy: Policy) -> str:
     """Why what is promised to people in several rows cannot be judged over several releases."""
     assert policy.person is not None
-    if policy.person.linked:
-        return "rows that a pseudonym ties are not judged over several releases: say 'rows: unlinked', or publish without a ledger"
     if policy.series.cohorts != "known":
         return "a row that comes later weakens what was promised to who does not know that it is new: say 'cohorts: known'"
     if policy.series.leaving == "counterfeits":
@@ -103,7 +101,7 @@ def _forgets_people(method: Method, policy: Policy) -> str:
         return "rows of people ('person:') do not wait for company: a person would be there without some of them ('waiting')"
     if policy.series.changes or policy.series.by != "class":
         return "rows of people ('person:') are known again by values that stay ('series.changes'), in joint classes ('by: class')"
-    if not plainly_recoded(method.form):
+    if not (plainly_recoded(method.form) or method.form.links_rows):
         return f"people in several rows ('person:') are judged over several releases of recoded tables, not of {method.form.name}"
     return ""
 

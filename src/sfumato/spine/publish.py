@@ -288,16 +288,19 @@ def judged_draft(
     place: Place | None = None,
     seed: int | None = None,
 ) -> Publication:
-    """A publication from a draft that lies on disk, or the refusal of what does not hold; `exhibit` is the data holder's side."""
+    """A publication from a draft that lies on disk, or the refusal of what does not hold; `exhibit` is the data holder's side.
+
+    An exhibit that has its history, with this release as the last, keeps it.
+    """
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
-    exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
+    if exhibit.history is None:
+        exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
     failed = [finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)]
     if failed:  # what was promised and could not be judged is refused like what is broken
         raise _refused(failed, policy, chosen, exhibit.original)
     certificate = _certificate(exhibit, chosen, release)
     certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
     exhibit = exhibit.certified(certificate)
-    draft.seal(certificate)
     return Publication(policy, chosen, release, exhibit, certificate, draft, book, place, seed)
 
 

@@ -125,7 +125,7 @@ def _verified(
 ) -> Audit:
     key = None if signer is None else _key(signer)
     exhibit = _opened(folder, HERE if engine is None else _engine(engine))
-    history = None if ledger is None else Ledger(ledger).history_until(folder)
+    history = None if ledger is None else _history(Ledger(ledger), folder, exhibit, engine)
     exhibit = beside(exhibit, original, history, engine)
     if ledger is not None:
         _require_kept(exhibit, Ledger(ledger), folder)
@@ -135,6 +135,15 @@ def _verified(
     return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
 
 
+def _history(book: Ledger, folder: Path, exhibit: Exhibit, engine: Any) -> History:
+    """The releases until this one: of everybody, or, where people lie beside the ledger, of how many went which way."""
+    if not book.distant:
+        return book.history_until(folder)
+    from sfumato.spine.remembering import history_until
+
+    return history_until(book, folder, exhibit, HERE if engine is None else _engine(engine))
+
+
 def _among(exhibit: Exhibit, population: Any) -> Exhibit:
     source = exhibit.policy.data
     return replace(exhibit, population=source.read(population), population_file=source.as_written(population))
@@ -142,7 +151,7 @@ def _among(exhibit: Exhibit, population: Any) -> Exhibit:
 
 def _require_kept(exhibit: Exhibit, book: Ledger, folder: Path) -> None:
     """What the ledger keeps of all releases together, for whoever publishes next, must be what they say."""
-    kept = book.kept_with(folder)
+    kept = None if book.distant else book.kept_with(folder)
     if kept is not None and not kept.equals(exhibit.once(bundles_of).to_arrow()):
         hint = "the next release would be judged with it: do not publish on this ledger; restore it from a backup"
         raise LedgerError("what is kept beside the ledger is not what its releases say", where=str(book.path), hint=hint)

@@ -4,6 +4,8 @@ Invariants
     I1  What is certified is read from the draft's bytes, and exactly these bytes are copied into the release folder.
     I2  A folder never appears before its entry is safe in the ledger: write, sync, append, rename.
     I3  What is signed is the complete folder, and nothing in it changes afterwards.
+    I4  A draft has no certificate. It gets one in the folder that the next step renames, and who reads releases reads no folder
+        whose name says that it is in the making: whenever a process is killed, what is left is no release.
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from sfumato.engines.local import HERE
 from sfumato.errors import ReleaseError
 from sfumato.ledger import Ledger
 from sfumato.ledger.kept import write_kept
+from sfumato.ledger.people_files import PeopleDraft
 from sfumato.ledger.shelf import packed
 from sfumato.policy.policy import Policy
 from sfumato.policy.public import write_public_policy
 from sfumato.release.certificate import Certificate
-from sfumato.release.exhibit import Exhibit
+from sfumato.release.exhibit import Exhibit, certified
 from sfumato.release.folder import (
     CERTIFICATE,
     REPORT,
@@ -61,6 +64,8 @@ class DraftFolder:
     format: Format = "csv"
     engine: FileEngine = field(default=HERE, repr=False)
     """Who looks at parts that are folders."""
+    people: PeopleDraft | None = field(default=None, repr=False)
+    """Who is behind it, where a ledger keeps that in files beside itself."""
 
     @property
     def folder(self) -> Path:
@@ -80,10 +85,10 @@ class DraftFolder:
         """The draft as an outsider would see it (I1)."""
         return read_folder(self.folder, draft=True, engine=self.engine)
 
-    def seal(self, certificate: Certificate) -> None:
-        """Put the certificate into the draft."""
-        write_json(certificate.to_json(), self.folder / CERTIFICATE, synced=False)
-        write_manifest(self.folder, self.form, self.rows, self.engine.over_files, again=True)
+    def seal(self, certificate: Certificate, folder: Path | None = None) -> None:
+        """Put the certificate into the draft, or into a folder that it was copied to."""
+        write_json(certificate.to_json(), (folder or self.folder) / CERTIFICATE, synced=False)
+        write_manifest(folder or self.folder, self.form, self.rows, self.engine.over_files, again=True)
 
 
 def _laid(source: str, target: str) -> str:
@@ -140,11 +145,13 @@ def _write_and_enter(
     assert history is not None
     with ledger.writing() as base:
         ledger.require_free(base, place)
-        memory = history.releases[-1].memory.to_arrow()
+        last, people = history.releases[-1], draft.people
+        memory = last.memory.to_arrow() if people is None else people.lines
         kept = kept_of(exhibit)
 
         def enter(folder: Path) -> None:
-            ledger.append(base, folder, memory, seed, place, kept=kept)
+            laid = None if people is None else people.laid(ledger.path, place.number)
+            ledger.append(base, folder, memory, seed, place, kept=kept, people=laid)
             base.commit()
             if kept is not None:
                 write_kept(ledger.path, kept)
@@ -155,11 +162,13 @@ def _write_and_enter(
 
 def kept_of(exhibit: Exhibit) -> bytes | None:
     """What a ledger keeps of everything published so far, from the audit's own hands; nothing where forms join by themselves."""
-    return None if reading_of(exhibit.form).joins_itself else packed(exhibit.once(bundles_of).to_arrow())
+    counted = exhibit.history is not None and exhibit.history.counted
+    return None if counted or reading_of(exhibit.form).joins_itself else packed(exhibit.once(bundles_of).to_arrow())
 
 
 def _fill(draft: DraftFolder, exhibit: Exhibit, folder: Path, report: bool, key: SigningKey | None) -> None:
     shutil.copytree(draft.folder, folder, dirs_exist_ok=True, copy_function=_laid)
+    draft.seal(certified(exhibit), folder)  # I4
     if report:
         from sfumato.report.page import render
 
