@@ -5,8 +5,10 @@
 Every release is held against plain enumeration (`tests/people`): all ways to hand the published rows out to records, for whoever
 knows one row of a person, all of them, or everybody's; for linked files all ways to hand pseudonyms out to people; for anatomies
 all ways to hand rows and values out; for sub-tables all ways to put the tables together; for suppressed cells every choice of
-known columns; for histories with a ledger all ways to hand bundles of rows out. Then the same tables with a method that counts rows
-(the audit must refuse), and with a method and an audit that both count rows (the floor must refuse). Results:
+known columns; for histories with a ledger all ways to hand bundles of rows out, or, where pseudonyms tie them, chains of them.
+Then the same tables with a method that counts rows (the audit must refuse), and with a method and an audit that both count rows
+(the floor must refuse); and linked histories with a method that forgets the past, beside an audit as it is (which must refuse),
+one that judges releases one by one, and one that counts rows in joint classes (both of which the enumeration must find). Results:
 ``results/people-enumerations.csv``.
 """
 
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.people import linked_worlds_over_releases as of_chains
 from tests.people import test_anatomy_by_enumeration as of_anatomy
 from tests.people import test_averages_of_people as of_averages
 from tests.people import test_linked_by_enumeration as of_linked
@@ -34,6 +37,7 @@ from tests.people.worlds_of_people import Row, linked_violations, people_violati
 
 import sfumato as sf
 from sfumato.audit.people import PeopleCount
+from sfumato.methods.recoding.past_records import PastRecords
 
 RESULTS = Path(__file__).parent / "results" / "people-enumerations.csv"
 Judged = tuple[sf.Publication | None, list[str], list[Row]]
@@ -106,6 +110,27 @@ def history(method: tuple[str, dict[str, Any]], seed: int) -> Judged:
     return made[-1], of_releases.violations(made, records, policy), records
 
 
+def linked_history(groups: str, seed: int) -> Judged:
+    """The same with pseudonyms."""
+    policy, records, here = of_chains.linked_history(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        made = of_releases.published(Path(folder), policy, records, here, ("linked", {"groups": groups, "seconds": 0.05}))
+    if len(made) < 2:
+        return None, [], records
+    return made[-1], of_chains.linked_violations(made, records, policy), records
+
+
+def related_history(groups: str, seed: int) -> Judged:
+    """The same of two tables."""
+    policy, people, rows = of_related.case(seed)
+    policy, releases = of_chains.related_history(policy, people, rows, seed)
+    with tempfile.TemporaryDirectory() as folder:
+        made = of_chains.published_related(Path(folder), policy, releases, groups)
+    if len(made) < 2:
+        return None, [], rows
+    return made[-1], of_chains.related_violations(made, people, rows, policy), rows
+
+
 def ways() -> Iterator[tuple[str, Callable[[int], Judged]]]:
     """Name, and one table judged."""
     for method in of_rows.METHODS:
@@ -124,6 +149,10 @@ def ways() -> Iterator[tuple[str, Callable[[int], Judged]]]:
     for name in ("mondrian", "clustering", "global", "refined"):
         one = next(method for method in of_rows.METHODS if method[0] == name)
         yield f"several releases, {name}", lambda seed, one=one: history(one, seed)  # type: ignore[misc]
+    for groups in ("mondrian", "clustering", "refined"):
+        yield f"several linked releases, {groups}", lambda seed, groups=groups: linked_history(groups, seed)  # type: ignore[misc]
+    for groups in ("mondrian", "clustering"):
+        yield f"several related releases, {groups}", lambda seed, groups=groups: related_history(groups, seed)  # type: ignore[misc]
 
 
 def counted(name: str, judge: Callable[[int], Judged], seeds: range) -> dict[str, Any]:
@@ -151,6 +180,26 @@ def planted(cases: int) -> Iterator[dict[str, Any]]:
         yield {"way": f"planted: {who} count rows", "tables": cases, "refused": refused, "violations": missed}
 
 
+AUDITS: dict[str, tuple[str, Callable[..., Any]] | None] = {
+    "audit as it is": None,
+    "audit of each release alone": ("sfumato.audit.certify.together", lambda exhibit, alone: iter(alone)),
+    "audit that counts rows": ("sfumato.audit.series.ties_rows", lambda history: False),
+}
+
+
+def planted_in_histories(cases: int) -> Iterator[dict[str, Any]]:
+    """Linked histories by a method that forgets the past: how many the audit lets pass, and in how many too much is found."""
+    for audit, instead in AUDITS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sfumato.methods.recoding.linked.past_records", lambda task, policy: PastRecords.none(task.data))
+            if instead is not None:
+                patch.setattr(*instead)
+            judged = [linked_history("mondrian", seed) for seed in range(cases)]
+        passed = [wrong for made, wrong, _ in judged if made is not None]
+        name = f"planted: linked releases, method forgets the past, {audit}"
+        yield {"way": name, "tables": cases, "published": len(passed), "violations": sum(map(bool, passed))}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tables", type=int, default=1000)
@@ -162,7 +211,10 @@ def main() -> None:
         found.append(counted(name, judge, range(given.first, given.first + given.tables)))
         print(found[-1], flush=True)
         record(found)
-    for entry in () if given.only else planted(min(given.tables, 500)):
+    cases = min(given.tables, 500)
+    some = [*planted(cases)] if not given.only else []
+    some += planted_in_histories(cases) if given.only in "planted: linked releases" else []
+    for entry in some:
         found.append(entry)
         print(entry, flush=True)
         record(found)

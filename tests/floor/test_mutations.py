@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.data import classes, table
+from sfumato.data import classes, people, table
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.decomposition import guardian
 from sfumato.errors import AuditRefused
@@ -42,7 +42,7 @@ COLUMNS = {
 K_AND_L: list[Any] = [{"k-anonymity": {"k": 5}}, {"l-diversity": {"l": 2}}]
 
 
-def people(seed: int = 5, rows: int = 200) -> dict[str, list[str]]:
+def rows_of_people(seed: int = 5, rows: int = 200) -> dict[str, list[str]]:
     rng = random.Random(seed)
     return {
         "name": [f"n{i}" for i in range(rows)],
@@ -51,6 +51,7 @@ def people(seed: int = 5, rows: int = 200) -> dict[str, list[str]]:
         "sex": [rng.choice(["m", "f"]) for _ in range(rows)],
         "illness": [rng.choice(["flu", "Flu", "gout", "cold", "cold", "cold"]) for _ in range(rows)],
         "pay": [rng.choice(["9", "10", "100", "1000", ""]) for _ in range(rows)],
+        "patient": [f"p{rng.randrange(rows // 4)}" for _ in range(rows)],
     }
 
 
@@ -64,10 +65,12 @@ class Mutation:
     method: str = "mondrian"
     columns: dict[str, Any] = field(default_factory=lambda: COLUMNS)
     seen_by: str = "floor"
+    person: str | None = None
 
     @property
     def tree(self) -> dict[str, Any]:
-        return {"version": 1, "columns": self.columns, "protect": self.protect, "method": {self.method: {}}}
+        whose = {} if self.person is None else {"person": self.person}
+        return {"version": 1, "columns": self.columns, "protect": self.protect, "method": {self.method: {}}, **whose}
 
 
 def everywhere(patch: pytest.MonkeyPatch, function: Callable[..., Any], instead: Callable[..., Any]) -> None:
@@ -126,6 +129,10 @@ def first_only(linkage: Linkage, verdicts: list[Any]) -> Any:
     return verdicts[0] if verdicts else np.ones(len(linkage.candidates), dtype=np.bool_)
 
 
+def every_row_somebody(table: table.Table, columns: Any) -> Any:
+    return np.arange(table.rows)
+
+
 def one_less(cls: Any, values: Any, *given: Any) -> Any:
     model = DECLARE(cls, values, *given)
     return model.model_copy(update={"p": model.p - 1}) if cls is PSensitivity else model
@@ -141,6 +148,8 @@ GROUP, AS_TEXT, WRITE = classes.group, table.as_text, release_folder.write_part
 READ, DECLARE = claims.read_claims, declared.declare
 TWO = COLUMNS | {"pay": "sensitive"}
 FREQUENCY: list[Any] = [{"l-diversity": {"l": 1.5, "kind": "frequency"}}]
+HIDDEN: list[Any] = [{"given": ["age", "sex"], "hide": "illness", "by": {"p-sensitivity": {"p": 2}}}]
+OF_PATIENTS = COLUMNS | {"patient": "identifier", "illness": {"role": "sensitive", "persistent": False}}
 RULES: dict[str, Any] = dict.fromkeys(["age", "sex", "illness", "zip"], "other")
 
 MUTATIONS = [
@@ -234,6 +243,17 @@ MUTATIONS = [
         method="guardian",
         columns=RULES,
     ),
+    *(
+        Mutation(
+            f"every row is a person of {method}",
+            lambda patch: everywhere(patch, people.people_of, every_row_somebody),
+            protect,
+            method,
+            OF_PATIENTS,
+            person="patient",
+        )
+        for method, protect in (("mondrian", K_AND_L), ("anatomy", HIDDEN), ("utility-aware", HIDDEN))
+    ),
 ]
 
 
@@ -245,7 +265,7 @@ def _shares_at_most(link: Linkage, limit: float) -> Any:
 def refused(tree: dict[str, Any]) -> str:
     """Why nothing may be published under this policy; empty when it may."""
     try:
-        sf.publish(sf.Policy.parse(tree), data=people(), seed=1)
+        sf.publish(sf.Policy.parse(tree), data=rows_of_people(), seed=1)
     except AuditRefused as error:
         return error.what
     return ""
@@ -264,12 +284,12 @@ def test_the_certificate_by_itself_stops_a_weakened_comparison(monkeypatch: pyte
     first = MUTATIONS[0]
     first.plant(monkeypatch)
     with pytest.raises(AuditRefused, match=r"k is \d where 5 was asked for"):
-        sf.publish(sf.Policy.parse(first.tree), data=people(), seed=1)
+        sf.publish(sf.Policy.parse(first.tree), data=rows_of_people(), seed=1)
 
 
 def test_sentences_carry_no_values_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Finding, "__post_init__", lambda self: None)
-    values = {value for name in ("zip", "illness", "name") for value in people()[name]}
+    values = {value for name in ("zip", "illness", "name") for value in rows_of_people()[name]}
     for mutation in MUTATIONS[:5]:
         with monkeypatch.context() as patch:
             mutation.plant(patch)

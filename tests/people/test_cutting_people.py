@@ -12,6 +12,7 @@ from sfumato.methods.recoding.base import problem_of
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.kernels.crowds import draw_box, is_inside, keep_fitting, longer, most_in_box, rows_allowed, varied
 from sfumato.methods.recoding.kernels.cutting_people import cut_for_people
+from sfumato.methods.recoding.kernels.key_order import by_key
 from sfumato.methods.recoding.partitioning import mondrian
 from sfumato.methods.recoding.people import Fit, rows_of_several
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
@@ -215,3 +216,18 @@ def test_every_group_holds_with_all_rows_that_fit() -> None:
             assert not Fit(problem).broken(found).any() and problem.satisfied(found).all()
             several += found.groups > 2
     assert several > 8
+
+
+def plain_order(key: list[int]) -> list[int]:
+    return sorted(range(len(key)), key=lambda place: (key[place], place))
+
+
+@pytest.mark.twin(of=[by_key])
+@pytest.mark.parametrize("largest", [1, 3, 40, 2**40])
+def test_places_come_in_the_order_of_their_keys(largest: int) -> None:
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        key = draw.integers(-largest, largest, int(draw.integers(1, 30)))
+        found, plain = by_key(key).tolist(), plain_order(key.tolist())
+        assert key[found].tolist() == key[plain].tolist() and sorted(found) == sorted(plain)
+        assert found == plain or key.max() - key.min() > 2 * len(key)  # equal keys come as they stand where they are counted

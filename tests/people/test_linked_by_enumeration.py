@@ -66,9 +66,9 @@ def test_a_reading_that_forgets_what_people_ever_have_is_caught_by_the_floor(mon
 
 
 def _nobody_is_rare(init: Any) -> Any:
-    def without(self: Bags, policy: Any, table: Any) -> None:
-        init(self, policy, table)
-        self.problem = lambda bags: _without_claims(Bags.problem(self, bags))  # type: ignore[method-assign]
+    def without(self: Bags, policy: Any, table: Any, past: Any = None) -> None:
+        init(self, policy, table, past)
+        self.problem = lambda kind, records: _without_claims(Bags.problem(self, kind, records))  # type: ignore[method-assign]
 
     return without
 

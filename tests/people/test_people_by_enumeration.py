@@ -18,7 +18,7 @@ from sfumato.methods.recoding import people
 from sfumato.registry import catalogue
 from tests.people.worlds_of_people import people_violations, random_people
 
-CASES = 600 if os.environ.get("SFUMATO_SLOW") else 60
+CASES = 600 if os.environ.get("SFUMATO_SLOW") else 48
 
 
 def variants() -> list[tuple[str, dict[str, Any]]]:

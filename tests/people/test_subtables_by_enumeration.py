@@ -185,6 +185,28 @@ def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -
     assert refused > 3
 
 
+def test_a_method_and_an_audit_that_count_rows_are_refused_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands on the shared numbers of people is wrong with them; the floor has names, and counts them by itself."""
+    monkeypatch.setattr("sfumato.methods.subtables.people_apart.people_of", _every_row_somebody)
+    monkeypatch.setattr("sfumato.audit.people_in_subtables.people_of", _every_row_somebody)
+    refused = Counter[str]()
+    for seed in range(24):
+        policy, records = case(seed)
+        method = METHODS[seed % 4]
+        try:
+            publication = made(policy, records, method)
+        except sf.AuditRefused as error:
+            assert "said to hold, and" in f"{error}"
+            refused[method] += 1
+            continue
+        assert publication is None or violations(publication, policy, records) == [], f"seed {seed}"
+    assert len(refused) == len(METHODS), refused
+
+
+def _every_row_somebody(table: Any, columns: Any) -> Any:
+    return np.arange(table.rows)
+
+
 def test_tables_that_tell_on_each_other_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the audit does not see that buckets may be dealt anew, nothing is published."""
     monkeypatch.setattr("sfumato.audit.people_in_subtables.trading_table", lambda *_: None)

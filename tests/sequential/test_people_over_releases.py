@@ -55,7 +55,6 @@ def test_a_second_row_of_somebody_raises_the_chance_for_who_does_not_know_that_i
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"person": {"columns": "patient", "rows": "linked"}}, "a pseudonym ties"),
         ({"series": {"cohorts": "unknown"}}, "does not know that it is new"),
         ({"series": {"leaving": "counterfeits"}}, "are nobody's"),
         ({"series": {"changes": {"age": "free"}}}, "values that stay"),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.audit.people import PeopleCount
+from sfumato.audit.people import PeopleCount, person_of
 from sfumato.data.arrays import IntArray
 from sfumato.policy.person import PSEUDONYM
 from sfumato.release.exhibit import Exhibit
@@ -28,7 +28,7 @@ def against_people(exhibit: Exhibit, known: int) -> dict[str, Any]:
     if exhibit.policy.person is None:
         return {}
     count = exhibit.once(PeopleCount)
-    counted = {"people": int(count.person.max(initial=-1)) + 1, "rows_of_people": count.original.rows}
+    counted = {person_of(exhibit).word: int(count.person.max(initial=-1)) + 1}
     return counted | (_linked(exhibit, known) if exhibit.form.links_rows else _unlinked(exhibit, known))
 
 

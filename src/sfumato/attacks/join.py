@@ -2,8 +2,9 @@
 
 Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join drops what
 no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a join leaves with fewer
-values than the claim promised are counted, with how far they fall below.
+values than the claim promised are counted, with how far they fall below; rows where a person may stand in several.
 
+Where pseudonyms tie the rows of a person people are counted who share all their rows in all releases, row by row.
 Of baskets the labels are intersected that everybody's blocks show. Of graphs nothing about single people is joined: what all flips
 together allow is shown, and `structural` with `releases` plays it.
 
@@ -21,6 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.attacks._joined_blocks import joined_blocks
+from sfumato.attacks._joined_people import joined_people
 from sfumato.attacks.base import Attack
 from sfumato.audit.base import reading_of
 from sfumato.audit.sequence_claims import Step, timeline
@@ -29,6 +31,7 @@ from sfumato.data.linkage import Linkage
 from sfumato.errors import LedgerError
 from sfumato.forms.basket_blocks import BasketBlocks
 from sfumato.forms.graph import Edges
+from sfumato.history.linked_people import ties_rows
 from sfumato.history.promises import promises
 from sfumato.ledger import Ledger
 from sfumato.models.k_diversity import KDiversity
@@ -63,17 +66,19 @@ class JoinAttack(Attack):
         """What the joins leave of one hidden column, beside the most that any claim promised of it."""
         if isinstance(history.releases[-1].exhibit.form, BasketBlocks):
             return joined_blocks(History(history.releases[: self.release or len(history)]), column)
+        if ties_rows(history):
+            return joined_people(History(history.releases[: self.release or len(history)]), column, promised)
         asked = [claim.model.demand().diversity for claim in promised if column in claim.hide]
         level = float(self.k or max(asked, default=2.0))
         cohorts = cohorts_known(history.releases[-1].exhibit)
         steps = timeline(history, column, only=self.release or len(history), level=level, budget=60.0, cohorts=cohorts)
-        return self._column(steps, level)
+        return self._column(steps, level, history.releases[-1].exhibit.policy.candidate_word)
 
-    def _column(self, steps: list[Step], level: float) -> dict[str, Any]:
+    def _column(self, steps: list[Step], level: float, word: str) -> dict[str, Any]:
         if not steps:
             return {"releases": 0, "remark": "the column was never published"}
         step = steps[-1]
-        played = {name: _fallen(linkage, level) for name, linkage in step.joins.items()}
+        played = {name: _fallen(linkage, level, word) for name, linkage in step.joins.items()}
         return {"releases": step.release, "level": level, **played, "undecided": step.undecided}
 
 
@@ -83,8 +88,8 @@ def _of_flips(history: History, promised: list[Claim]) -> list[tuple[Claim, Find
     return [(claim, reading_of(newest.form).judge_all(newest, claim)) for claim in promised]
 
 
-def _fallen(linkage: Linkage, level: float) -> dict[str, Any]:
-    """How many people are left with too few values, and how far below they fall."""
+def _fallen(linkage: Linkage, level: float, word: str) -> dict[str, Any]:
+    """How many people, or rows of people, are left with too few values, and how far below they fall."""
     (spread,) = linkage.spread.values()
     values = spread.distinct()
     missing = np.maximum(np.ceil(level) - values, 0).astype(np.int64)
@@ -92,7 +97,7 @@ def _fallen(linkage: Linkage, level: float) -> dict[str, Any]:
     return {
         "linkability": KLinkability(k=1).achieved(linkage)["k"],
         "diversity": KDiversity(k=1).achieved(linkage)["k"],
-        "people": int(linkage.people.sum()),
-        "people_below": int(linkage.people[missing > 0].sum()),
+        word: int(linkage.people.sum()),
+        f"{word}_below": int(linkage.people[missing > 0].sum()),
         "missing_values": by_how_much,
     }

@@ -62,8 +62,8 @@ def play(published: Table, original: Table, policy: Policy) -> dict[str, Any]:
     candidates, best = _candidates(published, original, people, rows, may, names, spread)
     found = candidates[candidates > 0]
     result: dict[str, Any] = {
-        "people": int(people.counts.sum()),
-        "fewest_candidates": int(found.min()) if len(found) else 0,
+        policy.record_word: int(people.counts.sum()),
+        "fewest_candidates" if policy.person is None else "fewest_rows_that_fit": int(found.min()) if len(found) else 0,
         "highest_chance_to_find_the_row": float(1 / found.min()) if len(found) else 0.0,
     }
     if spread:

@@ -67,11 +67,12 @@ class MembershipAttack(ReleaseAttack):
             others = others[draw.permutation(len(others))[: self.people]]
         else:
             others = _outside(_mixed(members, self.people, draw), members)[: self.people]
+        who = "members" if exhibit.policy.person is None else "rows_of_members"
         if not len(others):
-            return {"members": len(chosen), "others": 0, "remark": "everybody else looks like somebody of the table"}
+            return {who: len(chosen), "others": 0, "remark": "everybody else looks like somebody of the table"}
         found, mistaken = float(_covered(exhibit, chosen).mean()), float(_covered(exhibit, others).mean())
         return {
-            "members": len(chosen),
+            who: len(chosen),
             "others": len(others),
             "found": found,
             "mistaken": mistaken,

@@ -87,10 +87,11 @@ class Minimality(ReleaseAttack):
         draw, found = np.random.default_rng(self.seed), exhibit.once(compatible)
         groups = list(_groups(exhibit, found, self.people, draw))
         tried = [played for group in groups if (played := self.believed(group, claims, draw))]
+        word = exhibit.policy.record_word
         if not tried:
-            return {"people": 0, "remark": "no class could be filled with known people and attacked: nothing was ruled out"}
+            return {word: 0, "remark": f"no class could be filled with known {word} and attacked: nothing was ruled out"}
         result: dict[str, Any] = {
-            "people": sum(one.size for one in tried),
+            word: sum(one.size for one in tried),
             "classes": len(tried),
             "classes_left_out": len(groups) - len(tried),
             "true_values_agree": float(np.mean([one.agrees for one in tried])),

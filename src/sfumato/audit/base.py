@@ -51,7 +51,7 @@ class Reading(ABC):
     """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be joined."""
 
     rows_are_records: ClassVar[bool] = False
-    """Whether every published row is one record and its people can be counted by names beside the rows."""
+    """Whether every published row, of one table or of several, is one record: people are counted by names beside the rows."""
 
     @abstractmethod
     def read(self, exhibit: Exhibit, claim: Claim) -> Linkage:
@@ -60,7 +60,7 @@ class Reading(ABC):
     def judge(self, exhibit: Exhibit, claim: Claim) -> Finding:
         """The claim's finding: the model applied to what was read."""
         linkage = self.read(exhibit, claim)
-        return judged(claim, linkage, self.grade, linkage.note)
+        return judged(claim, linkage, self.grade, linkage.note, exhibit.policy.record_word)
 
     def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally | None:
         """What the data holder finds about people who stand in several rows that nothing ties; nothing where nobody counts them."""
@@ -80,8 +80,8 @@ class Reading(ABC):
         return iter(())
 
 
-def judged(claim: Claim, linkage: Linkage, grade: str, note: str) -> Finding:
-    """What the claim's model makes of everybody's candidates; `note` is the reason where it holds."""
+def judged(claim: Claim, linkage: Linkage, grade: str, note: str, word: str = "people") -> Finding:
+    """What the claim's model makes of everybody's candidates; `note` is the reason where it holds, `word` what was counted."""
     verdict = claim.model.satisfied(linkage)
     below = int(linkage.people[~verdict].sum())
     return Finding(
@@ -92,7 +92,7 @@ def judged(claim: Claim, linkage: Linkage, grade: str, note: str) -> Finding:
         given=claim.given,
         hide=claim.hide,
         grade=grade,
-        reason=f"{below} people in {int((~verdict).sum())} group(s) fall below" if below else note,
+        reason=f"{below} {word} in {int((~verdict).sum())} group(s) fall below" if below else note,
     )
 
 

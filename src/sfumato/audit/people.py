@@ -28,13 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
 from sfumato.audit.base import Tally, reading_of
 from sfumato.audit.listed_values import listed_values
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.bags import alike_bags
 from sfumato.data.boxes import contained
 from sfumato.data.classes import Classes, group
 from sfumato.data.people import most_in_buckets, people_of, too_sure
@@ -246,13 +247,17 @@ def _beside(now: TextColumn, before: TextColumn) -> IntArray:
     return np.concatenate([codes[now.codes], before.codes.astype(np.int64)])
 
 
-def names_behind(exhibit: Exhibit) -> list[str] | None:
-    """The name of the person behind every row of one table, when rows are not tied and the private trace is at hand."""
+def names_behind(exhibit: Exhibit) -> dict[str, list[str]] | None:
+    """The name of the person behind every row of each table, when rows are not tied and the private trace is at hand."""
     person, traced = exhibit.policy.person, exhibit.behind
     if person is None or person.linked or not exhibit.private or traced is None or not reading_of(exhibit.form).rows_are_records:
         return None
     texts = [exhibit.original.text(name) for name in person.unit]
-    columns = [[text.labels[code] for code in text.codes[traced["data"]].tolist()] for text in texts]
+    return {part: _names(texts, rows) for part, rows in traced.items()}
+
+
+def _names(texts: Sequence[TextColumn], rows: IntArray) -> list[str]:
+    columns = [[text.labels[code] for code in text.codes[rows].tolist()] for text in texts]
     return columns[0] if len(columns) == 1 else ["\x1f".join(names) for names in zip(*columns, strict=True)]
 
 
@@ -266,15 +271,6 @@ def few_have_it(kind: IntArray, person: IntArray, value: IntArray, share: float)
     np.maximum.at(most, kind[once][having.first], having.counts)
     verdict: BoolArray = most <= share * people + 1e-9
     return verdict
-
-
-def alike_bags(person: IntArray, cell: IntArray) -> IntArray:
-    """A number for each person, equal where rows stand in the same cells equally often; people are numbered without gaps."""
-    order = np.lexsort((cell, person))
-    start = np.searchsorted(person[order], np.arange(int(person.max(initial=-1)) + 2))
-    texts = [cell[order[first:last]].tobytes() for first, last in pairwise(start)]
-    number: dict[bytes, int] = {}
-    return np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.int64)
 
 
 def varied(bag: IntArray, person: IntArray, value: IntArray, demand: Demand) -> BoolArray:

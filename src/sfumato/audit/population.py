@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.audit.floor import Everybody
-from sfumato.audit.people import alike_bags
 from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.bags import alike_bags
 from sfumato.data.boxes import contained
 from sfumato.data.classes import Classes, group
 from sfumato.data.generalization import Generalization

@@ -26,6 +26,7 @@ import numpy as np
 
 from sfumato.audit.accounting import require_accounted
 from sfumato.audit.base import reading_of
+from sfumato.audit.linked_over_releases import judged_for_people
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
@@ -34,6 +35,7 @@ from sfumato.errors import DataError
 from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint, bundle_of, joint_classes, kept_columns
 from sfumato.history.known_again import other_name
+from sfumato.history.linked_people import ties_rows
 from sfumato.history.promises import cohorts_told, widened
 from sfumato.history.trees import HiddenValues, Masks, by_class, by_tree
 from sfumato.history.united import united_classes
@@ -87,7 +89,7 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
         return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
     if verdict.below and _by_join(exhibit, claim):
         return _joined(exhibit, claim, bundles)
-    word = "people" if exhibit.policy.person is None else "rows"
+    word = exhibit.policy.candidate_word
     reason = f"{verdict.people} {word} in joint classes {what}"
     if verdict.below:
         reason = f"{verdict.below} {word} stand in joint classes that fall below, {what}"
@@ -109,7 +111,7 @@ def _require_untold(bundles: Bundles, claim: Claim) -> None:
 def _require_one_name(bundles: Bundles, claim: Claim) -> None:
     """Refuse a hidden column whose values were published under another name, where nothing published ties the two."""
     tied = {name for sheet in bundle_of(bundles, claim.hide) for name in sheet.columns} if claim.hide else set()
-    found = other_name(bundles.values, claim.hide, {*tied, *bundles.known})
+    found = other_name(bundles.values, claim.hide, {*tied, *bundles.known}, bundles.weights)
     if found is not None:
         raise DataError(f"'{found[0]}' says of everybody what '{found[1]}' said: one column under two names is not judged together")
 
@@ -117,6 +119,8 @@ def _require_one_name(bundles: Bundles, claim: Claim) -> None:
 def _by_join(exhibit: Exhibit, claim: Claim) -> bool:
     """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy says so."""
     history = exhibit.history or History()
+    if history.counted:
+        return False  # rows are paired with people one by one
     if any(
         past.cover.policy.knows for past in history.releases
     ):  # which ways to pair rows with people a dependency leaves, the join does not ask
@@ -186,11 +190,16 @@ def bundles_of(exhibit: Exhibit) -> Bundles:
 def by_classes(bundles: Bundles, claim: Claim, cohorts: bool) -> ClassVerdict | None:
     """The claim on joint classes, at its worst table (I2); nothing when no table tells what it hides."""
     joint = joint_of(bundles, claim, cohorts)
-    people = int((joint.of >= 0).sum())
-    found = [_verdict(claim, linkage, people) for linkage in joint.linkages(claim.hide, each=claim.model.compares)]
-    if not found:
+    if ties_rows(bundles.history):
+        if not cohorts:
+            raise DataError("people in several rows are judged for outsiders who know who is in which release")
+        found = judged_for_people(bundles, joint, claim)
+        return None if found is None else ClassVerdict(*found)
+    people = bundles.many(joint.of >= 0)
+    verdicts = [_verdict(claim, linkage, people) for linkage in joint.linkages(claim.hide, each=claim.model.compares)]
+    if not verdicts:
         return None
-    return max(found, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))
+    return max(verdicts, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))
 
 
 def levels_after(bundles: Bundles, claim: Claim, cohorts: bool) -> list[tuple[int, ClassVerdict]]:
@@ -207,6 +216,8 @@ def joint_of(bundles: Bundles, claim: Claim, cohorts: bool) -> Joint:
     """The joint classes of a claim, for outsiders who know who is in which release or who do not."""
     bundles, newest = (bundles, []) if claim.hide else bundles.newest_apart()
     joint = joint_classes(bundles, claim.given, claim.hide, among=newest)
+    if not cohorts and bundles.weights is not None:
+        raise DataError("where outsiders do not know who is in which release, people are judged one by one")
     return joint if cohorts else united_classes(bundles, joint)
 
 

@@ -31,7 +31,8 @@ def command(folder: str, question: str, weighted: bool, as_json: bool) -> None:
     answering = estimate(folder)
     count = answering.count(question, weighted=weighted)
     people = answering.count({}, weighted=True) if weighted else answering.people
+    word = "people" if weighted else answering.policy.record_word
     if as_json:
         print_json({"count": count, "of": people})
     else:
-        click.echo(f"{count:.6g} of {people:,.10g} people (estimate)")
+        click.echo(f"{count:.6g} of {people:,.10g} {word} (estimate)")

@@ -99,6 +99,11 @@ class Table:
     def names(self) -> list[str]:
         return list(self.held.column_names)
 
+    def taking(self, rows: IntArray, counts: IntArray | None = None) -> Table:
+        """Some of the rows; `counts` where they stand for other numbers of records than before."""
+        left = None if self.counts is None else self.counts[rows] if counts is None else counts
+        return Table(self.frame.take(pa.array(rows)), counts=left)
+
     def once(self, what: tuple[str, ...], make: Callable[[], Made]) -> Made:
         """What is derived from the rows, made once."""
         if what not in self._made:

@@ -130,6 +130,9 @@ def _left_out(tree: dict[str, Any]) -> Iterator[str]:
     """Take dependencies out of ``knows:`` that tie quasi-identifiers to other columns: no recoded table keeps claims beside it."""
     roles = {name: entry if isinstance(entry, str) else entry.get("role") for name, entry in tree.get("columns", {}).items()}
     known = [name for name, role in roles.items() if role in ("quasi-identifier", "identifier")]
+    if "person" in tree:  # whose rows they are is not published, so nobody learns anything by it
+        private = {name for name, role in roles.items() if role == "identifier"}
+        tree["knows"] = [text for text in tree.get("knows", ()) if not dependency(text).columns & private]
     mixed = [text for text in tree.get("knows", ()) if known and half_known(known, roles, [dependency(text)])]
     for text in mixed:
         tree["knows"] = [other for other in tree["knows"] if other != text]

@@ -61,7 +61,8 @@ class CountEstimator:
         return tuple(self.tables.labels)
 
     def count(self, query: str | Mapping[str, Any], *, weighted: bool = False) -> float:
-        """Expected number of people who satisfy ``"count where …"``, or ``{"age": ["37", "55"], "race": "white"}``.
+        """Expected number of people, or of rows where a person may stand in several, that satisfy
+        ``"count where …"``, or ``{"age": ["37", "55"], "race": "white"}``.
 
         With `weighted` people of the population, by the published survey weights that the policy names: every row counts as
         often as its weight says, one whose weight is not shown as the mean of the others.

@@ -188,7 +188,7 @@ def _rare(policy: Policy, column: str, table: Table) -> tuple[Limit, Callable[[]
     counts = text.counts()
     rare = counts < least
     records = int(counts[rare].sum())
-    words = f"values of '{column}' that fewer than {least} people have"
+    words = f"values of '{column}' that fewer than {least} {policy.record_word} have"
     if not records or records == table.rows:
         note = "every value is rare: lifting it would leave nothing" if records else "there are none"
         return Limit("rare values", words, records, None, note), None

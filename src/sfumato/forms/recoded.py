@@ -15,7 +15,7 @@ from sfumato.data.table import Table
 from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form, differing_columns, differing_parts
-from sfumato.release.past import Memory, Sheet, each_once, keys_of, sheet_of, text_of, with_people
+from sfumato.release.past import Memory, Sheet, as_often, each_once, keys_of, sheet_of, text_of, with_people
 from sfumato.release.release import Part, Trace
 
 
@@ -96,7 +96,9 @@ class Recoded(Form):
         return (sheet_of(exhibit.data, memory.rows),)
 
     def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
-        return each_once(memory.rows, exhibit.data.rows)
+        if exhibit.data.counts is not None:
+            return as_often(memory, exhibit.data.counts)
+        return memory.counts is None and each_once(memory.rows, exhibit.data.rows)
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, ["data"])

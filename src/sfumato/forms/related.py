@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+
+from sfumato.data.arrays import BoolArray
 from sfumato.data.related import RelatedTable, related
-from sfumato.data.table import Table
+from sfumato.data.table import Table, TextColumn
 from sfumato.errors import DataError, ReleaseError
 from sfumato.forms.linked import LinkedTable
 from sfumato.policy.person import PSEUDONYM
 from sfumato.release.exhibit import Exhibit, of_parts
 from sfumato.release.form import differing_parts
+from sfumato.release.past import NO_ROW, Memory, Sheet
 
 PEOPLE_PART, ROWS_PART = "people", "rows"
 
@@ -27,6 +31,12 @@ class RelatedTables(LinkedTable):
 
     def main(self, exhibit: Exhibit) -> Table:
         return exhibit.once(joined)
+
+    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+        """Both parts as one table; a line without rows says so, which a row in which everything is missing does not."""
+        (told,), table = super().sheets(exhibit, memory), exhibit.once(joined)
+        lines = told.here & table.absent[np.where(told.here, memory.rows, 0)]
+        return (Sheet({name: _marked(cells, lines, name in table.own) for name, cells in told.columns.items()}, told.here),)
 
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, [PEOPLE_PART, ROWS_PART])
@@ -41,6 +51,12 @@ class RelatedTables(LinkedTable):
         wanted = {PSEUDONYM, *exhibit.policy.published}
         if set().union(*shown) != wanted:
             yield "the two parts together do not have the columns that the policy publishes"
+
+
+def _marked(cells: TextColumn, lines: BoolArray, own: bool) -> TextColumn:
+    if own or not lines.any():
+        return cells
+    return TextColumn(np.where(lines, len(cells.labels), cells.codes).astype(cells.codes.dtype), (*cells.labels, NO_ROW))
 
 
 @of_parts

@@ -13,6 +13,7 @@ Notation
 Invariants
     I1  Bundles that go on from what was kept are those that are made from the releases themselves. What was kept is used where the
         ledger's chain has its digest, and only by who publishes; `verify` reads everything.
+    I2  Where one stands for several people, it does so in all releases.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.table import TextColumn
+from sfumato.errors import LedgerError
 from sfumato.history.people_sheet import PeopleSheet, sheet_of_release
 from sfumato.history.remembered import RememberedValues
 from sfumato.policy.policy import Policy
@@ -44,6 +46,8 @@ class Bundles:
         self.sheets: list[PeopleSheet] = []
         self.lineage = np.zeros(0, dtype=np.int64)
         """The number of everybody's lineage, by the newest memory that has one; −1 where none has."""
+        self.weights: IntArray | None = None
+        """For how many people each of them stands, where rows lie elsewhere (`courses`); one without."""
         self.values = RememberedValues()
         self.kept = self._go_on(history.kept) if history.kept is not None else 0  # I1
         """Of how many releases everything was kept."""
@@ -61,6 +65,7 @@ class Bundles:
         if len(past.memory.lineage):
             self.lineage[at] = past.memory.lineage
         self.values.add(past.memory.values, at, self.people)
+        self._weigh(past, at)
         for sheet in past.sheets:
             cells = {
                 f"{SEPARATOR}{name} of release {r + 1}" if name in sheet.links else name: TextColumn(
@@ -69,6 +74,24 @@ class Bundles:
                 for name, text in sheet.columns.items()
             }
             self._fold(sheet_of_release(r, cells, at[sheet.here], self.people))
+
+    def _weigh(self, past: PastRelease, at: IntArray) -> None:
+        """Whoever stands for several people stands for as many in every release (I2)."""
+        counts = past.memory.counts
+        if (counts is None) != (self.weights is None) and self.sheets:
+            raise LedgerError(f"release {past.number} remembers people in another way than those before it")
+        if counts is None:
+            return
+        before = self.weights if self.weights is not None else np.zeros(0, dtype=np.int64)
+        weights = np.concatenate([before, np.zeros(self.people - len(before), dtype=np.int64)])
+        if ((weights[at] > 0) & (weights[at] != counts)).any():
+            raise LedgerError(f"release {past.number} remembers other numbers of people than those before it")
+        weights[at] = counts
+        self.weights = weights
+
+    def many(self, people: BoolArray) -> int:
+        """How many people some of them are."""
+        return int(people.sum()) if self.weights is None else int(self.weights[people].sum())
 
     def _met(self, keys: pa.Array) -> IntArray:
         """The people with these keys; who is new follows those who were there."""
@@ -114,7 +137,7 @@ class Bundles:
         mine = [table for sheet in self.sheets if (table := sheet.only(range(release, release + 1))) is not None]
         names = {name for table in mine for name in table.columns}
         published = self.history.releases[release].cover.policy.published
-        return [name for name in published if name in names], max((int(table.here.sum()) for table in mine), default=0)
+        return [name for name in published if name in names], max((self.many(table.here) for table in mine), default=0)
 
     def with_sheet(self, coming: PeopleSheet) -> Bundles:
         """The same people with one more table, which nobody stands in yet."""

@@ -61,7 +61,8 @@ def _unexpected(policy: Policy, past: PastRelease, name: str, keys: pa.Array, ta
     place = pc.fill_null(pc.index_in(keys, value_set=past.memory.key_column), -1).to_numpy(zero_copy_only=False)
     records = np.flatnonzero(place >= 0)
     before, now = past.memory.values.text(name), table.text(name)
-    pairs = group([before.codes[place[records]], now.codes[records]], rows=len(records))
+    weights = None if table.counts is None else table.counts[records]
+    pairs = group([before.codes[place[records]], now.codes[records]], rows=len(records), weights=weights)
     one = records[pairs.first]
     step = _step(policy, past, name, expected) if expected is not None else None
     told = zip(before.codes[place[one]].tolist(), now.codes[one].tolist(), pairs.counts.tolist(), strict=True)

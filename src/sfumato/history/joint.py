@@ -56,6 +56,8 @@ class Joint:
     """Per sheet the columns in which the people of a class look alike."""
     mixed: bool = False
     """Whether people of one class may be in different tables, so that each table must be judged by those who stand in it."""
+    weights: IntArray | None = None
+    """For how many people each of them stands; one without."""
 
     def linkages(self, hide: Collection[str], *, each: bool = False) -> Iterator[Linkage]:
         """What the classes leave an outsider, in every table that tells a hidden column, or every table when nothing is hidden.
@@ -69,7 +71,8 @@ class Joint:
                 yield from self._tables(sheet, name, bool(hide), each or self.mixed)
 
     def _tables(self, sheet: PeopleSheet, name: str, told: bool, each: bool) -> Iterator[Linkage]:
-        pairs = group([self.of[sheet.here], sheet.cells[name][sheet.here]])
+        weights = None if self.weights is None else self.weights[sheet.here]
+        pairs = group([self.of[sheet.here], sheet.cells[name][sheet.here]], weights=weights)
         one = np.flatnonzero(sheet.here)[pairs.first]
         classes, code = self.of[one], sheet.cells[name][one]
         lasting = sheet.lasting(name) if told else np.zeros(len(sheet.said(name)), dtype=np.int64)
@@ -128,7 +131,7 @@ def joint_classes(
     of = np.full(bundles.people, -1, dtype=np.int64)
     of[present] = classes.of
     seen = np.stack([sign[present][classes.first] for sign in signs], axis=1)
-    return Joint(sheets, of, seen, names)
+    return Joint(sheets, of, seen, names, weights=bundles.weights)
 
 
 def _sign(sheet: PeopleSheet, names: Sequence[str], people: int) -> IntArray:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.data.arrays import IntArray
+from sfumato.data.classes import weighed
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
@@ -55,26 +56,42 @@ def require_one_name(bundles: Bundles, policy: Policy, person: IntArray, table: 
     columns = Table(pa.table({name: text_of(table, name) for name in shown}))
     values.add(columns, person, max(bundles.people, int(person.max(initial=-1)) + 1))
     tied = {name for sheet in bundle_of(bundles, shown) for name in sheet.columns}
-    found = other_name(values, shown, {*tied, *shown, *bundles.known, *policy.quasi_identifiers})
+    past, now = bundles.weights, table.counts
+    weights = None if past is None or now is None else _weights(past, person, now)
+    found = other_name(values, shown, {*tied, *shown, *bundles.known, *policy.quasi_identifiers}, weights)
     if found is not None:
         what = f"'{found[0]}' says of everybody what '{found[1]}' said in an earlier release, and would be judged as if it were new"
         raise Infeasible(what, where=f"columns.{found[0]}", hint=f"call it '{found[1]}' again")
 
 
-def other_name(values: RememberedValues, hidden: Collection[str], tied: Collection[str]) -> tuple[str, str] | None:
-    """A hidden column and one of another name, none of those tied to it, that says the same of everybody (I2)."""
+def _weights(past: IntArray, person: IntArray, counts: IntArray) -> IntArray:
+    """For how many people everybody of the past and of the table stands."""
+    found = np.zeros(max(len(past), int(person.max(initial=-1)) + 1), dtype=np.int64)
+    found[person] = counts
+    found[: len(past)] = past
+    return found
+
+
+def other_name(
+    values: RememberedValues, hidden: Collection[str], tied: Collection[str], weights: IntArray | None = None
+) -> tuple[str, str] | None:
+    """A hidden column and one of another name, none of those tied to it, that says the same of everybody (I2).
+
+    `weights` says for how many people each of them stands.
+    """
     for name in sorted(set(hidden) & set(values.newest)):
         for other in sorted(set(values.newest) - {name, WHOSE, *tied}):
-            if _alike(values, name, other):
+            if _alike(values, name, other, weights):
                 return name, other
     return None
 
 
-def _alike(values: RememberedValues, name: str, other: str) -> bool:
+def _alike(values: RememberedValues, name: str, other: str, weights: IntArray | None) -> bool:
     number = values.number[other]
     as_other = np.array([*(number.get(label, -2) for label in values.number[name]), -1], dtype=np.int64)
     mine, theirs = as_other[values.newest[name]], values.newest[other]
     both = (values.newest[name] >= 0) & (theirs >= 0)
-    if int(both.sum()) < _PEOPLE or not np.array_equal(mine[both], theirs[both]):
+    most = weighed(theirs[both], None if weights is None else weights[both], 0)
+    if int(most.sum()) < _PEOPLE or not np.array_equal(mine[both], theirs[both]):
         return False
-    return int(both.sum()) - int(np.bincount(theirs[both]).max()) >= _OTHERS
+    return int(most.sum()) - int(most.max()) >= _OTHERS

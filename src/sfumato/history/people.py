@@ -54,6 +54,12 @@ def require_same_people(policy: Policy, history: History) -> None:
         if (None if before is None else before.unit) != (None if now is None else now.unit):
             hint = "name the same columns under 'person:' in every release of a ledger, or begin a ledger of its own"
             raise LedgerError(f"release {past.number} says otherwise whose rows they are", where="person", hint=hint)
+        if before is not None and now is not None and before.linked != now.linked:
+            what = "are tied" if before.linked else "nothing ties"
+            hint = "say 'rows:' under 'person:' as in every earlier release of the ledger, or begin a ledger of its own"
+            raise LedgerError(
+                f"release {past.number} publishes rows that {what}: both are not judged together", where="person", hint=hint
+            )
 
 
 class PeopleOfHistory:

@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
+from sfumato.errors import LedgerError
+from sfumato.release.past import WHOSE
 
 
 class RememberedValues:
@@ -29,6 +31,8 @@ class RememberedValues:
             text, number = values.text(name), self.number.setdefault(name, {})
             codes = np.array([number.setdefault(label, len(number)) for label in text.labels], dtype=np.int64)
             self._grow(name, people)
+            if name == WHOSE:
+                _require_same_owner(self.newest[name][at], codes[text.codes])
             self.newest[name][at] = codes[text.codes]
             met[name] = np.unique(codes)
         for name in self.newest:
@@ -79,3 +83,10 @@ class RememberedValues:
             names = [part.removeprefix(mine) for part in parts if part.startswith(mine)]
             found.met.append({name: parts[f"{mine}{name}"].to_numpy(zero_copy_only=False).astype(np.int64) for name in names})
         return found
+
+
+def _require_same_owner(before: IntArray, now: IntArray) -> None:
+    """Refuse records that are said to be another person's than they were."""
+    if moved := int(((before >= 0) & (before != now)).sum()):
+        what = f"{moved} record(s) are another person's than in an earlier release"
+        raise LedgerError(what, where="person", hint="a key names one row of one person, in every release")

@@ -94,9 +94,14 @@ class RangeAnswering:
 
     def weights(self, thresholds: FloatArray, accepted: IntArray | None) -> FloatArray:
         """How much of each record qualifies: 1 or 0."""
-        inside = np.asarray((self.numbers > thresholds).all(axis=1))
+        inside = np.ones(len(self.numbers), dtype=np.bool_)
+        for column, threshold in zip(self.numbers.T, thresholds, strict=True):  # one column after the other: rows are short
+            inside &= column > threshold
         if accepted is not None and self.label.size:
-            inside &= np.isin(self.label, accepted)
+            known = int(max(self.label.max(), accepted.max(initial=0))) + 1
+            qualifies = np.zeros(known + 1, dtype=np.bool_)  # the last place is that of -1, a value that the other table lacks
+            qualifies[accepted] = True
+            inside &= qualifies[self.label]
         weights: FloatArray = np.asarray(inside, dtype=np.float64)
         return weights
 

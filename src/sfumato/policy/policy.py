@@ -241,6 +241,16 @@ class Policy:
             raise PolicyError(what, where=where, hint="say 'fraction' or 'file', or leave 'calibrate' out")
 
     @property
+    def record_word(self) -> str:
+        """What records are, in sentences with their number: people, or rows of people who may stand in several."""
+        return "people" if self.person is None else "rows"
+
+    @property
+    def candidate_word(self) -> str:
+        """What joint classes are classes of: rows only where nothing ties the rows of a person together."""
+        return "people" if self.person is None or self.person.linked else "rows"
+
+    @property
     def of_population(self) -> bool:
         """Whether a claim speaks of the population."""
         return any(claim.model.of_population for claim in self.claims)

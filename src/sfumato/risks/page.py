@@ -19,7 +19,7 @@ _FOOTER = "Computed on this machine from counts; no row of the table is on this 
 def render_risk(found: RiskReport) -> str:
     """The whole page."""
     passages = [
-        Passage("classes", "How many people look alike", _classes(found)),
+        Passage("classes", f"How many {found.word} look alike", _classes(found)),
         Passage("attackers", "What three attackers get", _attackers(found)),
         Passage("columns", "What each column seems to be", _columns(found)),
         Passage("combinations", "Which columns identify", _combinations(found)),
@@ -45,9 +45,11 @@ def risk_card(found: RiskReport) -> str:
 def _headline(found: RiskReport) -> Headline:
     unique = found.uniques / found.rows
     if found.uniques:
-        title = f"{found.uniques:,} of {found.rows:,} people stand alone"
+        title = f"{found.uniques:,} of {found.rows:,} {found.word} stand alone"
     else:
-        title = f"Everybody looks like {found.k - 1:,} other{'s' if found.k > 2 else ''}"
+        title = (
+            f"{'Everybody' if found.people is None else 'Every row'} looks like {found.k - 1:,} other{'s' if found.k > 2 else ''}"
+        )
     by = ", ".join(found.quasi_identifiers)
     lead = f"Who knows {by} finds {_share(unique)} of the records with certainty." if found.uniques else f"To who knows {by}."
     figures = (

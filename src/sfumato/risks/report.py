@@ -104,6 +104,11 @@ class RiskReport:
     people: PeopleAtRisk | None = None
     """What classes of rows come to for people, where it is said whose rows they are."""
 
+    @property
+    def word(self) -> str:
+        """What records are, in sentences with their number."""
+        return "people" if self.people is None else "rows"
+
     def __repr__(self) -> str:
         by = ", ".join(self.quasi_identifiers)
         return f"RiskReport({self.rows:,} records, k = {self.k}, {self.uniques:,} unique by {by})"

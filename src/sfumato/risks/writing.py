@@ -18,7 +18,7 @@ def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
     chosen = "chosen by names and looks; name them with --qi" if found.guessed else "as given"
     yield "quasi-identifiers", [f"{', '.join(found.quasi_identifiers)} ({chosen})"]
     yield (
-        "people who look alike",
+        "people who look alike" if found.people is None else "rows that look alike",
         [
             f"k = {found.k}: {found.rows:,} records in {found.classes:,} classes, {found.uniques:,} of them alone",
             *(f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.3g} in the worst class" for each in found.diversity),

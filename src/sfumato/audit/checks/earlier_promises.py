@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from sfumato.audit.base import Check
 from sfumato.audit.series import is_series, judge_series
+from sfumato.errors import ReleaseError
 from sfumato.history.promises import standing
 from sfumato.policy.claims import Claim
 from sfumato.release.certificate import Finding
@@ -18,11 +19,14 @@ class EarlierPromises(Check):
 
     name: ClassVar[str] = "earlier promises"
     steady: ClassVar[bool] = False
+    on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: Exhibit) -> bool:
         return is_series(exhibit) and bool(_standing(exhibit))
 
     def examine(self, exhibit: Exhibit) -> Finding:
+        if exhibit.counted and not (exhibit.history is not None and exhibit.history.counted):
+            raise ReleaseError("nobody judges several releases where only different rows with their counts are at hand")
         found = [judge_series(exhibit, claim, None) for claim in _standing(exhibit)]
         broken = [finding for finding in found if finding.open or not finding.holds]
         reason = "; ".join(f"{finding.model} of {', '.join(finding.hide)}: {finding.reason}" for finding in broken)

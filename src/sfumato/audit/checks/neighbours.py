@@ -92,7 +92,7 @@ def numeric_columns(original: Any, data: Any, policy: Any) -> tuple[str, ...]:
 
 def _numeric(original: Any, data: Any, name: str) -> bool:
     try:
-        return bool(original.numbers(name).size + data.numbers(name).size)
+        return bool(original.label_numbers(name).size + data.label_numbers(name).size)
     except DataError:
         return False
 
@@ -104,10 +104,10 @@ def measure(original: Any, data: Any, policy: Any) -> dict[str, Measured]:
     after = np.column_stack([data.numbers(name) for name in names])
     hidden = [name for name in policy.sensitive if name in data.names]
     asked = some_people(before, [_alphabetical(original.text(name)) for name in hidden])
-    scaled, rows = same_range(before, after)
-    by_value = nearest(scaled[asked], rows)
-    ranked = [np.column_stack([column_ranks(table, name) for name in names]) for table in (original, data)]
-    by_rank = nearest(ranked[0][asked], ranked[1])
+    scale = common_range(before, after)
+    by_value = nearest(before[asked] / scale, after / scale)
+    mine_ranked = np.column_stack([column_ranks(original, name, asked) for name in names])
+    by_rank = nearest(mine_ranked, np.column_stack([column_ranks(data, name) for name in names]))
     found = {}
     for name in hidden:
         mine, theirs = _codes(original.text(name), data.text(name))
@@ -179,10 +179,15 @@ def _region(positions: FloatArray) -> IntArray:
 
 def same_range(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both tables with every column scaled to a range of one."""
+    scale = common_range(before, after)
+    return before / scale, after / scale
+
+
+def common_range(before: FloatArray, after: FloatArray) -> FloatArray:
+    """How far the values of every column reach over both tables; one where all are equal."""
     ends = [(table.min(axis=0), table.max(axis=0)) for table in (before, after) if len(table)]
     spread = np.max([high for _, high in ends], axis=0) - np.min([low for low, _ in ends], axis=0)
-    scale = np.where(spread > 0, spread, 1.0)
-    return before / scale, after / scale
+    return np.where(spread > 0, spread, 1.0)
 
 
 def mid_ranks(values: FloatArray, among: FloatArray) -> FloatArray:
@@ -195,14 +200,15 @@ def mid_ranks(values: FloatArray, among: FloatArray) -> FloatArray:
     return found
 
 
-def column_ranks(table: Table, name: str) -> FloatArray:
-    """The mid-ranks of a whole column: its labels are ranked, and every row looks up its own."""
+def column_ranks(table: Table, name: str, rows: IntArray | slice = slice(None)) -> FloatArray:
+    """The mid-ranks of some rows (of all) in a whole column: its labels are ranked, and every row looks up its own."""
     text = table.text(name)
     numbers, place = np.unique(table.label_numbers(name), return_inverse=True)
-    upper = np.cumsum(np.bincount(place[text.codes], minlength=len(numbers)))
+    often = np.bincount(text.codes, minlength=len(place))
+    upper = np.cumsum(np.bincount(place, weights=often, minlength=len(numbers)).astype(np.int64))
     lower = np.concatenate([[0], upper[:-1]])
     ranks: FloatArray = (lower + upper) / (2 * max(1, table.rows))
-    return ranks[place[text.codes]]
+    return ranks[place][text.codes[rows]]
 
 
 def _codes(mine: Any, theirs: Any) -> tuple[IntArray, IntArray]:

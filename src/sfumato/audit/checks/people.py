@@ -26,7 +26,7 @@ class CountedPeople(Check):
     steady: ClassVar[bool] = False
 
     def ready(self, exhibit: Exhibit) -> bool:
-        return (exhibit.policy.person is not None and not exhibit.form.links_rows) or _of_people_before(exhibit)
+        return not exhibit.form.links_rows and (exhibit.policy.person is not None or _of_people_before(exhibit))
 
     def examine(self, exhibit: Exhibit) -> Finding:
         if not exhibit.private:

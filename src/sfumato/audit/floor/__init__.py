@@ -15,6 +15,7 @@ published files by itself, counts with dictionaries and whole numbers, and must 
     population   claims about a population: people behind the rows of a group, from a fraction, published weights or a table of all
     fitting      which published labels could stand for a value, from what the policy says of its column
     people       where a person may stand in several rows: the claims on people, when the data holder says whose rows they are
+    people_in_subtables   the same in several tables: who stands in the buckets of the table that a hidden column is dealt in
     comparing    `disagreements`: the certificate beside the count
 
 Guarantee

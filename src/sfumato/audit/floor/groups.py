@@ -78,7 +78,8 @@ def added(spreads: Iterable[Mapping[K, int]]) -> Counter[K]:
     """All weights together."""
     whole: Counter[K] = Counter()
     for spread in spreads:
-        whole.update(spread)
+        for value, weight in spread.items():
+            whole[value] = whole.get(value, 0) + weight
     return whole
 
 
@@ -184,11 +185,8 @@ def of_anatomy(folder: Folder, policy: Written, asked: Asked) -> Groups:
     if folder.rows_elsewhere("data") > MOST_ELSEWHERE:
         raise NotCounted(f"more than {MOST_ELSEWHERE:,} rows with buckets are not counted a second time")
     part = folder.part("data")
-    known, place = cells(part, asked.given), part.place("bucket")
-    buckets: dict[Row, Counter[str]] = defaultdict(Counter)
-    for row, count in part.rows.items():
-        buckets[known(row)][row[place]] += count
-    rows = added(buckets.values())
+    buckets = _spreads(part, asked.given, "bucket")
+    rows = added(buckets)
     spreads, overall = {}, {}
     for column in asked.hide:
         if column in part.columns:
@@ -196,8 +194,8 @@ def of_anatomy(folder: Folder, policy: Written, asked: Asked) -> Groups:
             spreads[column], overall[column] = seen.spreads[column], seen.overall[column]
         else:
             listed = values_in_buckets(folder, policy, column, rows)
-            spreads[column], overall[column] = mixtures(buckets.values(), listed), added(listed.values())
-    return Groups(min((sum(each.values()) for each in buckets.values()), default=0), spreads, overall)
+            spreads[column], overall[column] = mixtures(buckets, listed), added(listed.values())
+    return Groups(min(map(_sum, buckets), default=0), spreads, overall)
 
 
 def values_in_buckets(folder: Folder, policy: Written, column: str, rows: Weights) -> dict[str, dict[str, int]]:

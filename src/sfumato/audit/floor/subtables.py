@@ -103,10 +103,15 @@ def _projected(entries: Counter[Row], places: Sequence[int]) -> Counter[Row]:
     return found
 
 
-def read_tables(folder: Folder) -> list[CountedTable]:
-    """``table-1``, ``table-2``, … with the values that their buckets hide."""
+def names_of_tables(folder: Folder) -> list[str]:
+    """``table-1``, ``table-2``, …"""
     names = [name for name in folder.listed if name.startswith("table-") and name.removeprefix("table-").isdigit()]
-    tables = [_table(folder, name) for name in sorted(names, key=lambda name: int(name.removeprefix("table-")))]
+    return sorted(names, key=lambda name: int(name.removeprefix("table-")))
+
+
+def read_tables(folder: Folder) -> list[CountedTable]:
+    """All tables, with the values that their buckets hide."""
+    tables = [_table(folder, name) for name in names_of_tables(folder)]
     if len({table.visible.rows.total() for table in tables}) != 1:
         raise ReleaseError("the tables do not speak about the same number of people")
     return tables
@@ -118,7 +123,7 @@ def _table(folder: Folder, name: str) -> CountedTable:
     visible = folder.part(name)
     if "bucket" not in visible.columns:
         return CountedTable(visible, {})
-    hidden, entries = _entries(folder.part(f"{name}-sensitive"))
+    hidden, entries = read_entries(folder.part(f"{name}-sensitive"))
     place = visible.place("bucket")
     rows: Counter[str] = Counter()
     for row, count in visible.rows.items():
@@ -129,7 +134,7 @@ def _table(folder: Folder, name: str) -> CountedTable:
     return CountedTable(visible, entries | everybody, hidden)
 
 
-def _entries(part: Bag) -> tuple[tuple[str, ...], dict[str, Counter[Row]]]:
+def read_entries(part: Bag) -> tuple[tuple[str, ...], dict[str, Counter[Row]]]:
     """The hidden columns, and per bucket their cells with counts; one hidden column is named in a column of its own."""
     if "value" in part.columns:
         named = {row[part.place("column")] for row in part.rows}

@@ -80,6 +80,9 @@ def require_linear(rows: IntArray, buckets: int, entries: IntArray, of_bucket: I
 
     `rows` number the pairs of a kind of person and a bucket, kind · buckets + bucket; `entries` the pairs of a bucket and a value.
     """
+    most = MOST_MIXED + _TIMES * (len(rows) + len(entries))
+    if int(np.bincount(of_bucket, minlength=buckets)[rows % buckets].sum()) <= most:
+        return  # not even if all of them were different
     values = np.bincount(of_bucket[np.unique(entries, return_index=True)[1]], minlength=buckets)
-    if int(values[np.unique(rows) % buckets].sum()) > MOST_MIXED + _TIMES * (len(rows) + len(entries)):
+    if int(values[np.unique(rows) % buckets].sum()) > most:
         raise DataError("buckets list so many different values for so many people that nobody can judge them")

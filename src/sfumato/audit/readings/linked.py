@@ -11,14 +11,13 @@ Values are looked at twice, and both must satisfy the claim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.audit.base import Reading
-from sfumato.audit.people import alike_bags
-from sfumato.data.arrays import CodeArray, IntArray
+from sfumato.data.arrays import IntArray
+from sfumato.data.bags import alike_bags, ever_had
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.table import Table
@@ -75,17 +74,3 @@ def _slots(exhibit: Exhibit, claim: Claim) -> Linkage:
 def _ever(table: Table, name: str, bag: IntArray, person: IntArray, people: IntArray) -> Spread:
     text = table.text(name)
     return ever_had(text.codes, text.labels, bag, person, people)
-
-
-def ever_had(codes: CodeArray, labels: Sequence[str], bag: IntArray, person: IntArray, people: IntArray) -> Spread:
-    """Per bag how many people ever have a value, of all people; where all have one, that one alone."""
-    once = group([bag, person, codes]).first
-    pairs = group([bag[once], codes[once]])
-    kind, value, having = bag[once][pairs.first], codes[once][pairs.first].astype(np.int64), pairs.counts
-    certain = np.bincount(kind, weights=having == people[kind], minlength=len(people)) > 0
-    first = np.full(len(people), len(kind), dtype=np.int64)
-    np.minimum.at(first, kind[having == people[kind]], np.flatnonzero(having == people[kind]))
-    shown = ~certain[kind] | (np.arange(len(kind)) == first[kind])
-    kind, value, having = kind[shown], value[shown], having[shown]
-    start = np.searchsorted(kind, np.arange(len(people) + 1)).astype(np.int64)
-    return Spread(start, value, having, tuple(labels), whole=people)

@@ -13,9 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.audit.base import Reading
-from sfumato.audit.people import alike_bags
-from sfumato.audit.readings.linked import ever_had
 from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.bags import alike_bags, ever_had
 from sfumato.data.classes import group
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.related import RelatedTable

@@ -21,7 +21,7 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -53,6 +53,8 @@ class RuleOutcome:
 
     verdict: Guarded
     linkage: Linkage | None
+    word: str = "people"
+    """What its weights count."""
 
     def holds(self, model: Model) -> bool:
         return self.verdict.kept and (self.linkage is None or bool(model.satisfied(self.linkage).all()))
@@ -62,7 +64,7 @@ class RuleOutcome:
 
     def reason(self, model: Model) -> str:
         if self.verdict.kept and not self.holds(model):
-            return f"{self.below(model)} people fall below, {self.verdict.reason().removeprefix('kept: ')}"
+            return f"{self.below(model)} {self.word} fall below, {self.verdict.reason().removeprefix('kept: ')}"
         return self.verdict.reason()
 
 
@@ -72,6 +74,7 @@ class SubTablesReading(Reading):
     name: ClassVar[str] = "sub-tables"
     form: ClassVar[type[Form]] = SubTables
     on_classes: ClassVar[bool] = True
+    rows_are_records: ClassVar[bool] = True
 
     def of_people(self, exhibit: Exhibit, claim: Claim) -> Tally:
         return judged_in_subtables(exhibit, claim)
@@ -101,7 +104,8 @@ def outcomes(exhibit: Exhibit, claim: Claim) -> list[RuleOutcome]:
     tables = exhibit.once(sub_tables)
     knows = dependencies_of(exhibit.policy)
     rules, _ = expand(rules_of_claim(claim), knows)
-    return [_outcome(tables, each, [known.columns for known in knows], claim.model) for each in rules]
+    found = [_outcome(tables, each, [known.columns for known in knows], claim.model) for each in rules]
+    return [replace(each, word=exhibit.policy.record_word) for each in found]
 
 
 def _outcome(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model) -> RuleOutcome:

@@ -7,6 +7,8 @@ one beside the other, are cheap to write alike.
 Notation
     bag     the published rows of a person, without their order
     slot    the place of a row in the order of a person's rows
+    gone    a row that an earlier release published and this one does not: it has no cells now, and what it told counts on
+    kind    how many rows are published of a person, and how many are gone
     ever    the set of values of a hidden column that a person has in whichever row
 
 Guarantee
@@ -21,18 +23,20 @@ Invariants
     I4  Of a table of people and one of their rows, people without rows are records of a problem of their own: what is constant, and
         whatever of claims is about numbers or about columns of people. Nothing else is said of them.
     I3  Groups of a problem satisfy the claims; the models themselves say so.
+    I5  Whoever was published before stands with people whose rows, one by one, had the same past, present and gone (`chains`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import ConfigDict
 
 from sfumato.data.arrays import BoolArray, CodeArray, IntArray
+from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
@@ -40,7 +44,9 @@ from sfumato.data.people import people_of
 from sfumato.data.related import RelatedTable
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.methods.recoding.past_records import PastRecords
 from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem, Requirement, Sensitive
+from sfumato.methods.recoding.series import HISTORY, classes_apart, kept_apart
 from sfumato.models.base import Model
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.policy.generalizations import generalization_of
@@ -103,90 +109,111 @@ class WrittenRows:
     cells: dict[str, Cells]
 
 
-class Bags:
-    """The people of a table, by how many rows they have."""
+class RowCounts(NamedTuple):
+    """How many rows people have: of the table, or only the line of who has none, and of earlier releases."""
 
-    def __init__(self, policy: Policy, table: Table) -> None:
+    rows: int
+    line: int = 0
+    gone: int = 0
+    gone_lines: int = 0
+
+    @property
+    def told(self) -> int:
+        """What is published of each person now."""
+        return self.rows + self.line
+
+    def visits(self) -> list[int]:
+        """The slots of rows, without lines of people who had none."""
+        return [*range(self.rows), *range(self.told, self.told + self.gone)]
+
+
+class Bags:
+    """The people of a table, by how many rows they have; and those of earlier releases, where there are some."""
+
+    def __init__(self, policy: Policy, table: Table, past: PastRecords | None = None) -> None:
         if policy.person is None:
             raise PolicyError("the policy does not say whose rows they are", hint="write 'person: patient_id'")
         self.policy, self.table = policy, table
         self.person = people_of(table, policy.person.unit)
         self.columns = [_column(policy, table, name) for name in policy.quasi_identifiers]
-        self.hidden = tuple(dict.fromkeys(name for claim in policy.claims for name in claim.hide))
         self.fewest = max((claim.model.demand().fewest for claim in policy.claims), default=1)
-        self.own = table.own if isinstance(table, RelatedTable) else frozenset[str]()
-        absent = table.absent if isinstance(table, RelatedTable) else np.zeros(table.rows, dtype=np.bool_)
-        self.without = np.flatnonzero(absent)[:, None]
-        """The lines of people without rows."""
-        keys = [column.codes.astype(np.int64) for column in self.columns[::-1]]
-        order = np.lexsort(np.array([*keys, self.person]))
-        self.order = order[~absent[order]]
-        """Records person by person, each person's in the order of their values."""
+        self.own = table.own if isinstance(table, RelatedTable) else frozenset(table.names)
+        line = table.absent if isinstance(table, RelatedTable) else np.zeros(table.rows, dtype=np.bool_)
+        past = past if past is not None else PastRecords.none(table)
+        self.owner = np.concatenate([self.person, past.owner])
+        """The person of every record, of the table and then gone; people who left follow those of the table."""
+        self.line = np.concatenate([line, past.line])
+        self.look = past.look
+        """What earlier releases showed of every record, −1 where they showed nothing."""
+        self.told_before = frozenset(past.values)
+        names = dict.fromkeys(name for claim in policy.claims for name in claim.hide)
+        self.hidden = {name: past.joined(table.text(name), name) for name in names}
+        keys = [np.concatenate([column.codes.astype(np.int64), np.zeros(past.gone, dtype=np.int64)]) for column in self.columns]
+        self.part = np.where(np.arange(len(self.owner)) < table.rows, 0, 2) + self.line
+        self.order = np.lexsort(np.array([*keys[::-1], self.look, self.part, self.owner]))
+        """Records person by person: rows of the table, then those that are gone, each in the order of their past and values."""
 
     @property
-    def most(self) -> int:
-        """The most rows that anybody has."""
-        return int(np.bincount(self.person[self.order]).max(initial=0))
+    def people(self) -> int:
+        """Everybody, those who left included."""
+        return int(self.owner.max(initial=-1)) + 1
 
-    def with_rows(self, rows: int) -> IntArray:
-        """The records of the people who have so many rows, people × rows, each person's in order."""
-        start = np.searchsorted(self.person[self.order], np.arange(int(self.person.max(initial=-1)) + 2))
-        mine = np.flatnonzero(np.diff(start) == rows)
-        records: IntArray = self.order[start[mine][:, None] + np.arange(rows)]
-        return records
+    def by_kind(self, people: BoolArray, *, known: bool = False) -> dict[RowCounts, IntArray]:
+        """Some of the people, by how many rows they have: people × records; of all their rows, or of `known` ones only."""
+        order = self.order[(self.look[self.order] >= 0)] if known else self.order
+        counts = np.bincount(self.owner[order] * 4 + self.part[order], minlength=4 * self.people).reshape(-1, 4)
+        start = np.concatenate([[0], np.cumsum(counts.sum(axis=1))])
+        some = np.flatnonzero(people)
+        kinds, of = np.unique(counts[some], axis=0, return_inverse=True)
+        found = {}
+        for place, counted in enumerate(kinds.tolist()):
+            mine = some[of.ravel() == place]
+            found[RowCounts(*counted)] = order[start[mine][:, None] + np.arange(sum(counted))]
+        return found
 
-    def problem(self, bags: IntArray) -> RecodingProblem:
-        """People with equally many rows as one recoding problem."""
+    def problem(self, kind: RowCounts, records: IntArray) -> RecodingProblem:
+        """People of one kind as one recoding problem, in which those with another past stay apart (I5)."""
         names, domains, codes = [], [], []
-        for column in self.columns:
-            for place, values in enumerate(_slots(column, column.codes[bags])):
+        for column in self._shown(kind):
+            for place, values in enumerate(_slots(column, column.codes[records[:, : kind.told]])):
                 names.append(f"{column.name}\0{place}")
                 domains.append(column.domain)
                 codes.append(values)
         hidden: list[Sensitive] = []
         asked: list[Requirement] = []
         for name in self.hidden:
-            text = self.table.text(name)
-            values = text.codes[bags]
-            slots = [Sensitive(f"{name}\0{slot}", values[:, slot], text.labels) for slot in range(bags.shape[1])]
-            hidden += slots
-            hidden.append(self._asked_ever(name, values, asked))
-            for claim in self.policy.claims:
-                if name in claim.hide:
-                    asked += [Requirement(claim.model, (slot.name,)) for slot in slots]
-        asked += [Requirement(claim.model) for claim in self.policy.claims if not claim.hide]
-        return RecodingProblem(tuple(names), tuple(domains), tuple(codes), tuple(hidden), tuple(asked))
-
-    def problem_without(self) -> RecodingProblem:
-        """People without rows (I4)."""
-        columns = [column for column in self.columns if column.name in self.own]
-        people, hidden, asked = self.without[:, 0], list[Sensitive](), list[Requirement]()
-        for name in (name for name in self.hidden if name in self.own):
-            text = self.table.text(name)
-            hidden += [Sensitive(name, text.codes[people], text.labels), self._asked_ever(name, text.codes[self.without], asked)]
+            self._ask(name, kind, records, hidden, asked)
         for claim in self.policy.claims:
-            mine = [name for name in claim.hide if name in self.own]
-            asked += [Requirement(claim.model, (name,)) for name in mine]
-            asked.append(Requirement(KAnonymity(k=max(claim.model.demand().candidates, 1))))
-        codes = tuple(column.codes[people] for column in columns)
-        return RecodingProblem(
-            tuple(column.name for column in columns), tuple(column.domain for column in columns), codes, tuple(hidden), tuple(asked)
-        )
+            silent = not any(self._slots_of(name, kind) for name in claim.hide)
+            model = KAnonymity(k=max(claim.model.demand().candidates, 1)) if claim.hide else claim.model
+            asked += [Requirement(model)] * silent
+        apart = group(list(self.look[records].T + 1), rows=len(records)).of
+        if not names:
+            leaf = apart.astype(np.int32)
+            return RecodingProblem((HISTORY,), (classes_apart(int(apart.max()) + 1),), (leaf,), tuple(hidden), tuple(asked))
+        return kept_apart(RecodingProblem(tuple(names), tuple(domains), tuple(codes), tuple(hidden), tuple(asked)), apart)
 
-    def written_without(self, problem: RecodingProblem, grouping: Grouping) -> WrittenRows:
-        """The lines of people without rows who are published; what rows would say is missing there."""
-        of_person = problem.group_of_record(grouping)
-        kept = np.flatnonzero(of_person >= 0)
-        records, boxes = self.without[kept, 0], dict(zip(problem.names, problem.intervals(grouping), strict=True))
-        cells = {}
-        for column in self.columns:
-            if column.name in boxes:
-                low, high = boxes[column.name]
-                cells[column.name] = Cells(low[of_person[kept]], high[of_person[kept]])
-            else:
-                codes = column.codes[records].astype(np.int64)
-                cells[column.name] = Cells(codes, codes + 1)
-        return WrittenRows(records, cells)
+    def _shown(self, kind: RowCounts) -> list[BagColumn]:
+        """The quasi-identifiers of which something is published (I4)."""
+        return [column for column in self.columns if kind.rows or (kind.line and column.name in self.own)]
+
+    def _slots_of(self, name: str, kind: RowCounts) -> list[int]:
+        """The slots in which a hidden column says something: where it belongs to rows, those of people who have some (I4)."""
+        of_rows = isinstance(self.table, RelatedTable) and name not in self.own
+        slots = kind.visits() if of_rows else list(range(sum(kind)))
+        return slots if name in self.told_before else [slot for slot in slots if slot < kind.told]
+
+    def _ask(self, name: str, kind: RowCounts, records: IntArray, hidden: list[Sensitive], asked: list[Requirement]) -> None:
+        """What is asked of a hidden column: of every slot, and of what people ever have."""
+        slots, text = self._slots_of(name, kind), self.hidden[name]
+        if not slots:
+            return
+        values = text.codes[records[:, slots]]
+        told = [Sensitive(f"{name}\0{slot}", values[:, place], text.labels) for place, slot in enumerate(slots)]
+        hidden += [*told, self._asked_ever(name, values, asked)]
+        for claim in self.policy.claims:
+            if name in claim.hide:
+                asked += [Requirement(claim.model, (slot.name,)) for slot in told]
 
     def _asked_ever(self, name: str, values: CodeArray, asked: list[Requirement]) -> Sensitive:
         """The sets of values that people ever have, and what is asked of them."""
@@ -202,25 +229,49 @@ class Bags:
                 asked.append(Requirement(model, (column,)))
         return Sensitive(column, code.ravel().astype(np.int32), tuple(map(str, range(len(sets)))))
 
-    def written(self, bags: IntArray, problem: RecodingProblem, grouping: Grouping) -> WrittenRows:
-        """The records of the people who are published, with their cells (I2)."""
+    def written(self, kind: RowCounts, records: IntArray, problem: RecodingProblem, grouping: Grouping) -> WrittenRows:
+        """The records of the people who are published, with their cells (I2); what rows would say is missing in a line (I4)."""
         if not problem.satisfied(grouping).all():  # I3
             raise Infeasible("people with equally many rows cannot be grouped", hint="ask for less, or allow more suppression")
         of_person = problem.group_of_record(grouping)
         kept = np.flatnonzero(of_person >= 0)
-        group, rows = of_person[kept], bags.shape[1]
+        group, mine = of_person[kept], records[kept, : kind.told]
         boxes, place, cells = problem.intervals(grouping), 0, {}
         for column in self.columns:
-            width = len(_slots(column, column.codes[bags]))
-            mine = boxes[place : place + width]
+            if column not in self._shown(kind):
+                codes = column.codes[mine].ravel().astype(np.int64)
+                cells[column.name] = Cells(codes, codes + 1)
+                continue
+            width = len(_slots(column, column.codes[records[:, : kind.told]]))
+            some = boxes[place : place + width]
             place += width
-            lo = np.stack([low[group] for low, _ in mine], axis=1)
-            hi = np.stack([high[group] for _, high in mine], axis=1)
+            lo = np.stack([low[group] for low, _ in some], axis=1)
+            hi = np.stack([high[group] for _, high in some], axis=1)
             if column.constant:
                 low, high = column.domain.close(lo.min(axis=1), hi.max(axis=1))
-                lo, hi = np.repeat(low[:, None], rows, axis=1), np.repeat(high[:, None], rows, axis=1)
+                lo, hi = np.repeat(low[:, None], kind.told, axis=1), np.repeat(high[:, None], kind.told, axis=1)
             cells[column.name] = Cells(lo.ravel(), hi.ravel())
-        return WrittenRows(bags[kept].ravel(), cells)
+        return WrittenRows(mine.ravel(), cells)
+
+    def trimmed(self, kind: RowCounts, records: IntArray, randomness: Randomness) -> Iterator[tuple[RowCounts, IntArray]]:
+        """Everybody without one row (I1): a new one if there is one, else one whose like others lack, drawn by chance."""
+        look = self.look[records[:, : kind.rows]]
+        often = np.bincount(self.look[self.part >= 2] + 1, minlength=int(self.look.max(initial=-1)) + 2)
+        rank = np.where(look < 0, -1, often[look + 1] * (len(often) + 1) + look)
+        first = np.where((look < 0).any(axis=1), -1, rank.max(axis=1, initial=-1))
+        may = rank == first[:, None]
+        place = randomness.below(np.maximum(may.sum(axis=1), 1))
+        lost = may & (np.cumsum(may, axis=1) - 1 == place[:, None])
+        new = first < 0
+        rest = records[:, : kind.rows][~lost].reshape(len(records), kind.rows - 1)
+        behind = records[:, kind.rows :]
+        if new.any():
+            yield kind._replace(rows=kind.rows - 1), np.concatenate([rest, behind], axis=1)[new]
+        if not new.all():
+            gone = np.concatenate([behind[:, : kind.gone], records[:, : kind.rows][lost][:, None]], axis=1)[~new]
+            gone = np.take_along_axis(gone, np.argsort(self.look[gone], axis=1, kind="stable"), axis=1)
+            parts = [rest[~new], gone, behind[~new, kind.gone :]]
+            yield kind._replace(rows=kind.rows - 1, gone=kind.gone + 1), np.concatenate(parts, axis=1)
 
 
 def _column(policy: Policy, table: Table, name: str) -> BagColumn:
@@ -245,16 +296,6 @@ def _slots(column: BagColumn, codes: CodeArray) -> list[CodeArray]:
     return [low, high]
 
 
-def _trimmed(waiting: IntArray, randomness: Randomness) -> IntArray:
-    """Everybody without one row, drawn by chance."""
-    if not len(waiting):
-        return waiting[:, :-1]
-    people, rows = waiting.shape
-    gone = randomness.integers(rows, people)
-    kept: IntArray = waiting[np.arange(rows)[None, :] != gone[:, None]].reshape(people, rows - 1)
-    return kept
-
-
 def require_few_suppressed(policy: Policy, suppressed: int, records: int) -> None:
     """Refuse a release that leaves out more than the policy allows."""
     limit = policy.utility.suppress_at_most
@@ -268,22 +309,22 @@ def require_few_suppressed(policy: Policy, suppressed: int, records: int) -> Non
         )
 
 
-def grouped(bags: Bags, randomness: Randomness, grouper: Grouper, done: Callable[[float], None]) -> Sequence[WrittenRows]:
-    """Everybody's rows, written so that bags are shared; whoever finds no partner loses a row and is tried again (I1)."""
-    found, placed = [], 0
-    waiting = np.zeros((0, bags.most + 1), dtype=np.int64)
-    for rows in range(bags.most, 0, -1):
-        own = bags.with_rows(rows)
-        some = np.concatenate([own, _trimmed(waiting, randomness.child(f"trimming to {rows}"))])
-        waiting, placed = some, placed + own.size
-        if len(some) >= bags.fewest:
-            problem = bags.problem(some)
-            waiting = some[problem.out[problem.row_point.of]]
-            if len(waiting) < len(some):
-                found.append(bags.written(some, problem, grouper(problem)))
-        done(placed / max(len(bags.person), 1))
-    if len(bags.without):
-        problem = bags.problem_without()
-        if not problem.out.all():
-            found.append(bags.written_without(problem, grouper(problem)))
+def grouped(
+    bags: Bags, people: Mapping[RowCounts, IntArray], randomness: Randomness, grouper: Grouper, done: Callable[[float], None]
+) -> list[WrittenRows]:
+    """The rows of some people, written so that bags are shared; whoever finds no partner loses a row and is tried again (I1)."""
+    found, waiting = [], dict(people)
+    most = max((kind.rows for kind in waiting), default=0)
+    for rows in range(most, -1, -1):
+        for kind in sorted(kind for kind in waiting if kind.rows == rows and kind.told):
+            left = some = waiting.pop(kind)
+            if len(some) >= bags.fewest:
+                problem = bags.problem(kind, some)
+                left = some[problem.out[problem.row_point.of]]
+                if len(left) < len(some):
+                    found.append(bags.written(kind, some, problem, grouper(problem)))
+            chance = randomness.child(f"trimming {'.'.join(map(str, kind))}")
+            for other, mine in bags.trimmed(kind, left, chance) if rows and len(left) else ():
+                waiting[other] = np.concatenate([waiting[other], mine]) if other in waiting else mine
+        done(1 - rows / (most + 1))
     return found

@@ -26,12 +26,15 @@ from sfumato.forms.linked import LinkedTable
 from sfumato.forms.recoded import RecodedTrace
 from sfumato.forms.related import RelatedTables
 from sfumato.methods.base import Method, Task
-from sfumato.methods.recoding.bags import Bags, Grouper, WrittenRows, grouped, require_few_suppressed
+from sfumato.methods.recoding.bags import Bags, Grouper, WrittenRows, require_few_suppressed
 from sfumato.methods.recoding.base import recodes, refusal_of_recoding
+from sfumato.methods.recoding.chains import continued_bags
 from sfumato.methods.recoding.greedy_clustering import cluster
 from sfumato.methods.recoding.local_search import refine
 from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.methods.recoding.past_records import past_records
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
+from sfumato.methods.recoding.series import with_standing
 from sfumato.methods.recoding.shifting import shifted
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
@@ -50,6 +53,7 @@ class LinkedRows(Method):
     minimal: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
     links_rows: ClassVar[bool] = True
+    remembers: ClassVar[bool] = True
     codes: ClassVar[bool] = True
 
     other_tables: ClassVar[str] = "the policy names a table of people beside that of their rows: use related"
@@ -69,6 +73,12 @@ class LinkedRows(Method):
             return self.other_tables
         return refusal_of_recoding(policy) or refusal_of_bags(policy)
 
+    def unremembered(self, policy: Policy) -> str:
+        moved = next((name for name, column in policy.columns.items() if column.dates is not None), None)
+        if moved is not None:
+            return f"dates of '{moved}' are shifted anew in every release, and two shifts of one date narrow the day down"
+        return super().unremembered(policy)
+
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         return recodes(claim, policy) and claim.model.demand().sufficient
 
@@ -76,10 +86,10 @@ class LinkedRows(Method):
         return any(claim.model.needs_sensitive for claim in policy.claims)
 
     def run(self, task: Task) -> Release:
-        bags = Bags(task.policy, task.data)
-        told = grouped(
-            bags, task.randomness.child("rows of people"), self.grouper(task), lambda done: task.progress(done, "grouping")
-        )
+        policy = with_standing(task)
+        bags, leaving = Bags(policy, task.data, past_records(task, policy)), task.policy.series.leaving
+        chance, grouper = task.randomness.child("rows of people"), self.grouper(task)
+        told = continued_bags(bags, leaving, chance, grouper, lambda done: task.progress(done, "grouping"))
         rows, columns = in_random_order(task, told)
         suppressed = task.data.rows - len(rows)
         require_few_suppressed(task.policy, suppressed, task.data.rows)

@@ -39,17 +39,21 @@ def kept_apart(
     problem = replace(problem, others=others)
     if apart is None or not len(apart) or int(apart.max()) == 0:
         return problem
-    leaves = Hierarchy.flat([str(place) for place in range(int(apart.max()) + 1)])
-    domain = replace(leaves, ceilings=frozenset(range(leaves.size)))
     return replace(
         problem,
         names=(*problem.names, HISTORY),
-        domains=(*problem.domains, domain),
+        domains=(*problem.domains, classes_apart(int(apart.max()) + 1)),
         codes=(*problem.codes, apart.astype(problem.codes[0].dtype)),
         requirements=tuple(replace(one, given=(*(one.given or problem.names), HISTORY)) for one in problem.requirements),
         weights={**problem.weights, HISTORY: 0.0},
         settled=(HISTORY, frozenset(() if as_before is None else as_before.tolist())),
     )
+
+
+def classes_apart(classes: int) -> Hierarchy:
+    """The domain of a column that no value of may be generalized."""
+    leaves = Hierarchy.flat([str(place) for place in range(classes)])
+    return replace(leaves, ceilings=frozenset(range(leaves.size)))
 
 
 def with_standing(task: Task) -> Policy:

@@ -44,6 +44,9 @@ class MultiSensitive(SubTableMethod):
     def enforces(self, claim: Claim, policy: Policy) -> bool:
         return _kept_by_different_values(claim.model) and super().enforces(claim, policy)
 
+    def rows_for(self, policy: Policy) -> str:
+        return "rows are dealt to buckets by several hidden columns at once, and some have theirs withheld, which is done on rows"
+
     def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
         hidden = {each.hidden for each in rules}
         if tied := hidden - guardable:

@@ -15,6 +15,7 @@ from sfumato.history.promises import widened
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Policy
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.past import History, PastRelease
 from sfumato.report.charts import bars
@@ -29,6 +30,10 @@ _CLASSES = (
 _ROWS = (
     "Here rows are counted, and a person may have several: read rows for people. What is promised to people is judged for them, in "
     "joint classes as well, and stands among the promises (people)."
+)
+_CHAINS = (
+    "A joint class is people whose published rows, taken together, are the same in all releases so far, row by row wherever a row "
+    "is known again. Whoever joins all releases cannot tell its members apart. People so far are all who were ever published."
 )
 _WORDS = (
     "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both flatter. "
@@ -57,13 +62,18 @@ class Releases(Section):
         bundles = exhibit.once(bundles_of)
         parts = [table(head, [_row(past, *bundles.shown(r)) for r, past in enumerate(history.releases)])]
         for claim in exhibit.policy.claims:
-            word = "people" if exhibit.policy.person is None else "rows"
-            parts += _in_classes(bundles, widened(claim, exhibit.policy, bundles.policies), cohorts_known(exhibit), word)
+            wide = widened(claim, exhibit.policy, bundles.policies)
+            parts += _in_classes(bundles, wide, cohorts_known(exhibit), exhibit.policy.candidate_word)
             if _searched(exhibit) and claim.model.joint:
                 for column in claim.hide:
                     parts += _levels(history, column)
-        told = _CLASSES if exhibit.policy.person is None else f"{_CLASSES} {_ROWS}"
-        return Markup("").join([*parts, paragraph(told)])
+        return Markup("").join([*parts, paragraph(_explained(exhibit.policy))])
+
+
+def _explained(policy: Policy) -> str:
+    if policy.person is None:
+        return _CLASSES
+    return _CHAINS if policy.person.linked else f"{_CLASSES} {_ROWS}"
 
 
 def _together(exhibit: Exhibit) -> list[Markup]:

@@ -17,6 +17,7 @@ from sfumato.registry import catalogue
 from sfumato.studio.drafting import REMOVE
 from sfumato.studio.switches import switched, switches
 from sfumato.studio.visit import Page, Visit, question
+from sfumato.studio.whose_rows import names_in, person_entry, person_shown
 from sfumato.studio.work.planning import check, rules
 
 RULES = "looking for rules"
@@ -51,6 +52,7 @@ class PromisesPage(Page):
                 name for name, cls in catalogue("methods", Method).items() if visit.data.get("kind", "table") in cls.kinds
             ),
             "method": tree.get("method"),
+            "person": person_shown(tree, visit.data, columns, lines.get(("person",), 0)),
             "suppress": (utility or {}).get("suppress_at_most", ""),
             "keep": [each.to_json() for each in kept],
             "knows": [str(line) for line in _listed(tree, "knows")],
@@ -63,7 +65,7 @@ class PromisesPage(Page):
         }
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
-        """Add or remove a claim or a rule, set the limit or the method, or take the text as it was edited."""
+        """Add or remove a claim or a rule, say whose rows they are, set limit or method, or take the text as it was edited."""
         seen, what = form.get("seen", ""), form.get("act", "")
         if what == "yaml":
             visit.save(form.get("yaml", "").replace("\r\n", "\n"), seen)
@@ -80,6 +82,8 @@ class PromisesPage(Page):
             visit.edit(seen, ((_list(form), _END), form.get("line", "").strip()))
         elif what == "suppress":
             visit.edit(seen, (("utility", "suppress_at_most"), form.get("value", "").strip() or REMOVE))
+        elif what == "person":
+            visit.edit(seen, (("person",), person_entry(form, several, str(visit.data.get("people") or ""))))
         elif what == "method":
             visit.edit(seen, (("method",), {form["value"]: {}} if form.get("value") else REMOVE))
         else:
@@ -164,14 +168,10 @@ def ends_of(entry: Any, roles: Mapping[str, str]) -> tuple[list[str], list[str]]
         ]
     by = entry.get("by", entry) if isinstance(entry, Mapping) else {}
     cls = catalogue("models", Model).get(next(iter(by), "") if isinstance(by, Mapping) else str(by))
-    given = _names(entry.get("given")) if isinstance(entry, Mapping) and "by" in entry else []
-    hide = _names(entry.get("hide")) if isinstance(entry, Mapping) and "by" in entry else []
+    given = names_in(entry.get("given")) if isinstance(entry, Mapping) and "by" in entry else []
+    hide = names_in(entry.get("hide")) if isinstance(entry, Mapping) and "by" in entry else []
     given = given or [name for name, role in roles.items() if role == "quasi-identifier"]
     return given, hide or ([name for name, role in roles.items() if role == "sensitive"] if cls and cls.needs_sensitive else [])
-
-
-def _names(entry: Any) -> list[str]:
-    return [str(name) for name in entry] if isinstance(entry, list) else [str(entry)] if entry else []
 
 
 def sentence(entry: Any) -> str:
@@ -186,8 +186,8 @@ def sentence(entry: Any) -> str:
         return str(entry)
     by = entry.get("by", entry)
     name, levels = next(iter(by.items())) if isinstance(by, Mapping) and by else (str(by), {})
-    given = ", ".join(_names(entry.get("given"))) if "by" in entry else ""
-    hide = ", ".join(_names(entry.get("hide"))) if "by" in entry else ""
+    given = ", ".join(names_in(entry.get("given"))) if "by" in entry else ""
+    hide = ", ".join(names_in(entry.get("hide"))) if "by" in entry else ""
     cls = catalogue("models", Model).get(name)
     if cls is None:
         return str(entry)

@@ -9,8 +9,7 @@ Invariants
     I1  Every part of a cut satisfies what is asked, with all rows that fit it; a run that cannot be cut is final.
     I2  What is asked of a part does not depend on what becomes of the others, so it holds in the end.
 
-Cost: proposals × (records of the run, and rows that fit it) for every group that is ever formed; the unusual proposals only where
-the usual ones are not safe.
+Cost: proposals × (records of the run, and rows that fit it) for every group ever formed; unusual ones where no other is safe.
 """
 
 # mypy: disable-error-code="arg-type, no-any-return, return-value"
@@ -40,6 +39,7 @@ from sfumato.methods.recoding.kernels.crowds import (
     varied,
 )
 from sfumato.methods.recoding.kernels.cutting import Trees
+from sfumato.methods.recoding.kernels.key_order import by_key
 
 NONE, LEAF, CHILD, FROM, POINT = 0, 1, 2, 3, 4
 PLACES = 14
@@ -188,11 +188,12 @@ def measure(board: PeopleBoard, run: Run, order: IntArray, extent: IntArray) -> 
     mine = np.zeros(many, dtype=np.int64)
     trees = board.trees
     for column in range(len(extent)):
+        lo = board.crowd.codes[order[run.span[0]], column]
+        last = lo
         for i in range(many):
             mine[i] = board.crowd.codes[order[run.span[0] + i], column]
-        ranks = np.argsort(mine)
-        lo = mine[ranks[0]]
-        last = mine[ranks[many - 1]]
+            lo = min(lo, mine[i])
+            last = max(last, mine[i])
         extent[column, 0] = lo
         extent[column, 1] = last
         start = trees.start[column]
@@ -203,11 +204,11 @@ def measure(board: PeopleBoard, run: Run, order: IntArray, extent: IntArray) -> 
                 depth += 1
             extent[column, 2] = start + min(depth, trees.depths[column] - 1) * size
         else:
-            middle = (many - 1) // 2
-            extent[column, 2] = mine[ranks[middle]]
-            while middle < many - 1 and mine[ranks[middle]] == extent[column, 2]:
-                middle += 1
-            extent[column, 3] = mine[ranks[middle]]
+            extent[column, 2] = np.partition(mine, (many - 1) // 2)[(many - 1) // 2]
+            extent[column, 3] = last
+            for i in range(many):
+                if mine[i] > extent[column, 2]:
+                    extent[column, 3] = min(extent[column, 3], mine[i])
 
 
 @jit
@@ -236,11 +237,12 @@ def tried(
     run.cut[2] = other
     run.cut[3] = second
     many = run.span[1] - run.span[0]
+    scale = 1 if second == NONE else 2147483648
     key = np.zeros(many, dtype=np.int64)
     for i in range(many):
         record = order[run.span[0] + i]
-        key[i] = place_of(board, record, one, first, at) * 2147483648 + place_of(board, record, other, second, beside)
-    ranks = np.argsort(key)
+        key[i] = place_of(board, record, one, first, at) * scale + place_of(board, record, other, second, beside)
+    ranks = by_key(key)
     children = 0
     for i in range(many):
         run.members[i] = order[run.span[0] + ranks[i]]
