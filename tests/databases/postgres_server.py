@@ -103,7 +103,7 @@ def local_server(binaries: Path) -> Iterator[Server]:
     for one in (data, secret, home):
         _own(one)
     before = _unprivileged()
-    make = [binaries / "initdb", "-D", data, "-U", "sfumato", "-A", "scram-sha-256", "--pwfile", secret, "-E", "UTF8", "--no-sync"]
+    make = [binaries / "initdb", "-D", data, "-U", "sfumato", "-A", "md5", "--pwfile", secret, "-E", "UTF8", "--no-sync"]
     subprocess.run([*before, *map(str, make), "--locale=C.UTF-8"], check=True, capture_output=True, cwd=home)
     settings = [
         "fsync=off",

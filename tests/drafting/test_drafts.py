@@ -146,8 +146,8 @@ def test_levels_follow_the_size(rows: int, k: int) -> None:
 def test_warnings() -> None:
     many = {f"city{n}": [f"v{row % 3}" for row in range(30)] for n in range(14)}
     assert any("14 quasi-identifiers are many" in each for each in discover(many).warnings)
-    repeated = {"patient_id": [str(row // 3) for row in range(90)], "age": [str(row % 7) for row in range(90)]}
-    assert any("'patient_id' repeats" in each for each in discover(repeated).warnings)
+    repeated = {"record_id": [str(row // 3) for row in range(90)], "age": [str(row % 7) for row in range(90)]}
+    assert any("'record_id' repeats" in each for each in discover(repeated).warnings)
     towns = {"town": [f"town {row % 60}" for row in range(180)]}
     assert any("60 values and no hierarchy" in each for each in discover(towns).warnings)
 

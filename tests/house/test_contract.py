@@ -86,7 +86,7 @@ def everybody() -> Path:
 def case(kind: str) -> Case | None:
     if kind == "table":
         names = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
-        data = dict(zip(names, map(list, zip(*discharges(300), strict=True)), strict=True))
+        data = dict(zip(names, map(list, zip(*discharges(160), strict=True)), strict=True))
         codes = {
             text: str(code) for code, text in enumerate(sorted(set(data["diagnosis"])))
         }  # numbers, for models that need an order

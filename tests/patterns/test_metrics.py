@@ -46,7 +46,7 @@ def test_clustering_error_grows_with_noise():
 
 def test_queries_against_plain_loops():
     rng = np.random.default_rng(5)
-    table = RangeAnswering(rng.integers(0, 20, (50, 2)).astype(float), rng.integers(0, 3, 50))
+    table = RangeAnswering(rng.integers(0, 20, (50, 2)).astype(float), rng.integers(-1, 3, 50))  # -1: in this table alone
     at, accepted = np.array([7.0, -np.inf]), np.array([0, 2])
     rows = [i for i in range(50) if table.numbers[i, 0] > 7 and table.label[i] in (0, 2)]
     assert table.answer(1, at, accepted) == pytest.approx(np.mean([table.numbers[i, 1] for i in rows]))

@@ -297,6 +297,8 @@ def test_ranks_of_labels_and_neighbours_in_any_order_are_those_of_rows():
     rows = np.column_stack([table.numbers(name) for name in ("v", "w")])
     ranked = np.column_stack([column_ranks(table, name) for name in ("v", "w")])
     assert (ranked == mid_ranks(rows, rows)).all()
+    some = rng.permutation(300)[:40]
+    assert (column_ranks(table, "v", some) == ranked[some, 0]).all()
     asked = rng.normal(10, 8, (50, 2))
     found = np.linalg.norm(rows[nearest(asked, rows)] - asked[:, None], axis=2)  # of rows at one distance any may be named
     np.testing.assert_allclose(found, cKDTree(rows).query(asked, k=np.arange(1, 31))[0])

@@ -15,7 +15,7 @@ from tests.recoding.small_releases import Row, holds, least_loss, most_published
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 METHODS: dict[str, tuple[dict[str, Any], int]] = {
-    "mondrian": ({}, 7000 if SLOW else 400),
+    "mondrian": ({}, 7000 if SLOW else 240),
     "clustering": ({}, 150),
     "refined": ({"seconds": 0.05}, 100),
 }
@@ -110,7 +110,7 @@ def test_a_claim_on_fewer_columns_costs_less_than_on_all() -> None:
 def test_bounds_are_below_the_best_of_all_releases() -> None:
     """With claims taken to be about all columns, 21 of 91 bounds lay above a release that exists. No bound is said if unsure."""
     said, silent = 0, 0
-    for seed in range(300 if SLOW else 90):
+    for seed in range(300 if SLOW else 60):
         policy, records = random_policy(seed, most=5)
         made = publish(policy, records, {"optimal": {"seconds": 0.3}})
         if made is None:

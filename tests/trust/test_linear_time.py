@@ -16,7 +16,7 @@ from sfumato.audit.floor import subtables as floor_subtables
 from sfumato.audit.readings import anatomy
 from tests.trust.every_form import copy_of, redo, release_of, violations
 
-SIZES = (500, 1000, 2000)
+SIZES = (250, 500, 1000)
 
 
 def calls(folder: Path) -> int:
