@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -138,27 +136,34 @@ def test_the_trace_is_a_grouping(spark: Any) -> None:
     assert pa.default_memory_pool().backend_name == "system"  # a session of our own gives memory back
 
 
-def test_a_driver_that_is_killed_after_certifying_leaves_no_release(spark: Any, tmp_path: Path) -> None:
-    """A real process, killed with everything judged, sealed and synced, and nothing entered or renamed."""
+def test_a_driver_that_dies_after_certifying_leaves_no_release(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies there with everything judged, sealed and synced, and nothing entered or renamed."""
     columns = {name: role for name, role in COLUMNS.items() if name != "ward"}
     asked = replace(policy(columns=columns), key=("name",))
-    book, engine = tmp_path / "people.ledger", SparkEngine(spark, tmp_path)
-    made = sf.publish(asked, data=spark.createDataFrame(people(200)), engine=engine, ledger=book, new_ledger=True)
-    (draft,) = (place for place in tmp_path.iterdir() if place.name.startswith(".sfumato-"))
-    assert not (draft / "certificate.json").exists()
-    child = os.fork()
-    if not child:
-        Ledger.append = lambda *given, **more: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
-        made.write(tmp_path / "out", report=False)
-        os._exit(0)
-    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-    left = [place for place in tmp_path.iterdir() if (place / "certificate.json").exists()]
-    assert [place.name[:5] for place in left] == [".out."]
-    for folder in (draft, *left):
+    place, left = tmp_path / "place", tmp_path / "left"
+    place.mkdir()
+    book = place / "people.ledger"
+    made = sf.publish(
+        asked, data=spark.createDataFrame(people(200)), engine=SparkEngine(spark, place), ledger=book, new_ledger=True
+    )
+
+    def dying(*given: Any, **more: Any) -> None:
+        shutil.copytree(place, left)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "append", dying)
+    (draft,) = (folder.name for folder in place.iterdir() if folder.name.startswith(".sfumato-"))
+    assert not (place / draft / "certificate.json").exists()
+    with pytest.raises(KeyboardInterrupt):
+        made.write(place / "out", report=False)
+    sealed = [folder for folder in left.iterdir() if (folder / "certificate.json").exists()]
+    assert [folder.name[:5] for folder in sealed] == [".out."]
+    for folder in (left / draft, *sealed):
         with pytest.raises(ReleaseError, match="is none"):
             sf.verify(folder)
-    assert not (tmp_path / "out").exists()
-    assert Ledger(book).verify() == 0
+    assert not (left / "out").exists()
+    assert not (place / "out").exists()
+    assert Ledger(left / "people.ledger", new=True).verify() == 0
 
 
 def test_a_driver_that_dies_leaves_no_release(spark: Any, tmp_path: Path) -> None:
