@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from postgres_server import Server, session
 from small_shop import sfumato
@@ -76,7 +76,12 @@ def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
     return "; ".join(found)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=6,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],  # every example takes seconds: a failure is shown as it was drawn
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(chosen=st.fixed_dictionaries(dict.fromkeys(TABLES, columns)))
 def test_what_is_proposed_can_be_published(chosen, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = postgres.database(), postgres.database()

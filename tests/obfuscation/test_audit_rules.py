@@ -97,3 +97,20 @@ def test_records_in_other_bins_break_a_histogram() -> None:
         assert Judge({None: now}, {None: old}).broken(parse("histogram(a, 10)")) == broken
     swapped = {"a": ["3", "4.25", "-9", "19.99", ""], "g": old["g"]}
     assert Judge({None: swapped}, {None: old}).broken(parse("histogram(a, 10 by g)")) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("city.people = sum(street.people by street.city)", 0),
+        ("street.city_people = sum(street.people by street.city)", 0),
+        ("street.people = sum(city.people by city.main)", 1),  # 2 in the main street of A, where 5 live
+        ("city.main = street.name", 1),  # a2 is not the main street of its city
+    ],
+)
+def test_tables_that_refer_to_each_other(text, broken):
+    """The rows that a rule is about are those that it groups; else those of the table whose reference comes first."""
+    city = {"name": ["A", "B"], "main": ["a1", "b1"], "people": ["5", "4"]}
+    street = {"name": ["a1", "a2", "b1"], "city": ["A", "A", "B"], "people": ["2", "3", "4"], "city_people": ["5", "5", "4"]}
+    links = [parse("street.city references city.name").body, parse("city.main references street.name").body]
+    assert Judge({"city": city, "street": street}, references=links).broken(parse(text)) == broken

@@ -140,10 +140,18 @@ class Judge:
         return len(coded(next(iter(tables[frame].values()), ())).codes)
 
     def _frame(self, part: Condition) -> str | None:
-        """The child among the tables of a condition: the one that does not serve others as a parent here."""
+        """The table whose rows a condition is about: the one that is grouped, else the child among its tables.
+
+        A child does not serve the others as a parent here; of tables that refer to each other it is that of the first reference.
+        """
         tables = {column.table for column in columns_of(part)} or {next(iter(self.tables))}
-        parents = {r.parent[0].table for r in self.references if r.child[0].table in tables - {r.parent[0].table}}
-        return next(iter(sorted(tables - parents, key=str)), next(iter(tables)))
+        grouped = {key.table for node in part.walk() if isinstance(node, Aggregate) for key in node.by}
+        if len(grouped) == 1:
+            return next(iter(grouped))
+        pairs = [(r.child[0].table, r.parent[0].table) for r in self.references]
+        inner = [(child, parent) for child, parent in pairs if child in tables and parent in tables and child != parent]
+        children = sorted(tables - {parent for _, parent in inner}, key=str) or [child for child, _ in inner]
+        return children[0]
 
     # ---- conditions --------------------------------------------------------------------------------------------------
 
