@@ -1,6 +1,7 @@
 """The solver says beforehand how long it takes, keeps to a budget and goes on where it was stopped; contradictions are named."""
 
 import json
+import re
 import stat
 
 import pyarrow as pa
@@ -92,7 +93,7 @@ def test_the_budget_is_kept_and_the_next_run_goes_on(tmp_path, solved):
 
 def test_check_says_how_long_it_will_take():
     said = Obfuscation(block=BLOCK).describe(policy(), table())
-    assert any("part x: 5 block(s) for the constraint solver, about 1 s" in sentence for sentence in said)
+    assert any(re.search(r"part x: 5 block\(s\) for the constraint solver, about \d+ s", sentence) for sentence in said)
     said = Obfuscation(block=BLOCK, minutes=1e-9).describe(policy(), table())
     assert any("more than 'minutes: 1e-09' allow" in sentence for sentence in said)
 

@@ -1,11 +1,12 @@
 """A proposed policy tried before it is written: what the method or the schema refuses is left out, with the reason.
 
-Guarantee: the policy that is written binds to the schema, and every part of it has an engine; nothing in it goes to the constraint
-solver unless the schema itself asks for it.
+Guarantee: the policy that is written binds to the schema, every part of it has an engine, and where that is the constraint solver,
+one block of it was solved for trial, as `check` will do. No large part goes to the solver unless the schema itself asks for it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 from sfumato.data.database import Database
 from sfumato.discover.proposal import Proposal
 from sfumato.errors import DataError, Infeasible, PolicyError
+from sfumato.methods.replacing.databases.families import Families
 from sfumato.methods.replacing.databases.parts import FreeColumns
+from sfumato.methods.replacing.databases.placing import forecasts
 from sfumato.methods.replacing.relational import Relational
 from sfumato.methods.replacing.sampling.blocks import Blocks
 from sfumato.policy.bound_policy import BoundPolicy
@@ -35,11 +38,14 @@ def refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[str] = 
             return ""
         method = Relational()
         method.foreseen(bound)
-        free = FreeColumns(bound, method.selected(bound, database, Randomness()))
+        selected = method.selected(bound, database, Randomness())
+        free = FreeColumns(bound, selected)
         for segment in free.segments:
             count = max(len(rows) for rows in segment.rows.values())
             if isinstance(segment.route.engine, Blocks) and rules and count > _SOLVED:
                 return f"'{segment.title}' would need the constraint solver for {count:,} rows"
+        Families(free, selected, bound.references)
+        forecasts(free, math.inf)
         return ""
     except (PolicyError, Infeasible, DataError) as error:
         return error.what

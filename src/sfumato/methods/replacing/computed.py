@@ -15,7 +15,8 @@ from typing import Any
 from sfumato.data.moments import moment
 from sfumato.data.moments import written as moment_written
 from sfumato.data.numbers import number
-from sfumato.errors import PolicyError
+from sfumato.errors import DataError, Infeasible, PolicyError
+from sfumato.policy.replacements import ValueDomain
 from sfumato.policy.rules import columns_of
 from sfumato.policy.rules.definitions import ColumnEquation
 from sfumato.policy.rules.functions import FUNCTIONS, Scalar, call, written
@@ -52,8 +53,16 @@ class Calculator:
     def __init__(self, texts: Texts, references: Sequence[References]) -> None:
         self.texts, self.references = texts, references
 
-    def column(self, definition: ColumnEquation, spell: Callable[[Scalar], str]) -> list[str | None]:
-        """The texts of a defined column; a copied text stays as it is written."""
+    def column(self, definition: ColumnEquation, spell: Callable[[Scalar], str], domain: ValueDomain) -> list[str | None]:
+        """The texts of a defined column, which must all lie in its domain; a copied text stays as it is written."""
+        found = self._texts(definition, spell)
+        different = list({text for text in found if text is not None})
+        if outside := int((~domain.contains(different)).sum()) if different else 0:
+            what = f"{outside} of the values that it gives '{definition.column.name}' lie outside of the column's domain"
+            raise Infeasible(what, where=f'rule "{definition.rule}"', hint="widen the domain, or leave the rule out")
+        return found
+
+    def _texts(self, definition: ColumnEquation, spell: Callable[[Scalar], str]) -> list[str | None]:
         table = definition.column.table
         if isinstance(definition.expression, ColumnValue):
             return self._aligned(definition.expression, table)
@@ -152,6 +161,8 @@ def _scalar(text: str | None, kind: str) -> Scalar | None:
     if value is not None:
         return text if kind == "any" else Fraction(value)
     days = moment(text)
+    if days is None and kind in ("number", "date"):
+        raise DataError(f"a rule calculates with values that are no {kind}s", hint="change the domain of the column, or the rule")
     return text if days is None or kind == "any" else days
 
 

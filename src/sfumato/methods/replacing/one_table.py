@@ -130,7 +130,7 @@ class OneTable:
         dated = has_dates(definition.expression, lambda column: _looks_dated(texts(column)))
         domain = self.problem.domains[definition.column]
         spell = speller("date" if dated else domain.kind, getattr(domain, "places", None))
-        return pa.array(Calculator(texts, ()).column(definition, spell), pa.string())
+        return pa.array(Calculator(texts, ()).column(definition, spell, domain), pa.string())
 
     def entries(self) -> tuple[MadePart, ...]:
         """How every part was made."""

@@ -179,7 +179,8 @@ def _defined(bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.A
     kind = bound.kinds[str(definition.column)]
     dated = kind == "date" or (kind is None and has_dates(definition.expression, lambda c: bound.kinds.get(str(c)) == "date"))
     spell = speller("date" if dated else kind, facts.places, moments=facts.kind == "timestamp")
-    return pa.array(Calculator(texts, bound.references).column(definition, spell), pa.string())
+    made = Calculator(texts, bound.references).column(definition, spell, bound.domain(definition.column))
+    return pa.array(made, pa.string())
 
 
 class NewTables:

@@ -395,14 +395,17 @@ class Posting(RecordPosting):
         right: tuple[int, ...],
     ) -> None:
         """If the left side is as that of the other record, so is the right side."""
-        own = [(c, v) for c, v in zip(body.left, left, strict=True) if c in self.levels]
-        if other is None:
-            alike = [model.is_within({cells[c, record]: 1}, v, v) for c, v in own]
-            equal = [model.is_within({cells[c, record]: 1}, v, v) for c, v in zip(body.right, right, strict=True)]
-        else:
-            alike = [model.is_within({cells[c, record]: 1, cells[c, other]: -1}, 0, 0) for c, _ in own]
-            equal = [model.is_within({cells[c, record]: 1, cells[c, other]: -1}, 0, 0) for c in body.right]
-        model.require(model.any_of([model.all_of(equal), *(model.negated(literal) for literal in alike)]))
+
+        def same(side: tuple[ColumnValue, ...], values: tuple[int, ...]) -> list[Any]:
+            told = [(cells[c, record], v, c) for c, v in zip(side, values, strict=True) if c in self.levels]
+            if other is None:
+                return [model.is_within({cell: 1}, v, v) for cell, v, _ in told]
+            return [model.is_within({cell: 1, cells[c, other]: -1}, 0, 0) for cell, _, c in told]
+
+        ways = [model.negated(literal) for literal in same(body.left, left)]
+        if all(v == self._place(c)[record] for c, v in zip(body.right, right, strict=True) if c not in self.levels):
+            ways.append(model.all_of(same(body.right, right)))
+        model.require(model.any_of(ways))
 
     def _at(self, columns: tuple[ColumnValue, ...], codes: dict[ColumnValue, IntArray], place: int, record: int) -> tuple[int, ...]:
         return tuple(int(codes[column][place]) if column in self.levels else int(self._place(column)[record]) for column in columns)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods.replacing.sampling.arranged import arranged
+from sfumato.methods.replacing.sampling.calculating import require_numbers
 from sfumato.methods.replacing.sampling.contradictions import with_conflict
 from sfumato.methods.replacing.sampling.engines import Crowded, Distinct, Engine, Functional, NewColumn, PerRecord, Shuffled, Spaces
 from sfumato.methods.replacing.sampling.patience import Patience
@@ -96,6 +97,7 @@ def routes(problem: SamplingProblem, fallback: Fallback) -> list[Route]:
 
 def chosen_engine(problem: SamplingProblem, part: RulePart, fallback: Fallback) -> Engine:
     """The direct engine or the fallback; of rules that leave nothing the smallest contradicting set is named."""
+    require_numbers(problem, part)
     try:
         return exact(problem, part) or fallback(problem, part)
     except Infeasible as error:
@@ -260,7 +262,7 @@ def _groups(problem: SamplingProblem, part: RulePart, known: list[ColumnValue]) 
 def _functional(problem: SamplingProblem, part: RulePart, body: Determines, conditions: list[Condition]) -> Engine | None:
     left = [column for column in body.left if problem.is_new(column)]
     right = tuple(column for column in body.right if problem.is_new(column))
-    if set(part.columns) != {*left, *right} or (left and len(left) != len(body.left)):
+    if not right or set(part.columns) != {*left, *right} or (left and len(left) != len(body.left)):
         return None
     if any(not {*columns_of(c)} <= set(right) and not {*columns_of(c)} <= set(left) for c in conditions):
         return None
