@@ -32,7 +32,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, LINE, FileEngine, NumberedClasses, People, Recoding, Secret
 from sfumato.errors import PolicyError
-from sfumato.history.courses import COURSE, Courses, lines_of
+from sfumato.history.courses import COURSE, Courses, counted_history, lines_of
 from sfumato.history.promises import cohorts_told
 from sfumato.ledger import Ledger
 from sfumato.ledger.people_files import PeopleDraft
@@ -175,12 +175,6 @@ def _apart(found: pa.Table, identity: IntArray, often: IntArray) -> int:
     right = np.zeros(len(often), dtype=np.int64)
     np.add.at(right, line[fits], count[fits])
     return int(count[~fits].sum() + np.abs(right - often).sum())
-
-
-def counted_history(engine: FileEngine, chronicle: Chronicle) -> History:
-    """All releases as the courses of their people stand in them, counted from who is on which line (I1)."""
-    lines, counts = engine.courses([people for _, people in chronicle])
-    return Courses.of(lines, counts).history([past for past, _ in chronicle])
 
 
 def history_until(book: Ledger, folder: Path, exhibit: Exhibit, engine: FileEngine) -> History:
