@@ -103,13 +103,13 @@ def publish_remembered(
     release = replace(release, parts={"data": seen}, trace=replace(release.trace, rows={"data": trace}))
     exhibit = replace(exhibit, parts=release.parts, original=classes.table, trace=release.trace)
     newest = lines_of(exhibit.as_published(), trace, classes.table, place.number)
-    people = PeopleDraft.beside(book.path, engine.over_files, lines_table(newest))
+    people = PeopleDraft.beside(book.path, engine.over_files)
     wrong = int(np.asarray(seen.counts)[trace < 0].sum())
     wrong += _seated(engine, rows, policy, classes, release, people, secret)
     rows.require_unchanged()
     history = counted_history(engine, [*chronicle, (newest, people.files)])  # I1
     exhibit = replace(exhibit, strangers=wrong, history=history)
-    draft = replace(draft, people=people)
+    draft = replace(draft, people=people, lines=lines_table(newest))
     return judged_draft(policy, chosen, release, draft, exhibit, book=book, place=place, seed=seed)
 
 
