@@ -15,10 +15,13 @@ import sfumato as sf
 from sfumato.engines.spark import SparkEngine
 from sfumato.errors import AuditRefused, DataError, LedgerError
 from sfumato.ledger import Ledger
+from sfumato.ledger.forgetting import forget
 from sfumato.spine.foresight import foresee
 from tests.engines.people import AGE, people
 from tests.secret import SEED
 
+FORGOTTEN = "somebody 3"
+"""Who is forgotten after the second release, and is in the third one as somebody new."""
 COLUMNS = {"name": "identifier", "age": AGE, "town": "quasi-identifier", "illness": "sensitive"}
 
 
@@ -43,6 +46,8 @@ def published(tables: list[pa.Table], place: Path, policy: sf.Policy, engine: An
         ledger = {"ledger": place / "people.ledger", "new_ledger": number == 0}
         made.append(sf.publish(policy, data=data, engine=engine, seed=SEED, **ledger))
         made[-1].write(place / f"out-{number}", report=number == 1)
+        if number == 1:
+            assert forget(Ledger(place / "people.ledger"), FORGOTTEN) == [1, 2]
     return made
 
 
@@ -78,7 +83,7 @@ def test_verify_reads_everything_itself(series: Any, spark: Any) -> None:
         sf.verify(place / "out-0", ledger=book),
     ):
         assert audit.holds, [f.to_json() for f in audit.findings if not f.holds or f.open]
-    assert Ledger(book).verify() == 3
+    assert Ledger(book).verify() == 4
     assert sum(entry.body["records"] for entry in Ledger(book).entries()) > 2500
     assert (place / "people.ledger.people").stat().st_mode & 0o077 == 0
     with pytest.raises(LedgerError, match="made where its rows lie"):
@@ -102,6 +107,9 @@ def test_every_promise_is_that_of_people_written_out(series: Any) -> None:
         known = tuple(None if cells is None else cells[:2] for cells in life)
         classes.setdefault(known, []).append(next(cells[2] for cells in life if cells is not None))
     assert len(lives) > 1000
+    stranger, new = ([cells is not None for cells in lives[key]] for key in (*(k for k in lives if "forgotten" in k), FORGOTTEN))
+    assert stranger == [True, True, False]  # forgotten on the cluster's own files, which it read again for the third release
+    assert new == [False, False, True]
     assert min(map(len, classes.values())) >= 4
     assert min(len(set(values)) for values in classes.values()) >= 2
 

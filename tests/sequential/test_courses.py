@@ -21,11 +21,12 @@ from sfumato.engines.local import HERE
 from sfumato.engines.spark_people import PAST
 from sfumato.errors import LedgerError
 from sfumato.history.bundles import Bundles
+from sfumato.history.courses import counted_history
 from sfumato.history.promises import promises
 from sfumato.ledger import Ledger
 from sfumato.randomness import Randomness
 from sfumato.spine.plan import plan
-from sfumato.spine.remembering import _task, counted_history
+from sfumato.spine.remembering import _task
 
 CASES = 40 if os.environ.get("SFUMATO_SLOW") else 2
 NAMES = ["age", "town", "illness"]

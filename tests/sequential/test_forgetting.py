@@ -8,6 +8,7 @@ from sfumato.ledger.forgetting import forget
 from sfumato.policy.policy import Policy
 from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
+from sfumato.studio.work.releasing import timeline
 from tests.secret import SEED
 
 AGES = {"*": {"20-29": [str(n) for n in range(20, 30)], "30-39": [str(n) for n in range(30, 40)]}}
@@ -74,3 +75,10 @@ def test_an_exchanged_memory_without_an_entry_is_found(book):
 def test_somebody_unknown_cannot_be_forgotten(book):
     with pytest.raises(LedgerError, match="remembers nobody"):
         forget(Ledger(book / "book"), "nobody")
+
+
+def test_a_timeline_shows_the_releases_and_not_the_forgetting(book):
+    forget(Ledger(book / "book"), "zz-person-5")
+    told = timeline(lambda share, what: None, str(book / "book"))
+    assert [entry["number"] for entry in told["entries"]] == [1, 2]
+    assert told["wrong"] == ""

@@ -16,7 +16,9 @@ from sfumato.data.table import Table
 from sfumato.errors import LedgerError, PolicyError, SfumatoError
 from sfumato.history.people import PeopleOfHistory
 from sfumato.ledger.book import Ledger
-from sfumato.ledger.forgetting import Stranger, forget
+from sfumato.ledger.forgetting import RecordPage, forget
+from sfumato.ledger.shelf import unpacked
+from sfumato.ledger.strangers import Stranger
 from sfumato.policy.policy import Policy
 from sfumato.release.past import WHOSE, Memory
 from sfumato.spine.plan import plan
@@ -205,8 +207,10 @@ def test_forgetting_somebody_by_name_or_by_a_row_takes_all_their_rows_out(tmp_pa
 def test_a_forgotten_row_that_was_left_out_everywhere_keeps_nothing_of_its_own():
     rows, nobody = np.array([0, 1, -1]), np.zeros(3, dtype=np.bool_)
     values = Table(pa.table({"age": ["20-29", "20-29", "35"], WHOSE: ["a", "b", "a"]}))
-    past = SimpleNamespace(memory=Memory(("r0", "r1", "r2"), rows, values, nobody), exhibit=SimpleNamespace(parts={}))
-    told = Stranger([past], ["r0", "r2"]).instead(past).to_pydict()
+    past = SimpleNamespace(number=1, memory=Memory(("r0", "r1", "r2"), rows, values, nobody), exhibit=SimpleNamespace(parts={}))
+    stranger = Stranger(["r0", "r2"])
+    stranger.learn(past, {"r0": 0, "r2": 2})
+    told = unpacked(RecordPage(past).changed(stranger).content()).to_pydict()
     kept = dict(zip(told["row"], zip(told["key"], told["value:age"], told[f"value:{WHOSE}"], strict=True), strict=True))
     assert kept[1] == ("r1", "20-29", "b")
     assert kept[0][2] != kept[-1][2] and {kept[0][0], kept[-1][0]}.isdisjoint({"r0", "r2"})

@@ -4,6 +4,9 @@ Plays three adversaries of growing strength: the match join trusts every consist
 no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a join leaves with fewer
 values than the claim promised are counted, with how far they fall below; rows where a person may stand in several.
 
+Of releases that were made where their rows lie people are joined who went the same way through all of them, with their number: the
+figures are those of the same people one by one. Memory grows with the people once, while they are counted.
+
 Where pseudonyms tie the rows of a person people are counted who share all their rows in all releases, row by row.
 Of baskets the labels are intersected that everybody's blocks show. Of graphs nothing about single people is joined: what all flips
 together allow is shown, and `structural` with `releases` plays it.
@@ -28,9 +31,11 @@ from sfumato.audit.base import reading_of
 from sfumato.audit.sequence_claims import Step, timeline
 from sfumato.audit.series import cohorts_known
 from sfumato.data.linkage import Linkage
+from sfumato.engines.local import HERE
 from sfumato.errors import LedgerError
 from sfumato.forms.basket_blocks import BasketBlocks
 from sfumato.forms.graph import Edges
+from sfumato.history.courses import counted_history
 from sfumato.history.linked_people import ties_rows
 from sfumato.history.promises import promises
 from sfumato.ledger import Ledger
@@ -54,7 +59,7 @@ class JoinAttack(Attack):
     def run(self) -> dict[str, Any]:
         if not Path(self.ledger).exists():
             raise LedgerError("no such ledger", where=self.ledger)
-        history = Ledger(self.ledger).history()
+        history = _everything(Ledger(self.ledger))
         last = history.releases[-1].exhibit.policy
         promised = promises(last, history)
         if isinstance(history.releases[-1].exhibit.form, Edges):
@@ -80,6 +85,11 @@ class JoinAttack(Attack):
         step = steps[-1]
         played = {name: _fallen(linkage, level, word) for name, linkage in step.joins.items()}
         return {"releases": step.release, "level": level, **played, "undecided": step.undecided}
+
+
+def _everything(book: Ledger) -> History:
+    """All releases: of everybody one by one or, where one was made where its rows lie, of how many people went which way."""
+    return counted_history(HERE, book.chronicle()) if book.distant else book.history()
 
 
 def _of_flips(history: History, promised: list[Claim]) -> list[tuple[Claim, Finding]]:

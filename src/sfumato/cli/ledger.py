@@ -87,7 +87,9 @@ def verify(file: str, head: str | None, release: str | None, as_json: bool) -> N
     if as_json:
         print_json({"holds": True, "entries": count, "head": last} | ({} if entry is None else {"release": entry.number}))
         return
-    click.echo(f"the chain holds: {count} release(s)" + ("" if entry is None else f"; {release} is release {entry.number}"))
+    forgotten = sum(one.forgets for one in ledger.entries())
+    said = f"the chain holds: {count - forgotten} release(s)" + (f", {forgotten} forgetting(s)" if forgotten else "")
+    click.echo(said + ("" if entry is None else f"; {release} is release {entry.number}"))
     click.echo(f"head {last}")
 
 

@@ -57,21 +57,20 @@ class Boxes:
         return len(self.count)
 
     @classmethod
-    def of_records(cls, lo: IntArray, hi: IntArray) -> tuple[Boxes, IntArray]:
-        """Classes of equal boxes, and the class of every record."""
-        classes = _equal_boxes(lo, hi)
+    def of_records(cls, lo: IntArray, hi: IntArray, weights: IntArray | None = None) -> tuple[Boxes, IntArray]:
+        """Classes of equal boxes, and the class of every record; `weights` says for how many each stands, one without."""
+        classes = _equal_boxes(lo, hi, weights)
         return cls(lo[classes.first], hi[classes.first], classes.counts), classes.of
 
     def restricted(self, columns: IntArray) -> tuple[Boxes, IntArray]:
         """Distinct boxes on some attributes (whole tables of columns stay in place), and where each class went."""
-        classes = _equal_boxes(self.lo[:, columns], self.hi[:, columns])
-        count = np.bincount(classes.of, weights=self.count, minlength=len(classes)).astype(np.int64)
-        return Boxes(self.lo[classes.first], self.hi[classes.first], count), classes.of
+        classes = _equal_boxes(self.lo[:, columns], self.hi[:, columns], self.count)
+        return Boxes(self.lo[classes.first], self.hi[classes.first], classes.counts), classes.of
 
 
-def _equal_boxes(lo: IntArray, hi: IntArray) -> Classes:
+def _equal_boxes(lo: IntArray, hi: IntArray, weights: IntArray | None) -> Classes:
     columns = [side[:, m] for m in range(lo.shape[1]) for side in (lo, hi)]
-    return group(columns, rows=len(lo))
+    return group(columns, rows=len(lo), weights=weights)
 
 
 @dataclass(frozen=True)
@@ -93,13 +92,19 @@ class ReleaseSequence:
         attributes: Sequence[Attribute],
         published: Sequence[tuple[IntArray, IntArray]],
         known: tuple[IntArray, IntArray],
+        weights: tuple[IntArray, IntArray] | None = None,
     ) -> ReleaseSequence:
-        """From (lo, hi) arrays, records × attributes, per release; `known` has a row for everybody who is to be judged."""
-        grouped = [Boxes.of_records(lo, hi) for lo, hi in published]
-        links = group([of for _, of in grouped])
+        """From (lo, hi) arrays, records × attributes, per release; `known` has a row for everybody who is to be judged.
+
+        Where a record stands for several that are in the same boxes of every release, `weights` says for how many each record does,
+        and how many people each row of `known` is: classes, links and what is known come out as those of all of them (I1).
+        """
+        each, people = (None, np.ones(len(known[0]), dtype=np.int64)) if weights is None else weights
+        grouped = [Boxes.of_records(lo, hi, each) for lo, hi in published]
+        links = group([of for _, of in grouped], weights=each)
         matrix = np.stack([of[links.first] for _, of in grouped], axis=1)
         quasi = np.array([m for m, a in enumerate(attributes) if a.role == "quasi-identifier"], dtype=np.int64)
-        everyone = Boxes(known[0], known[1], np.ones(len(known[0]), dtype=np.int64))
+        everyone = Boxes(known[0], known[1], people)
         tuples, _ = everyone.restricted(quasi)
         sequence = cls(tuple(attributes), tuple(boxes for boxes, _ in grouped), matrix, links.counts, tuples)
         sequence.check()

@@ -48,9 +48,7 @@ class Here:
 
     def count(self, files: Sequence[Path], names: Sequence[str]) -> tuple[pa.Table, IntArray]:
         try:
-            whole = pa.concat_tables(
-                [_empty(names), *(_counted(batch, names) for file in files for batch in _batches(file, names))]
-            )
+            whole = pa.concat_tables([_empty(names), *(_counted(batch, names) for file in files for batch in batches(file, names))])
         except (OSError, pa.ArrowException):
             raise DataError("a file is no Parquet file") from None
         return split_counts(merged(whole, names))
@@ -81,7 +79,7 @@ class Here:
         """All people of all releases side by side: memory grows with them."""
         names, found = [str(place) for place in range(len(people))], pa.table({PERSON: pa.array([], pa.string())})
         for name, own in zip(names, people, strict=True):
-            pairs = own if isinstance(own, pa.Table) else _rows(own, [PERSON, LINE])
+            pairs = own if isinstance(own, pa.Table) else _pairs(own)
             pairs = pa.table({PERSON: pc.cast(pairs.column(PERSON), pa.string()), name: pc.cast(pairs.column(LINE), pa.int64())})
             if pc.count_distinct(pairs.column(PERSON)).as_py() < pairs.num_rows:
                 raise LedgerError(TWICE)
@@ -94,7 +92,8 @@ class Here:
         return [ask(file) for file in files]
 
 
-def _batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+def batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Some columns of a Parquet file, some hundred thousand rows at a time, in their order."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:
@@ -104,7 +103,16 @@ def _batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
 
 
 def _rows(files: Sequence[Path], names: Sequence[str]) -> pa.Table:
-    return pa.concat_tables([batch for file in files for batch in _batches(file, names)], promote_options="permissive")
+    return pa.concat_tables([batch for file in files for batch in batches(file, names)], promote_options="permissive")
+
+
+def _pairs(people: Sequence[Path]) -> pa.Table:
+    """Who is on which line, from files of a ledger that was verified a moment ago."""
+    try:
+        return _rows(people, [PERSON, LINE])
+    except (OSError, pa.ArrowException):
+        hint = "try again: they are written anew when somebody is forgotten; if that does not help, verify the ledger"
+        raise LedgerError("people files of the ledger cannot be read", hint=hint) from None
 
 
 def _counted(batch: pa.Table, names: Sequence[str]) -> pa.Table:

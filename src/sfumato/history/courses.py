@@ -27,7 +27,7 @@ import pyarrow as pa
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.data.table import Table
-from sfumato.engines.base import LINE, PERSON
+from sfumato.engines.base import LINE, PERSON, FileEngine, People
 from sfumato.errors import LedgerError
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.past import History, Memory, PastRelease, text_of
@@ -71,6 +71,12 @@ class Courses:
         values = Table(kept.values.frame.take(pa.array(mine)))
         nobody = np.zeros(len(there), dtype=np.bool_)
         return Memory(tuple(names[i] for i in there.tolist()), kept.rows[mine], values, nobody, counts=self.counts[there])
+
+
+def counted_history(engine: FileEngine, chronicle: Sequence[tuple[PastRelease, People]]) -> History:
+    """All releases as the courses of their people stand in them, counted by an engine from who is on which line."""
+    lines, counts = engine.courses([people for _, people in chronicle])
+    return Courses.of(lines, counts).history([past for past, _ in chronicle])
 
 
 def condensed(past: PastRelease) -> tuple[PastRelease, pa.Table]:

@@ -45,6 +45,10 @@ class PeopleSheet:
         """Code × release of a column: the label, −1 where absent."""
         return self.told[name] if name in self.told else np.arange(len(self.labels[name]), dtype=np.int64)[:, None]
 
+    def standing(self, name: str, release: int) -> IntArray:
+        """The labels that somebody has in a column of one of its tables; others may be there that only its other tables have."""
+        return np.unique(self.said(name)[np.unique(self.cells[name][self.here]), self.releases.index(release)])
+
     def among(self, people: int) -> PeopleSheet:
         """The same sheet where there are more people, who stand in none of its tables."""
         more = people - len(self.here)

@@ -9,6 +9,8 @@ Invariants
     I1  Who is judged are the people of the newest release. Somebody absent from a table gets a stand-in there that says nothing,
         except the sensitive value where the table publishes it: an outsider sees in the next release which values came new.
     I2  With cohorts a further column says when people joined: a row of release r belongs to somebody who joined by then.
+    I3  Where one stands for several people (`courses`) it counts as many in every table. They are in the same boxes everywhere,
+        because a box is made of what a course says: so the sequence is that of the same people one by one, class by class.
 """
 
 from __future__ import annotations
@@ -66,7 +68,12 @@ class _JoinedTables:
     def sequence(self) -> ReleaseSequence:
         boxes = [self._boxes(sheet) for sheet in self.tables]
         require_joinable(boxes)
-        return ReleaseSequence.of_records(self._attributes(), boxes, self._known())
+        return ReleaseSequence.of_records(self._attributes(), boxes, self._known(), self._weights())
+
+    def _weights(self) -> Box | None:
+        """For how many people everybody stands, and everybody whose sensitive value was ever published (I3)."""
+        every = self.bundles.weights
+        return None if every is None else (every[self.people], every[self.people][self.leaves[:, -1] >= 0])
 
     def _domain(self, name: str) -> Generalization:
         if name == self.sensitive:

@@ -56,7 +56,7 @@ class LeafValues:
 def labels_of(bundles: Bundles, sheet: PeopleSheet, name: str, domain: Generalization, release: int) -> tuple[IntArray, IntArray]:
     """The leaves of a domain behind every label of a column of a sheet, as one of its releases wrote them (I1)."""
     old = _of_release(bundles, release, name, domain)
-    shown = set(np.unique(sheet.said(name)[:, sheet.releases.index(release)]).tolist())
+    shown = set(sheet.standing(name, release).tolist())
     pairs = [
         interval_of(bundles.history.releases[release].number, name, label, old, domain) if code in shown else (0, 0)
         for code, label in enumerate(sheet.labels[name])

@@ -34,8 +34,8 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -46,11 +46,12 @@ import pyarrow as pa
 from sfumato.engines.base import People
 from sfumato.errors import LedgerError
 from sfumato.history.courses import condensed
-from sfumato.io.json_text import parse_json
 from sfumato.ledger.chain import chained, last_of
-from sfumato.ledger.exchanged import FORGETTING, WAS, ExchangedMemories
+from sfumato.ledger.entries import Entry, body_of
+from sfumato.ledger.exchanged import WAS, ExchangedMemories, newest_people
 from sfumato.ledger.kept import KEPT, kept_digest, read_kept
 from sfumato.ledger.people_files import PEOPLE, are_as_entered, people_in
+from sfumato.ledger.removal import remove_strays
 from sfumato.ledger.schema import SCHEMA, known_schema, readable, schema_of
 from sfumato.ledger.shelf import lay_out, packed, parts_listed, read_cover, read_lines, read_release
 from sfumato.policy.policy import Policy
@@ -61,36 +62,6 @@ from sfumato.release.plain_files import digest, files_of, in_folder, is_inner, r
 
 APPLICATION = 0x53464D4F  # "SFMO"
 FORMAT = 1
-_BODY = {"when": str, "policy": str, "certificate": dict, "records": int, "counterfeits": int}
-"""What every entry has, whatever else it may have."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One publication as it stands in the ledger."""
-
-    number: int
-    body: Mapping[str, Any]
-    digest: str
-
-    @property
-    def when(self) -> str:
-        return str(self.body["when"])
-
-    @property
-    def forgets(self) -> bool:
-        """Whether it is no release, but says that somebody was taken out of the memories of some."""
-        return self.body.get("kind") == FORGETTING
-
-    @property
-    def distant(self) -> bool:
-        """Whether it was made where its rows lie, so that its people lie beside the ledger (`people_files`)."""
-        return PEOPLE in self.body
-
-    @property
-    def imported(self) -> bool:
-        """Whether the release was made elsewhere."""
-        return bool(self.body.get("imported"))
 
 
 class Ledger:
@@ -110,7 +81,7 @@ class Ledger:
 
     def _entries(self, base: sqlite3.Connection) -> list[Entry]:
         rows = base.execute("SELECT number, body, digest FROM entries ORDER BY number").fetchall()
-        return [Entry(int(number), _json(body, self.path), str(mine)) for number, body, mine in rows]
+        return [Entry(int(number), body_of(body, self.path), str(mine)) for number, body, mine in rows]
 
     def files(self, number: int) -> dict[str, bytes]:
         """Everything stored with an entry: published files by name, and the private memory."""
@@ -124,9 +95,10 @@ class Ledger:
     def history(self) -> History:
         """The earlier releases, for the method and the audit; the chain is checked first."""
         self.verify()
-        return self._history(self.entries())
+        return self.history_of(self.entries())
 
-    def _history(self, entries: Sequence[Entry]) -> History:
+    def history_of(self, entries: Sequence[Entry]) -> History:
+        """The releases among some entries, each to be read when somebody looks inside it."""
         policies: dict[str, Policy] = {}
         return History(tuple(self._shelved(entry, policies) for entry in entries if not entry.forgets))
 
@@ -140,7 +112,7 @@ class Ledger:
         entries = self.entries()
         if not entries:
             return History(), Place.after(GENESIS, 0)
-        history, kept = self._history(entries), read_kept(self.path, entries[-1].body)
+        history, kept = self.history_of(entries), read_kept(self.path, entries[-1].body)
         return replace(history, kept=kept), Place.after(entries[-1].digest, len(entries))
 
     def _file(self, number: int, name: str) -> bytes:
@@ -154,21 +126,25 @@ class Ledger:
     def chronicle(self, until: Path | None = None) -> list[tuple[PastRelease, People]]:
         """Every release as lines with counts, and who is on which line; those up to the one in a folder."""
         self.verify()
-        entries = self.entries() if until is None else self.entries()[: self.entry_of(until).number]
-        return [self._lines(entry) for entry in entries if not entry.forgets]
+        entries, people = self.entries(), self.people_files()
+        last = len(entries) if until is None else self.entry_of(until).number
+        every = [entry for entry in entries[:last] if not entry.forgets]
+        return [(self.lines(entry), people[entry.number]) if entry.distant else condensed(self._past(entry)) for entry in every]
 
     @property
     def distant(self) -> bool:
         """Whether a release in it was made where its rows lie."""
         return any(entry.distant for entry in self.entries())
 
-    def _lines(self, entry: Entry) -> tuple[PastRelease, People]:
-        if not entry.distant:
-            return condensed(self._past(entry))
-        files = people_in(self.path, entry.body[PEOPLE])
-        assert files is not None  # verified
+    def people_files(self) -> dict[int, list[Path]]:
+        """Of every release that was made where its rows lie, in a verified ledger, the files that say who is on which line."""
+        said = newest_people((entry.number, entry.body) for entry in self.entries())
+        return {number: files for number, one in said.items() if (files := people_in(self.path, one)) is not None}
+
+    def lines(self, entry: Entry) -> PastRelease:
+        """What is remembered of a release that was made where its rows lie."""
         try:
-            return read_lines(self.files(entry.number), entry.number, entry.when), files
+            return read_lines(self.files(entry.number), entry.number, entry.when)
         except (KeyError, ValueError, TypeError, pa.ArrowException):
             raise self._broken(f"what entry {entry.number} remembers cannot be read") from None
 
@@ -184,7 +160,7 @@ class Ledger:
     def history_until(self, folder: Path) -> History:
         """The releases up to the one in `folder`, which must be one of them."""
         self.verify()
-        return self._history(self.entries()[: self.entry_of(folder).number])
+        return self.history_of(self.entries()[: self.entry_of(folder).number])
 
     def kept_with(self, folder: Path) -> pa.Table | None:
         """What is kept beside the ledger with the release in `folder`, where that is the newest entry."""
@@ -237,18 +213,27 @@ class Ledger:
                 files = base.execute("SELECT name, content FROM files WHERE entry = ? ORDER BY name", (number,)).fetchall()
                 if not isinstance(body, str) or number != place or before != previous or digest_ != chained(body, previous, files):
                     raise self._broken(f"entry {place} does not match the chain")
-                entry = Entry(number, _json(body, self.path), digest_)
+                entry = Entry(number, body_of(body, self.path), digest_)
                 memories.see(entry.number, entry.body, files)
                 known |= {digest_, self._checked(entry, previous, files) or digest_}
                 previous = digest_
-            if not memories.vouched:
-                raise self._broken("a memory was exchanged, and no entry says so")
+            self._require_vouched(memories)
             stray = base.execute("SELECT count(*) FROM files WHERE entry > ? OR entry < 1", (place,)).fetchone()[0]
             if stray:
                 raise self._broken(f"{stray} file(s) belong to no entry")
         if head is not None and head.strip().lower() not in known:
             raise self._broken("it does not have this head: entries were taken away or changed since, or it is another ledger")
         return place
+
+    def _require_vouched(self, memories: ExchangedMemories) -> None:
+        """Refuse memories and people files that are not what the newest entry about them says."""
+        if not memories.vouched:
+            raise self._broken("a memory was exchanged, and no entry says so")
+        if memories.astray:
+            raise self._broken("an entry says that people were exchanged whom no release has")
+        for number, said in memories.people.items():
+            if not are_as_entered(self.path, said):
+                raise self._broken(f"the people of entry {number} are not those that were entered")
 
     def head(self) -> str:
         """The digest of the newest entry, for somebody who keeps it elsewhere."""
@@ -259,8 +244,6 @@ class Ledger:
         """The head of an entry, which must be the one that its own content gives."""
         if any(not is_inner(name) or not isinstance(content, bytes) for name, content in files):  # I6
             raise self._broken(f"entry {entry.number} names a file that belongs in no folder")
-        if entry.distant and not are_as_entered(self.path, entry.body[PEOPLE]):
-            raise self._broken(f"the people of entry {entry.number} are not those that were entered")
         if "salt" not in entry.body:
             return None  # entered before there were heads
         place = Place(entry.number, previous, str(entry.body["salt"]))
@@ -350,6 +333,9 @@ class Ledger:
         ledger `memory` has lines, and the files of parts are not copied: their digests are in the manifest.
         """
         self.require_free(base, place)
+        if people is not None:
+            with suppress(OSError):  # what a crash left means nothing, also where it cannot be removed
+                self.remove_strays(base, people)
         there = {name: file for name, file in files_of(folder).items() if people is None or not in_folder(name)}
         files = {name: file.read_bytes() for name, file in there.items()}
         files[MEMORY] = packed(memory)
@@ -380,6 +366,11 @@ class Ledger:
         base.executemany("INSERT INTO files VALUES (?, ?, ?)", [(number, name, content) for name, content in sorted(files.items())])
         base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number, text, place.previous, mine))
         return Entry(number, body, mine)
+
+    def remove_strays(self, base: sqlite3.Connection, *coming: Mapping[str, Any]) -> None:
+        """Remove people files that no entry names and none that is `coming`, inside a `writing` block."""
+        said = newest_people((entry.number, entry.body) for entry in self._entries(base))
+        remove_strays(self.path, [*said.values(), *coming], last_of(base)[0])
 
     def _make(self) -> None:
         """An empty ledger under its name, complete from the start and private (I1)."""
@@ -437,13 +428,3 @@ def _rows(base: sqlite3.Connection) -> list[Any]:
 
 def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _json(text: str, path: Path) -> dict[str, Any]:
-    try:
-        tree = parse_json(text)
-    except (ValueError, TypeError):
-        tree = None
-    if not isinstance(tree, dict) or any(not isinstance(tree.get(key), kind) for key, kind in _BODY.items()):
-        raise LedgerError("the ledger is broken: an entry cannot be read", where=str(path))
-    return tree

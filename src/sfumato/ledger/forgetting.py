@@ -2,9 +2,10 @@
 
 What is taken away
     The key, and every value of the person that was not published as it is: in their place stand a random name and values drawn
-    among those that all published cells of the record stand for, the same in all entries. The bytes are overwritten, not marked.
-    Where people have several records, all of theirs are forgotten. A record that was left out of every release gets values that
-    others have, and nobody's name: nothing of it was published that could be judged.
+    among those that all published cells of the record stand for, the same in all entries (`strangers`). The bytes are overwritten,
+    not marked. Where people have several records, all of theirs are forgotten. Of a release that was made where its rows lie the
+    key is taken out of the people files, and a line that stands for several people keeps the others: the stranger gets a line of
+    one, with the same published cells.
 
 What remains, and why
     Published files are out of the house; nothing here changes them. That one person is behind a row of each release is still known,
@@ -12,34 +13,45 @@ What remains, and why
     not. Somebody who stays in the data comes back as a new person with the next release: take the record out of the data first.
 
 Invariants
-    I1  The chain holds before and after: an entry keeps the digest of the memory that it had, and a further entry, of its own kind
-        and covered by the chain, has the digests of the memories that took their place.
-    I2  All memories change in one transaction, with that entry.
+    I1  The chain holds before and after: an entry keeps the digest of the memory that it had and the name of its folder of people,
+        and a further entry, of its own kind and covered by the chain, says what took their place.
+    I2  All memories change in one transaction, with that entry. Other people files lie complete and synced under their names before
+        it ends, and the old ones are untouched until it has; so whenever a process is killed, the ledger is whole, with the person
+        in all of it or in nothing of it. What is then named by no entry the next who writes removes (`removal`).
+    I3  What was read is what is changed: a release that was entered in the meantime is refused, not overlooked.
+    I4  Everybody else keeps key, line and values, and every published cell its number of people.
+
+Cost: people files are read one after the other, and those with the person written anew; of releases that were made where their
+rows lie the lines of one at a time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
-
-import pyarrow as pa
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Protocol
 
 from sfumato.errors import LedgerError
-from sfumato.forms.related import ROWS_PART
 from sfumato.ledger.book import FORMAT, Ledger
 from sfumato.ledger.chain import chained, last_of
-from sfumato.ledger.exchanged import FORGETTING, WAS
+from sfumato.ledger.entries import Entry
+from sfumato.ledger.exchanged import FORGETTING, TAKEN_PLACE, WAS
 from sfumato.ledger.kept import remove_kept
+from sfumato.ledger.people_files import PeopleDraft, people_place, seats_of, write_alike, write_moved
+from sfumato.ledger.removal import bytes_of, remove_folder
 from sfumato.ledger.schema import TRIGGER
-from sfumato.ledger.shelf import packed
-from sfumato.policy.generalizations import generalization_of
+from sfumato.ledger.shelf import KEY, line_apart, packed, put, unpacked
+from sfumato.ledger.strangers import Stranger
 from sfumato.release.head import MEMORY
-from sfumato.release.past import NO_ROW, SEPARATOR, WHOSE, PastRelease
+from sfumato.release.past import SEPARATOR, WHOSE, PastRelease
+from sfumato.release.plain_files import one_by_one
 
 
 def forget(ledger: Ledger, key: str) -> list[int]:
@@ -47,24 +59,205 @@ def forget(ledger: Ledger, key: str) -> list[int]:
 
     The key is that of a record, or the name of a person who may have several.
     """
-    releases = ledger.history().releases
-    theirs = records_of(releases, key) or records_of(releases, key.replace(",", SEPARATOR))
-    stranger = Stranger(releases, sorted(theirs))
-    changed = {past.number: packed(stranger.instead(past)) for past in releases if not theirs.isdisjoint(past.memory.place)}
-    if not changed:
+    ledger.verify()
+    entries = ledger.entries()
+    _tidy(ledger, entries)
+    pages, spelt = _pages(ledger, entries), [key, key.replace(",", SEPARATOR)]
+    for page in pages:
+        page.places(spelt)  # at one look
+    theirs = records_of(pages, spelt[0]) or records_of(pages, spelt[1])
+    stranger, mine = Stranger(theirs), [page for page in pages if page.places(theirs)]
+    if not mine:
         hint = "give the key as it stands in the data; the parts of a key of several columns with commas between them"
         raise LedgerError("the ledger remembers nobody with this key", where=str(ledger.path), hint=hint)
+    for page in mine:
+        stranger.learn(page.opened(), page.places(theirs))
+    changes = [page.changed(stranger) for page in mine]
+    before = ledger.people_files()
     with ledger.writing() as base:  # I2
-        base.execute("PRAGMA secure_delete = ON")
-        base.execute("DROP TRIGGER keep_files")
-        for number, memory in changed.items():
-            _exchange(base, number, memory)
-        base.execute(TRIGGER)
-        _enter(base, {str(number): hashlib.sha256(memory).hexdigest() for number, memory in changed.items()})
+        if last_of(base) != (len(entries), entries[-1].digest):  # I3
+            hint = "forget the person again: the newer release may remember them, too"
+            raise LedgerError("another release was entered in the meantime", where=str(ledger.path), hint=hint)
+        _exchange_all(base, ledger.path, changes)
+    _remove_exchanged(ledger, [before[change.number][0].parent for change in changes if change.people is not None])
     remove_kept(ledger.path)
     ledger.compact()
     ledger.verify()
-    return sorted(changed)
+    return [change.number for change in changes]
+
+
+def _tidy(ledger: Ledger, entries: Sequence[Entry]) -> None:
+    """Remove what is left of a forgetting that was killed after it counted, and of releases that were never entered (I2)."""
+    if people_place(ledger.path).is_dir():
+        with ledger.writing() as base, _said_plainly(ledger):
+            ledger.remove_strays(base)
+    if entries and entries[-1].forgets:
+        remove_kept(ledger.path)
+
+
+def _remove_exchanged(ledger: Ledger, folders: Sequence[Path]) -> None:
+    """Overwrite and remove people files that others took the place of."""
+    with _said_plainly(ledger):
+        needed = bytes_of(file for files in ledger.people_files().values() for file in files)
+        for folder in folders:
+            remove_folder(folder, needed)
+
+
+@contextmanager
+def _said_plainly(ledger: Ledger) -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        what = "people files that no entry needs any more could not be overwritten and removed"
+        hint = "they may name people who were forgotten: look at the rights of the folder, then forget the same person again"
+        raise LedgerError(what, where=str(people_place(ledger.path)), hint=hint) from None
+
+
+# -- what remembers somebody --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MemoryChange:
+    """What takes the place of the memory of an entry, and of its people files where it has some."""
+
+    number: int
+    memory: bytes | Path
+    """Its content, or a file with it."""
+    people: PeopleDraft | None = None
+
+    def content(self) -> bytes:
+        return self.memory if isinstance(self.memory, bytes) else self.memory.read_bytes()
+
+
+class MemoryPage(Protocol):
+    """A release as somebody looks for a person in it."""
+
+    @property
+    def number(self) -> int:
+        """That of its entry."""
+
+    def places(self, records: Collection[str]) -> dict[str, int]:
+        """Where some records are, of those that it remembers."""
+
+    def owners(self, record: str) -> set[str]:
+        """The names of the people whose record it is; none where each record is a person."""
+
+    def owned(self, people: Collection[str]) -> set[str]:
+        """The records of some people by their names."""
+
+    def opened(self) -> PastRelease:
+        """What was published, and what is remembered of it."""
+
+    def changed(self, stranger: Stranger) -> MemoryChange:
+        """The release with the stranger in it."""
+
+
+@dataclass(frozen=True)
+class RecordPage:
+    """A release that is remembered record by record."""
+
+    past: PastRelease
+
+    @property
+    def number(self) -> int:
+        return self.past.number
+
+    def opened(self) -> PastRelease:
+        return self.past
+
+    def places(self, records: Collection[str]) -> dict[str, int]:
+        place = self.past.memory.place
+        return {record: place[record] for record in records if record in place}
+
+    def owners(self, record: str) -> set[str]:
+        return {self._people[at] for at in self.places([record]).values()} if self._people else set()
+
+    def owned(self, people: Collection[str]) -> set[str]:
+        pairs = zip(self.past.memory.keys, self._people, strict=False)  # nobody's name where each record is a person
+        return {record for record, name in pairs if name in people}
+
+    @cached_property
+    def _people(self) -> list[str]:
+        values = self.past.memory.values.frame
+        names: list[str] = values.column(WHOSE).to_pylist() if WHOSE in values.column_names else []
+        return names
+
+    def changed(self, stranger: Stranger) -> MemoryChange:
+        places = self.places(stranger.names)
+        memory = stranger.instead(self.past.memory.to_arrow(), places)
+        for record, at in places.items():
+            memory = put(memory, KEY, at, stranger.names[record])
+        return MemoryChange(self.number, packed(memory.combine_chunks()))
+
+
+class LinePage:
+    """A release that was made where its rows lie: lines with counts, and files of who is on which; nothing of it is kept here."""
+
+    def __init__(self, ledger: Ledger, entry: Entry, files: Sequence[Path]) -> None:
+        self.ledger, self.entry, self.files, self.number = ledger, entry, files, entry.number
+        self._found: dict[str, tuple[int, Path] | None] = {}
+
+    def opened(self) -> PastRelease:
+        return self.ledger.lines(self.entry)
+
+    def places(self, records: Collection[str]) -> dict[str, int]:
+        if missing := set(records) - self._found.keys():
+            self._found |= dict.fromkeys(missing) | seats_of(self.files, missing)
+        return {record: seat[0] for record in records if (seat := self._found[record]) is not None}
+
+    def owners(self, record: str) -> set[str]:
+        return set()
+
+    def owned(self, people: Collection[str]) -> set[str]:
+        return set()
+
+    def changed(self, stranger: Stranger) -> MemoryChange:
+        """Lines as they will be, and people files with the stranger on a line of one (I4), written where nobody looks yet."""
+        lines, moved = unpacked(self.ledger.files(self.number)[MEMORY]), dict[str, tuple[str, int]]()
+        for record, line in self.places(stranger.names).items():
+            lines, own = line_apart(lines, line)
+            lines = stranger.instead(lines, {record: own})
+            moved[record] = stranger.names[record], own
+        draft = PeopleDraft.beside(self.ledger.path, one_by_one)
+        draft.folder.mkdir()
+        touched = {seat[1] for record in moved if (seat := self._found[record]) is not None}
+        for file in self.files:
+            write = partial(write_moved, moved=moved) if file in touched else write_alike
+            write(file, draft.folder / file.name)
+        memory = draft.folder.with_name(MEMORY)
+        memory.write_bytes(packed(lines.combine_chunks()))
+        return MemoryChange(self.number, memory, draft.completed())
+
+
+def _pages(ledger: Ledger, entries: Sequence[Entry]) -> list[MemoryPage]:
+    files, releases = ledger.people_files(), ledger.history_of(entries).releases
+    every = zip([entry for entry in entries if not entry.forgets], releases, strict=True)
+    return [LinePage(ledger, entry, files[entry.number]) if entry.distant else RecordPage(past) for entry, past in every]
+
+
+def records_of(pages: Sequence[MemoryPage], key: str) -> set[str]:
+    """The keys of all records of the person who has the record with this key, or else of who is named so."""
+    having = [page for page in pages if page.places([key])]
+    people = {name for page in having for name in page.owners(key)} if having else {key}
+    return {record for page in pages for record in page.owned(people)} | ({key} if having else set())
+
+
+# -- the exchange -------------------------------------------------------------------------------------------------------------
+
+
+def _exchange_all(base: sqlite3.Connection, ledger: Path, changes: Sequence[MemoryChange]) -> None:
+    """Other memories and other people for entries, and the entry that says so (I1)."""
+    base.execute("PRAGMA secure_delete = ON")
+    base.execute("DROP TRIGGER keep_files")
+    memories, people = dict[str, str](), dict[str, Mapping[str, Any]]()
+    for change in changes:
+        memory = change.content()
+        _exchange(base, change.number, memory)
+        memories[str(change.number)] = hashlib.sha256(memory).hexdigest()
+        if change.people is not None:
+            people[str(change.number)] = change.people.laid(ledger, change.number)
+    base.execute(TRIGGER)
+    _enter(base, {"memories": memories} | ({TAKEN_PLACE: people} if people else {}))
 
 
 def _exchange(base: sqlite3.Connection, number: int, memory: bytes) -> None:
@@ -75,7 +268,7 @@ def _exchange(base: sqlite3.Connection, number: int, memory: bytes) -> None:
     base.execute("UPDATE files SET content = ? WHERE entry = ? AND name = ?", (memory, number, MEMORY))
 
 
-def _enter(base: sqlite3.Connection, memories: dict[str, str]) -> None:
+def _enter(base: sqlite3.Connection, exchanged: Mapping[str, Any]) -> None:
     number, previous = last_of(base)
     body: dict[str, Any] = {
         "format": FORMAT,
@@ -85,96 +278,7 @@ def _enter(base: sqlite3.Connection, memories: dict[str, str]) -> None:
         "certificate": {},
         "records": 0,
         "counterfeits": 0,
-        "memories": memories,
+        **exchanged,
     }
     text = json.dumps(body, sort_keys=True, ensure_ascii=False)
     base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number + 1, text, previous, chained(text, previous, [])))
-
-
-def records_of(releases: Sequence[PastRelease], key: str) -> set[str]:
-    """The keys of all records of the person who has the record with this key, or else of who is named so."""
-    having = [past for past in releases if key in past.memory.place]
-    people = {name for past in having for name in _people(past, [past.memory.place[key]])} if having else {key}
-    theirs = {
-        record
-        for past in releases
-        for record, name in zip(past.memory.keys, _people(past), strict=False)  # nobody's name where each record is a person
-        if name in people
-    }
-    return theirs | ({key} if having else set())
-
-
-def _people(past: PastRelease, places: Sequence[int] | None = None) -> list[str]:
-    """The names of the people behind some records, or behind all; none where each record is a person."""
-    values = past.memory.values.frame
-    if WHOSE not in values.column_names:
-        return []
-    column = values.column(WHOSE)
-    names: list[str] = (column if places is None else column.take(pa.array(places))).to_pylist()
-    return names
-
-
-class Stranger:
-    """Who stands where somebody stood: random names, and values of whom all published cells may speak."""
-
-    def __init__(self, releases: Sequence[PastRelease], records: Sequence[str]) -> None:
-        self.releases = releases
-        lines = {record: f"{NO_ROW}{SEPARATOR}" if record.startswith(NO_ROW) else "" for record in records}
-        self.names = {record: f"{mark}forgotten {secrets.token_hex(16)}" for record, mark in lines.items()}
-        self.person = f"forgotten {secrets.token_hex(16)}"
-        self._values: dict[tuple[str, str, str], str] = {}
-
-    def instead(self, past: PastRelease) -> pa.Table:
-        """The memory of a release with the stranger in it."""
-        table, place = past.memory.to_arrow(), past.memory.place
-        mine = [(record, place[record]) for record in self.names if record in place]
-        for number, column in enumerate(table.column_names):
-            values = table.column(column).to_pylist()
-            for record, at in mine:
-                if column == "key":
-                    values[at] = self.names[record]
-                elif column.startswith("value:"):
-                    values[at] = self._value(record, column.removeprefix("value:"), values[at])
-            table = table.set_column(number, column, pa.array(values, table.schema.field(column).type))
-        return table
-
-    def _value(self, record: str, column: str, value: str) -> str:
-        """A value that all published cells of a record stand for, the same in every memory; one published as it is stays."""
-        if (record, column, value) not in self._values:
-            self._values[record, column, value] = self._drawn(record, column, value)
-        return self._values[record, column, value]
-
-    def _drawn(self, record: str, column: str, value: str) -> str:
-        if column == WHOSE:
-            return self.person if self._shown(record) else self.names[record]
-        saying = [past for past in self.releases if _remembered(past, record, column) == value]
-        cells = [_stands_for(past, column, past.memory.place[record], value) for past in saying if _row(past, record) >= 0]
-        others = {label for past in saying for label in past.memory.values.text(column).labels}
-        return secrets.choice(sorted(set.intersection(*cells) if cells else others))
-
-    def _shown(self, record: str) -> bool:
-        return any(_row(past, record) >= 0 for past in self.releases)
-
-
-def _row(past: PastRelease, record: str) -> int:
-    """The published row of a record, −1 where it has none."""
-    return int(past.memory.rows[past.memory.place[record]]) if record in past.memory.place else -1
-
-
-def _remembered(past: PastRelease, record: str, column: str) -> str | None:
-    values = past.memory.values.frame
-    known = record in past.memory.place and column in values.column_names
-    return values.column(column)[past.memory.place[record]].as_py() if known else None
-
-
-def _stands_for(past: PastRelease, column: str, at: int, value: str) -> set[str]:
-    """The values that the published cell of a record stands for; of one that was published as it is, itself."""
-    if past.exhibit.parts.keys().isdisjoint({"data", ROWS_PART}) or column not in past.exhibit.data.names:
-        return {value}
-    text = past.exhibit.data.text(column)
-    label = text.labels[text.codes[past.memory.rows[at]]]
-    if label == value or column not in past.exhibit.policy.columns:
-        return {value}
-    domain = generalization_of(past.exhibit.policy, column, list(past.memory.values.text(column).labels))
-    interval = domain.interval(label)
-    return {value} if interval is None else set(domain.leaves[interval[0] : interval[1]])

@@ -22,6 +22,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.ledger.removal import wipe
+
 KEPT = "kept"
 """What an entry calls the digest of the file."""
 
@@ -67,8 +69,4 @@ def remove_kept(ledger: Path) -> None:
     """Overwrite and remove the file (I2)."""
     path = kept_path(ledger)
     if path.is_file() and not path.is_symlink():
-        with path.open("r+b") as file:
-            file.write(b"\0" * path.stat().st_size)
-            file.flush()
-            os.fsync(file.fileno())
-        path.unlink()
+        wipe(path)

@@ -2,38 +2,58 @@
 
 A release of many rows is remembered as lines with counts, which stand in its entry; who is on which line are pairs of a key and a
 line, written by the cluster into ``office.ledger.people`` and never brought together. An entry names the folder of its files with
-the digest of each, under the chain.
+the digest of each, under the chain. Where somebody was forgotten a later entry names another folder in its place (`exchanged`).
 
 Invariants
-    I1  Files get their place before their entry is in the ledger, under a name that nobody else uses. A crash in between leaves a
-        folder that no entry names, and that means nothing.
+    I1  Files get their place before their entry is in the ledger, under a name that nobody else uses, and only from who may append
+        at that moment. A crash in between leaves a folder that no entry names: it means nothing, and `removal` takes it away.
     I2  Only the owner sees them.
     I3  Files that are missing, changed or added are a broken ledger.
+    I4  A draft is locked as long as somebody makes it, so that it can be told from one that a crash left. The lock is that of the
+        open file, not of the process: who holds a draft and removes others does not remove the own.
+
+Cost: finding people and moving them reads one file after the other, some hundred thousand rows at a time.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
+import shutil
 import tempfile
-from collections.abc import Mapping
+import weakref
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from sfumato.engines.base import LINE, PERSON, TWICE
+from sfumato.engines.local import batches
+from sfumato.errors import LedgerError
 from sfumato.release.plain_files import OverFiles, digest
 
 PEOPLE = "people"
 """What an entry calls its people files."""
-_FOLDER, _FILE = re.compile(r"[0-9]{5,}-[0-9a-f]{16}"), re.compile(r"part-[0-9]{5,}\.parquet")
+DRAFTS, HELD = ".making-", "held"
+"""How the names of drafts begin, and the file in one that is locked as long as somebody makes it."""
+_FOLDER, _FILE = re.compile(r"([0-9]{5,})-[0-9a-f]{16}"), re.compile(r"part-[0-9]{5,}\.parquet")
 
 
 def people_place(ledger: Path) -> Path:
     """Where the people files of a ledger lie."""
-    return ledger.with_name(f"{ledger.name}.people")
+    return ledger.absolute().with_name(f"{ledger.name}.people")
+
+
+def entry_in(folder: str) -> int | None:
+    """The number of the entry for which a folder of people was made, by its name; nothing where it is no such folder."""
+    found = _FOLDER.fullmatch(folder)
+    return None if found is None else int(found[1])
 
 
 @dataclass(frozen=True)
@@ -42,15 +62,34 @@ class PeopleDraft:
 
     place: tempfile.TemporaryDirectory[str] = field(repr=False)
     over_files: OverFiles = field(repr=False)
-    lines: pa.Table = field(repr=False)
-    """What is remembered with them (`shelf.lines_table`)."""
 
     @classmethod
-    def beside(cls, ledger: Path, over_files: OverFiles, lines: pa.Table) -> PeopleDraft:
+    def beside(cls, ledger: Path, over_files: OverFiles) -> PeopleDraft:
         """A new one (I2)."""
-        place = people_place(ledger.absolute())
+        place = people_place(ledger)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return cls(tempfile.TemporaryDirectory(prefix=".making-", dir=place), over_files, lines)
+        while True:
+            draft = cls(tempfile.TemporaryDirectory(prefix=DRAFTS, dir=place), over_files)
+            if draft._hold():
+                return draft
+
+    def _hold(self) -> bool:
+        """Lock the draft until nobody knows it any more (I4); not where somebody took it for what a crash left, and removes it."""
+        file = Path(self.place.name) / HELD
+        try:
+            handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(handle)
+            if isinstance(error, BlockingIOError):
+                return False
+            file.unlink(missing_ok=True)  # a place without locks: nobody can tell who makes it, so nobody removes it
+            return True
+        weakref.finalize(self, os.close, handle)
+        return os.fstat(handle).st_nlink > 0
 
     @property
     def folder(self) -> Path:
@@ -61,14 +100,23 @@ class PeopleDraft:
     def files(self) -> list[Path]:
         return sorted(self.folder.iterdir())
 
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """The digest of each file, once all of them are on the disk; nothing is written afterwards."""
+        for path in (*self.files, self.folder):
+            _sync(path)
+        return {file.name: sha for file, sha in zip(self.files, self.over_files(digest, self.files), strict=True)}
+
+    def completed(self) -> PeopleDraft:
+        """The same, of which all that takes its time is done before anybody else has to wait for it."""
+        assert len(self.digests) == len(self.files)
+        return self
+
     def laid(self, ledger: Path, number: int) -> dict[str, Any]:
-        """Put them into their place, where they stay; what their entry says of them (I1)."""
-        name = f"{number:05d}-{secrets.token_hex(8)}"
-        said = {file.name: sha for file, sha in zip(self.files, self.over_files(digest, self.files), strict=True)}
-        for file in self.files:
-            _sync(file)
-        self.folder.rename(people_place(ledger.absolute()) / name)
-        _sync(people_place(ledger.absolute()))
+        """Put them into their place, where they stay; what an entry says of them (I1)."""
+        name, said = f"{number:05d}-{secrets.token_hex(8)}", self.digests
+        self.folder.rename(people_place(ledger) / name)
+        _sync(people_place(ledger))
         return {"folder": name, "files": said}
 
 
@@ -85,13 +133,9 @@ def people_in(ledger: Path, said: Any) -> list[Path] | None:
     if not isinstance(said, Mapping) or not isinstance(said.get("files"), Mapping) or not said["files"]:
         return None
     folder = said.get("folder")
-    if (
-        not isinstance(folder, str)
-        or not _FOLDER.fullmatch(folder)
-        or not all(_FILE.fullmatch(str(name)) for name in said["files"])
-    ):
+    if not isinstance(folder, str) or entry_in(folder) is None or not all(_FILE.fullmatch(str(name)) for name in said["files"]):
         return None
-    return [people_place(ledger.absolute()) / folder / name for name in sorted(said["files"])]
+    return [people_place(ledger) / folder / name for name in sorted(said["files"])]
 
 
 def are_as_entered(ledger: Path, said: Any) -> bool:
@@ -100,3 +144,47 @@ def are_as_entered(ledger: Path, said: Any) -> bool:
     if not files or any(file.is_symlink() or not file.is_file() for file in files) or files[0].parent.is_symlink():
         return False
     return sorted(files[0].parent.iterdir()) == files and all(digest(file) == said["files"][file.name] for file in files)
+
+
+# -- people in them -----------------------------------------------------------------------------------------------------------
+
+
+def seats_of(files: Sequence[Path], keys: Collection[str]) -> dict[str, tuple[int, Path]]:
+    """The line of each of some people, and the file that says so; of those who are there."""
+    wanted, found = pa.array(sorted(keys), pa.string()), dict[str, tuple[int, Path]]()
+    for file in files:
+        for batch in batches(file, [PERSON, LINE]):
+            theirs = batch.filter(pc.is_in(pc.cast(batch.column(PERSON), pa.string()), value_set=wanted))
+            for key, line in zip(theirs.column(PERSON).to_pylist(), theirs.column(LINE).to_pylist(), strict=True):
+                if key in found:
+                    raise LedgerError(TWICE)
+                found[str(key)] = int(line), file
+    return found
+
+
+def write_alike(file: Path, target: Path) -> None:
+    """The same file at another place: by a second name, or else a copy."""
+    try:
+        os.link(file, target)
+    except OSError:
+        shutil.copyfile(file, target)
+
+
+def write_moved(file: Path, target: Path, moved: Mapping[str, tuple[str, int]]) -> None:
+    """The file at another place, in which some people have another name and line; the order of rows is kept."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(file)
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for batch in batches(file, schema.names):
+            writer.write_table(_moved(batch, moved).cast(schema))
+
+
+def _moved(batch: pa.Table, moved: Mapping[str, tuple[str, int]]) -> pa.Table:
+    names, lines, before = batch.column(PERSON), batch.column(LINE), batch.column(PERSON)
+    for key, (name, line) in moved.items():
+        mine = pc.equal(pc.cast(before, pa.string()), key)
+        names, lines = pc.if_else(mine, name, names), pc.if_else(mine, pa.scalar(line, lines.type), lines)
+    for name, column in ((PERSON, names), (LINE, lines)):
+        batch = batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), column)
+    return batch

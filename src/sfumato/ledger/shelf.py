@@ -24,6 +24,8 @@ from sfumato.release.plain_files import in_folder, is_inner
 from sfumato.release.release import Part
 
 _CELL = "cell:"
+KEY, _ROW, _COUNT = "key", "row", "count"
+"""What `Memory.to_arrow` calls them."""
 
 
 def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
@@ -41,8 +43,7 @@ def read_release(files: Mapping[str, bytes], number: int, when: str) -> PastRele
         lay_out(files, folder)
         exhibit = read_folder(folder)
         exhibit = replace(exhibit, policy=keep_generalizations(exhibit.policy), folder=None)
-    with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
-        return PastRelease(exhibit, Memory.from_arrow(reader.read_all()), number, when)
+    return PastRelease(exhibit, Memory.from_arrow(unpacked(files[MEMORY])), number, when)
 
 
 def parts_listed(manifest: bytes) -> dict[str, str]:
@@ -62,11 +63,33 @@ def lines_table(past: PastRelease) -> pa.Table:
     return table
 
 
+def put(table: pa.Table, column: str, at: int, value: object) -> pa.Table:
+    """The table with another value at one place of a column."""
+    place, kind, whole = table.column_names.index(column), table.schema.field(column), table.column(column)
+    pieces = [*whole.slice(0, at).chunks, pa.array([value], kind.type), *whole.slice(at + 1).chunks]
+    return table.set_column(place, kind, pa.chunked_array(pieces, kind.type))
+
+
+def line_apart(lines: pa.Table, line: int) -> tuple[pa.Table, int]:
+    """The same lines (`lines_table`), in which one of the people of a line has a line of their own; and which one that is.
+
+    A line of one person is that. Else it counts one less, and one more line says the same of one person; all others keep their
+    numbers, because a number is a place.
+    """
+    many = int(lines.column(_COUNT)[line].as_py())
+    if many < 2:
+        return lines, line
+    new = lines.num_rows
+    own = lines.slice(line, 1)
+    for column, value in ((KEY, str(new)), (_ROW, new), (_COUNT, 1)):
+        own = put(own, column, 0, value)
+    return pa.concat_tables([put(lines, _COUNT, line, many - 1), own]), new
+
+
 def read_lines(files: Mapping[str, bytes], number: int, when: str) -> PastRelease:
     """A release that is remembered as lines: its part is what they say was published, each with a count."""
     cover = read_cover(files.__getitem__, {})
-    with pa.ipc.open_file(io.BytesIO(files[MEMORY])) as reader:
-        table = reader.read_all()
+    table = unpacked(files[MEMORY])
     memory = Memory.from_arrow(table)
     cells = {name.removeprefix(_CELL): table.column(name) for name in table.column_names if name.startswith(_CELL)}
     return PastRelease(replace(cover, parts={"data": Part(pa.table(cells), memory.counts)}), memory, number, when)
@@ -93,3 +116,9 @@ def packed(memory: pa.Table) -> bytes:
     with pa.ipc.new_file(sink, memory.schema, options=options) as writer:
         writer.write_table(memory)
     return sink.getvalue()
+
+
+def unpacked(memory: bytes) -> pa.Table:
+    """What `packed` packed."""
+    with pa.ipc.open_file(io.BytesIO(memory)) as reader:
+        return reader.read_all()

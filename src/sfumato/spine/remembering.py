@@ -32,7 +32,7 @@ from sfumato.data.arrays import IntArray
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, LINE, FileEngine, NumberedClasses, People, Recoding, Secret
 from sfumato.errors import PolicyError
-from sfumato.history.courses import COURSE, Courses, lines_of
+from sfumato.history.courses import COURSE, Courses, counted_history, lines_of
 from sfumato.history.promises import cohorts_told
 from sfumato.ledger import Ledger
 from sfumato.ledger.people_files import PeopleDraft
@@ -103,13 +103,13 @@ def publish_remembered(
     release = replace(release, parts={"data": seen}, trace=replace(release.trace, rows={"data": trace}))
     exhibit = replace(exhibit, parts=release.parts, original=classes.table, trace=release.trace)
     newest = lines_of(exhibit.as_published(), trace, classes.table, place.number)
-    people = PeopleDraft.beside(book.path, engine.over_files, lines_table(newest))
+    people = PeopleDraft.beside(book.path, engine.over_files)
     wrong = int(np.asarray(seen.counts)[trace < 0].sum())
     wrong += _seated(engine, rows, policy, classes, release, people, secret)
     rows.require_unchanged()
     history = counted_history(engine, [*chronicle, (newest, people.files)])  # I1
     exhibit = replace(exhibit, strangers=wrong, history=history)
-    draft = replace(draft, people=people)
+    draft = replace(draft, people=people, lines=lines_table(newest))
     return judged_draft(policy, chosen, release, draft, exhibit, book=book, place=place, seed=seed)
 
 
@@ -175,12 +175,6 @@ def _apart(found: pa.Table, identity: IntArray, often: IntArray) -> int:
     right = np.zeros(len(often), dtype=np.int64)
     np.add.at(right, line[fits], count[fits])
     return int(count[~fits].sum() + np.abs(right - often).sum())
-
-
-def counted_history(engine: FileEngine, chronicle: Chronicle) -> History:
-    """All releases as the courses of their people stand in them, counted from who is on which line (I1)."""
-    lines, counts = engine.courses([people for _, people in chronicle])
-    return Courses.of(lines, counts).history([past for past, _ in chronicle])
 
 
 def history_until(book: Ledger, folder: Path, exhibit: Exhibit, engine: FileEngine) -> History:

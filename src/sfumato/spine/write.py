@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from sfumato.audit.base import reading_of
 from sfumato.audit.series import bundles_of
 from sfumato.engines.base import FileEngine
@@ -66,6 +68,8 @@ class DraftFolder:
     """Who looks at parts that are folders."""
     people: PeopleDraft | None = field(default=None, repr=False)
     """Who is behind it, where a ledger keeps that in files beside itself."""
+    lines: pa.Table | None = field(default=None, repr=False)
+    """What is remembered with these files (`shelf.lines_table`)."""
 
     @property
     def folder(self) -> Path:
@@ -146,7 +150,7 @@ def _write_and_enter(
     with ledger.writing() as base:
         ledger.require_free(base, place)
         last, people = history.releases[-1], draft.people
-        memory = last.memory.to_arrow() if people is None else people.lines
+        memory = last.memory.to_arrow() if draft.lines is None else draft.lines
         kept = kept_of(exhibit)
 
         def enter(folder: Path) -> None:

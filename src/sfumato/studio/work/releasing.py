@@ -156,6 +156,7 @@ def timeline(progress: Progress, ledger: str) -> dict[str, Any]:
             "findings": [finding for finding in entry.body["certificate"]["findings"] if finding["required"]],
         }
         for entry in book.entries()
+        if not entry.forgets
     ]
     try:
         book.verify()
