@@ -53,8 +53,14 @@ def public() -> Path:
     return SHARED
 
 
+SESSIONS = {"test_real_processes.py": "a cluster"} | dict.fromkeys(
+    ("test_traps.py", "test_remembering.py", "test_regions.py", "test_sources.py", "test_refusals.py"), "spark too"
+)
+"""Which tests of Spark share a session, where it is not the first one: two of them take about half the time on two cores."""
 DEAR = (
+    "a cluster",
     "spark",
+    "spark too",
     "tests/studio/test_stories.py",
     "forms",
     "studio",
@@ -124,10 +130,10 @@ def _text(file: str) -> str:
 
 @cache
 def together(nodeid: str) -> str:
-    """What a test shares with others and is dear: the session of Spark, the studio's workers, whatever its module makes."""
+    """What a test shares with others and is dear: a session of Spark, the studio's workers, whatever its module makes."""
     file = nodeid.partition("::")[0]
     if file.startswith("tests/engines/"):
-        return "spark"
+        return SESSIONS.get(Path(file).name, "spark")
     if "from tests.studio.opened import" in _text(file) and "def browser" not in _text(file):
         return "studio"
     if "from tests.trust.every_form import" in _text(file) and file.startswith("tests/trust/"):

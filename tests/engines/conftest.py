@@ -1,7 +1,4 @@
-"""One Spark session for all tests of this folder, which run in one process (`tests/conftest.py`), and a cluster beside it.
-
-The cluster of real processes takes as long as many other tests together: it is started with the first session, and looked at last.
-"""
+"""One Spark session for all tests of a process (see `SESSIONS` in `tests/conftest.py`), and a cluster beside them."""
 
 from __future__ import annotations
 
@@ -22,17 +19,12 @@ from tests.engines.settings import HIVE, INTERPRETED, MASTER, SMALL, TROUBLED
 
 WITHOUT_JAVA = "Spark needs Java 17, which is not on this machine"
 ROOT = Path(__file__).resolve().parents[2]
-ON_A_CLUSTER = "test_real_processes.py"
 
 
 def require_java() -> None:
     pytest.importorskip("pyspark", reason="the extra sfumato[spark] is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip(WITHOUT_JAVA)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name == ON_A_CLUSTER)
 
 
 @dataclass(frozen=True)
@@ -91,12 +83,10 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Submitted]:
 
 
 @pytest.fixture(scope="session")
-def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     require_java()
     from sfumato.engines.spark_session import start
 
-    if any(item.path.name == ON_A_CLUSTER for item in request.session.items):
-        request.getfixturevalue("submitted")
     warehouse = tmp_path_factory.mktemp("warehouse")
     session = start("local[2,4]", **SMALL, **INTERPRETED, **HIVE, **{"spark.sql.warehouse.dir": str(warehouse)})
     yield session

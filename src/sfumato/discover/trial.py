@@ -22,6 +22,7 @@ from sfumato.methods.replacing.sampling.blocks import Blocks
 from sfumato.policy.bound_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.policy.rules import columns_of, parse
+from sfumato.policy.rules.tree import References
 from sfumato.randomness import Randomness
 
 _SOLVED = 2_000
@@ -87,18 +88,23 @@ def tried_rules(database: Database, tree: Mapping[str, Any], proposals: Sequence
     settled = [each.rule for each in proposals if each.active and not _mentions(each, new)]
     off: dict[str, str] = {}
     if refusal(database, tree, [*settled, *(each.rule for each in asked)]):
+        ties = [rule for rule in settled if _is_reference(rule)]  # other rules may need them
         kept: list[str] = []
-        for each in asked:
-            reason = refusal(database, tree, [*kept, each.rule])
+        for each in sorted(asked, key=lambda one: not _is_reference(one.rule)):
+            reason = refusal(database, tree, [*ties, *kept, each.rule])
             if reason:
                 off[each.rule] = reason
             else:
                 kept.append(each.rule)
         for rule in settled:
-            reason = refusal(database, tree, [rule])
+            reason = refusal(database, tree, [*ties, *(one for one in kept if _is_reference(one)), rule])
             if reason:
                 off[rule] = reason
     return [replace(each, off=off[each.rule]) if each.rule in off else each for each in proposals]
+
+
+def _is_reference(rule: str) -> bool:
+    return isinstance(parse(rule).body, References)
 
 
 def _mentions(each: Proposal, columns: set[str]) -> bool:

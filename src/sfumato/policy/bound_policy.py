@@ -27,8 +27,9 @@ from sfumato.policy.own_texts import with_code
 from sfumato.policy.plugins import coded
 from sfumato.policy.policy import Policy
 from sfumato.policy.replacements import Computed, Empty, Like, ValueDomain
-from sfumato.policy.rules import IntegrityRule, RuleError, bind, parse
+from sfumato.policy.rules import IntegrityRule, RuleError, bind, conjuncts, parse
 from sfumato.policy.rules.definitions import ColumnEquation, defined_by
+from sfumato.policy.rules.joined import joins
 from sfumato.policy.rules.tree import ColumnValue, References, Unique
 from sfumato.registry import nearest
 
@@ -65,6 +66,12 @@ class BoundPolicy:
     def require_fit(self) -> None:
         """Reads everything that is otherwise read when it is needed first, so that a misfit shows before any row moves."""
         assert self.drawn_rules is not None
+        tied = {frozenset((one.child[0].table, one.parent[0].table)) for one in self.references}
+        for place, rule in enumerate(self.keep):
+            for one, other in (pair for part in conjuncts(rule.body) for pair in joins(part)):
+                if frozenset((one, other)) not in tied:
+                    where, hint = self.policy.document.where("keep", place), "add a 'references' rule, or leave this one out"
+                    raise PolicyError(f"no rule says how table '{one}' refers to table '{other}'", where=where, hint=hint)
 
     # ---- names -----------------------------------------------------------------------------------------------------
 
