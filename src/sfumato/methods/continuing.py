@@ -26,12 +26,13 @@ import pyarrow.compute as pc
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
+from sfumato.data.people import people_of
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
 from sfumato.history.changes import require_expected
 from sfumato.history.joint import Joint, bundle_of, joint_classes
-from sfumato.history.known_again import require_known_again, require_one_name
+from sfumato.history.known_again import require_known_again, require_one_name, require_rows_known_again
 from sfumato.history.people import PeopleOfHistory, require_same_people
 from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.promises import promises
@@ -125,10 +126,15 @@ def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
 def tied_to_the_past(task: Task, history: History, keys: tuple[str, ...]) -> Ties:
     """What of the past binds the table of a task, in which people, rows and columns are known again."""
     require_same_people(task.policy, history)
+    if task.policy.person is not None:
+        people_of(
+            task.data, task.policy.person.unit
+        )  # a row of nobody is told as such, and not as one that is another person's now
     require_known_again(task.policy, history, keys, task.data)
-    require_expected(task.policy, history, keys, task.data)
     tied = ties(task.policy, history, keys)
+    require_expected(task.policy, tied.bundles, tied.person, task.data)
     require_one_name(tied.bundles, task.policy, tied.person, task.data)
+    require_rows_known_again(tied.bundles, task.policy, tied.person, task.data)
     return tied
 
 
@@ -160,8 +166,13 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
             f"{withheld} of {records} records stand beside people who left and would have to be withheld, and the policy allows "
             f"{limit:.3%}",
             where="series.leaving",
-            hint="set 'series: {leaving: counterfeits}', or raise utility.suppress_at_most",
+            hint=or_stand_ins(policy, "raise utility.suppress_at_most"),
         )
+
+
+def or_stand_ins(policy: Policy, way: str) -> str:
+    """A way out, and rows that stand in for people as another one, where nothing refuses them."""
+    return way if policy.person is not None else f"{way}, or set 'series: {{leaving: counterfeits}}'"
 
 
 def may_wait(task: Task, withheld: int, waiting: int = 0) -> int:
