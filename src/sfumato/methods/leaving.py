@@ -213,7 +213,8 @@ def _continuation(
     published[tied.person[old & (out == 0)]] = True
     before = np.isin(np.append(of_record[rows], hist[carried])[classes.first], _as_before(task, tied, hist, published))
     spare = may_wait(task, withheld) if (of_record[rows] < 0).any() else 0
-    going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare)
+    new = frozenset(np.unique(classes.of[: len(rows)][of_record[rows] < 0]).tolist())
+    going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare, divisible=new)
     if not len(carried):
         return replace(going, table=table.taking(rows, stay[rows]))
     names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]

@@ -140,6 +140,8 @@ class RecodingProblem:
     """How many records each row stands for, where rows are classes with counts; one each without."""
     beside: int = 0
     """Rows at the end that are people of the population and not of the table: company for others, never published."""
+    undivided: tuple[str, frozenset[int]] | None = None
+    """A column and values of it: of those who have one of them everybody is published or nobody, because absence is known by it."""
     settled: tuple[str, frozenset[int]] | None = None
     """A column, and leaves of it whose records were arranged as well as possible before: nobody need look for better groups."""
     whole: RecodingProblem | None = field(default=None, repr=False)
