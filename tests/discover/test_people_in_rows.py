@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.data.table import Table
 from sfumato.discover.base import discover
 from sfumato.discover.writing import policy_text
+from sfumato.risks.roles import looks_of
 
 ROWS = 240
 
@@ -45,6 +48,17 @@ def test_a_value_that_stays_with_people_asks_for_linked_rows() -> None:
     assert any("'illness' stays with a person" in reason for reason in found.reasons)
     policy = sf.Policy.parse({key: value for key, value in found.policy.items() if key != "data"})
     assert policy.person is not None and policy.person.linked
+
+
+def test_numbers_of_people_that_look_like_a_measurement_name_people_all_the_same() -> None:
+    """They stay with a person like nothing else, and are no value that people would rather keep."""
+    draw = random.Random(12)
+    data = {name: [value for value in values for _ in range(2)] for name, values in visits("person").items()}
+    data["person"] = [str(draw.randrange(200)) for _ in data["person"]]
+    assert {look.name: look.role for look in looks_of(Table(pa.table(data)))}["person"] == "sensitive"
+    found = discover(data)
+    assert found.policy["columns"]["person"] == "identifier"
+    assert sf.Policy.parse({key: value for key, value in found.policy.items() if key != "data"}).person is not None
 
 
 def test_what_is_not_clear_is_not_proposed() -> None:

@@ -49,6 +49,21 @@ def test_a_sensitive_value_that_changes_is_judged_in_every_release(tmp_path):
     assert twice(tmp_path, changed, changes={"s": "free"}).certificate.holds
 
 
+@pytest.mark.parametrize(("changes", "years"), [({}, 1), ({"age": "+1 per year"}, 3)])
+def test_who_comes_back_after_an_absence_is_known_by_what_was_said_before_it(tmp_path, changes, years):
+    """The newest release has nothing about them; the one before it has."""
+    ledger, three = tmp_path / "book", [f"2025-0{month}-01" for month in (1, 2, 3)]
+    first = {name: values[6:] for name, values in office().items()}
+    for place, (day, data) in enumerate(zip(three, [office(), first], strict=False)):
+        made = publish(office_policy(series={"date": day}), data, seed=SEED, ledger=ledger, new_ledger=not place)
+        made.write(tmp_path / f"r{place}", report=False)
+    back = office()
+    back["age"][0] = str(int(back["age"][0]) + years)
+    with pytest.raises(Infeasible, match="not what they were when they were published: 1 in 'age'"):
+        publish(office_policy(series={"date": three[2], "changes": changes}), back, seed=SEED, ledger=ledger)
+    assert publish(office_policy(series={"date": three[2]}), office(), seed=SEED, ledger=ledger).certificate.holds
+
+
 def test_a_step_needs_days(tmp_path):
     with pytest.raises(PolicyError, match="days of both releases"):
         twice(tmp_path, older(office()), changes={"age": "+1 per year"}, date=None)

@@ -6,9 +6,10 @@ import pytest
 
 from sfumato.data.table import Table
 from sfumato.errors import AuditRefused, Infeasible, LedgerError
-from sfumato.history.known_again import other_name
+from sfumato.history.known_again import other_name, other_rows
 from sfumato.history.remembered import RememberedValues
 from sfumato.policy.policy import Policy
+from sfumato.release.past import WHOSE
 from sfumato.spine.adopt import adopt
 from sfumato.spine.foresight import foresee
 from sfumato.spine.publish import publish
@@ -90,6 +91,82 @@ def test_what_may_be_chance_is_no_other_name():
     assert other_name(_remembered(x=few, y=few), ["x"], []) is None
     rare = [*"AAAA", *"B" * 36]
     assert other_name(_remembered(x=rare, y=rare), ["x"], []) is None
+
+
+def visits(quasi, each, name="v{}", **more):
+    """Two visits of everybody, with illnesses of their own."""
+    rows = range(2 * PEOPLE)
+    data = {"id": [name.format(i) for i in rows], "number": [f"person {i // 2}" for i in rows]}
+    return data | {
+        quasi: [str(i // 2 % each) for i in rows],
+        "illness": ["ABCD"[(i // 2 + i // 12 + 3 * i) % 4] for i in rows],
+        **more,
+    }
+
+
+def of_people(quasi, rows="unlinked", method="mondrian", **column):
+    columns = {"id": "identifier", "number": "identifier", quasi: "quasi-identifier", "illness": {"role": "sensitive", **column}}
+    tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "key": "id", "method": method}
+    return Policy.parse(tree | {"person": {"columns": "number", "rows": rows}})
+
+
+WAYS = [("unlinked", "mondrian"), ("linked", {"linked": {"groups": "mondrian"}})]
+
+
+@pytest.fixture(params=WAYS, ids=["unlinked", "linked"])
+def visited(request, tmp_path):
+    made = publish(of_people("age", *request.param), visits("age", 6), seed=SEED, ledger=tmp_path / "visits", new_ledger=True)
+    made.write(tmp_path / "r1", report=False)
+    return tmp_path / "visits", request.param
+
+
+def test_rows_of_people_under_other_keys_are_refused(visited, monkeypatch):
+    """People are known by their names, and every row would be a new one of somebody who is known."""
+    ledger, way = visited
+    renamed = visits("region", 4, name="V{}")
+    with pytest.raises(Infeasible, match="rows of people say again in 'illness' what rows of theirs said that are gone"):
+        publish(of_people("region", *way), renamed, seed=SEED, ledger=ledger)
+    monkeypatch.setattr("sfumato.methods.continuing.require_rows_known_again", lambda *_: None)
+    with pytest.raises(AuditRefused, match="the same rows under other keys"):
+        publish(of_people("region", *way), renamed, seed=SEED, ledger=ledger)
+
+
+def test_rows_that_are_really_new_are_published(visited, tmp_path):
+    ledger, way = visited
+    other = visits("age", 6, name="V{}", illness=["ABCD"[(i // 2 + i // 8 + i + 1) % 4] for i in range(2 * PEOPLE)])
+    publish(of_people("age", *way), other, seed=SEED, ledger=ledger).write(tmp_path / "r2", report=False)
+    assert verify(tmp_path / "r2", ledger=ledger, original=other).holds
+
+
+def test_a_value_that_stays_over_releases_is_said_to_stay(tmp_path):
+    """One row of everybody at a time: no table shows that it stays, and both together give it away."""
+
+    def some(quasi, each, name):
+        return {key: values[:24:2] for key, values in visits(quasi, each, name).items()}
+
+    ledger = tmp_path / "few"
+    publish(of_people("age"), some("age", 2, "v{}"), seed=SEED, ledger=ledger, new_ledger=True).write(tmp_path / "r1", report=False)
+    with pytest.raises(Infeasible, match="'illness' stays the same for 100% of the people with several rows in all releases"):
+        publish(of_people("region"), some("region", 3, "V{}"), seed=SEED, ledger=ledger)
+    assert publish(of_people("region", persistent=False), some("region", 3, "V{}"), seed=SEED, ledger=ledger).certificate.holds
+
+
+def _rows_of(before, now):
+    """Records of people 0, 1, …, gone and new, by what they say."""
+    told = [(person, value) for some in (before, now) for person, values in enumerate(some) for value in values]
+    values, gone = RememberedValues(), sum(map(len, before))
+    values.add(Table(pa.table({WHOSE: [str(p) for p, _ in told], "x": [v for _, v in told]})), np.arange(len(told)), len(told))
+    return other_rows(values, ["x"], np.arange(gone, len(told)), np.arange(gone))
+
+
+def test_what_may_be_chance_is_no_sign_of_the_same_rows():
+    bags = ["AB", "C", "AAC", "B"] * 8
+    assert _rows_of(bags, [values[::-1] for values in bags]) == "x", "in whichever order"
+    assert _rows_of(bags[:19], bags[:19]) is None, "so few people"
+    assert _rows_of(["A"] * 60 + ["B"] * 4, ["A"] * 60 + ["B"] * 4) is None, "nearly everybody says the same"
+    assert _rows_of(["A"] * 60 + ["B"] * 9, ["A"] * 60 + ["B"] * 9) == "x"
+    assert _rows_of(["A"] * 60 + ["B"] * 9, ["A"] * 61 + ["B"] * 8) is None, "one of nine says something else"
+    assert _rows_of(bags, [*(values + "A" for values in bags[:24]), *bags[24:]]) is None, "most have one more row"
 
 
 def test_outsiders_who_knew_who_is_there_do_not_forget_it(book):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from sfumato.audit.accounting import require_accounted
 from sfumato.audit.base import reading_of
 from sfumato.audit.series import by_classes
 from sfumato.decomposition.dependencies import half_known
-from sfumato.errors import LedgerError
+from sfumato.errors import LedgerError, SfumatoError
 from sfumato.history.bundles import Bundles
 from sfumato.history.promises import cohorts_told, promises, standing, widened
 from sfumato.policy.claims import Claim
@@ -76,6 +77,25 @@ def require_as_careful(history: History | None, policy: Policy) -> None:
             f"release {careful.number} promised something to people whose coming and going outsiders may know ('cohorts: known')",
             hint="say 'series: {cohorts: known}': what was promised still stands, and 'unknown' would break it when people leave",
         )
+
+
+def told_already(history: History, policy: Policy) -> Iterator[str]:
+    """Why no release under a policy can keep its claims, whatever the method does: what earlier releases say stays said."""
+    for past in history.releases:
+        before = past.cover.policy
+        for name in (name for name in policy.published if name in before.published):
+            roles = [one.columns[name].role == "quasi-identifier" for one in (before, policy)]
+            if roles[0] != roles[1]:
+                now, then = ("known", "hidden") if roles[1] else ("hidden", "known")
+                yield f"'{name}' is {now} to outsiders in this policy and was {then} to those of release {past.number}"
+    bundles = Bundles(History(history.releases))
+    for claim in policy.claims:
+        wide = widened(claim, policy, [policy, *bundles.policies])
+        with suppress(SfumatoError):  # what cannot be judged without the new release says nothing about it
+            found = by_classes(bundles, wide, cohorts_told(policy, history))
+            if found is not None and found.below:
+                level = ", ".join(f"{key} {value}" for key, value in found.achieved.items())
+                yield f"earlier releases leave {claim.model.name} at {level}, and no further release can raise it"
 
 
 def _so_far(bundles: Bundles, claim: Claim, policy: Policy) -> Iterator[str]:

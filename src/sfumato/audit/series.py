@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow.compute as pc
 
 from sfumato.audit.accounting import require_accounted
 from sfumato.audit.base import reading_of
@@ -30,11 +31,12 @@ from sfumato.audit.linked_over_releases import judged_for_people
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
+from sfumato.data.related import RelatedTable
 from sfumato.decomposition.dependencies import half_known
 from sfumato.errors import DataError
 from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint, bundle_of, joint_classes, kept_columns
-from sfumato.history.known_again import other_name
+from sfumato.history.known_again import may_vary, other_name, other_rows, said_again
 from sfumato.history.linked_people import ties_rows
 from sfumato.history.promises import cohorts_told, widened
 from sfumato.history.trees import HiddenValues, Masks, by_class, by_tree
@@ -44,7 +46,7 @@ from sfumato.policy.privacy import dependencies_of, names_of_people
 from sfumato.release.certificate import Finding
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.honesty import NOTHING_PUBLISHED
-from sfumato.release.past import History
+from sfumato.release.past import WHOSE, History
 
 AT_LEAST = "bound (at least this much)"
 
@@ -80,6 +82,7 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
     wide = widened(claim, exhibit.policy, bundles.policies)
     _require_untold(bundles, wide)
     _require_one_name(bundles, wide)
+    _require_rows_known_again(exhibit, bundles)
     verdict = by_classes(bundles, wide, cohorts_known(exhibit))  # I1
     what = f"over {len(history)} releases"
     if verdict is None and alone is not None and exhibit.form.replaces:
@@ -114,6 +117,19 @@ def _require_one_name(bundles: Bundles, claim: Claim) -> None:
     found = other_name(bundles.values, claim.hide, {*tied, *bundles.known}, bundles.weights)
     if found is not None:
         raise DataError(f"'{found[0]}' says of everybody what '{found[1]}' said: one column under two names is not judged together")
+
+
+def _require_rows_known_again(exhibit: Exhibit, bundles: Bundles) -> None:
+    """Refuse rows of people that are those of an earlier release under other keys."""
+    if exhibit.policy.person is None or WHOSE not in bundles.values.newest:
+        return
+    own = exhibit.data.own if isinstance(exhibit.data, RelatedTable) else frozenset()
+    here = pc.index_in(bundles.history.releases[-1].memory.key_column, value_set=bundles.keys).to_numpy(zero_copy_only=False)
+    new, gone = np.arange(bundles.earlier, bundles.people), np.setdiff1d(np.arange(bundles.earlier), here)
+    names = [name for name in may_vary(exhibit.policy, own) if name in bundles.values.newest]
+    found = other_rows(bundles.values, names, new, gone)
+    if found is not None:
+        raise DataError(f"{said_again(found)}: the same rows under other keys are not judged together")
 
 
 def _by_join(exhibit: Exhibit, claim: Claim) -> bool:

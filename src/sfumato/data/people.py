@@ -24,6 +24,8 @@ from sfumato.errors import DataError
 
 _PAIRS = 50_000_000
 """Pairs of a person and a bucket that are looked at; beyond, as many rows as anybody has are taken to fit everywhere."""
+STAYS = 0.95
+"""From this share of the people with several rows on, a value that is the same in all of them is taken to stay with a person."""
 SINGLE = 0
 """The number of everybody who has one row, in `several`."""
 

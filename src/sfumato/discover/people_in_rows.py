@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.data.people import people_of, staying
+from sfumato.data.people import STAYS, people_of, staying
 from sfumato.data.table import Table
 from sfumato.data.words import words
 from sfumato.discover.names import numbers_things
@@ -27,7 +27,6 @@ _SUBJECT_WORDS = """
 _SUBJECTS = frozenset(_SUBJECT_WORDS.split())
 _FEW = 20
 """Values of a category, at most."""
-_STAYS = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,6 @@ def proposed_person(table: Table, looks: Sequence[ColumnLook]) -> ProposedPerson
     if len(found) != 1:
         return None
     person = people_of(table, found)
-    hidden = [look.name for look in looks if look.role == "sensitive"]
-    lasting = tuple(name for name in hidden if staying(person, table.text(name).codes) >= _STAYS)
+    hidden = [look.name for look in looks if look.role == "sensitive" and look.name not in found]
+    lasting = tuple(name for name in hidden if staying(person, table.text(name).codes) >= STAYS)
     return ProposedPerson(found[0], int(person.max()) + 1, table.records, lasting)

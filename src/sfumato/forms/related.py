@@ -38,6 +38,9 @@ class RelatedTables(LinkedTable):
         lines = told.here & table.absent[np.where(told.here, memory.rows, 0)]
         return (Sheet({name: _marked(cells, lines, name in table.own) for name, cells in told.columns.items()}, told.here),)
 
+    def uncountable(self, exhibit: Exhibit) -> str:
+        return f"people and their rows are two tables; count lines in the file of '{PEOPLE_PART}', or in that of '{ROWS_PART}'"
+
     def misfits(self, exhibit: Exhibit) -> Iterator[str]:
         yield from differing_parts(exhibit, [PEOPLE_PART, ROWS_PART])
         if exhibit.policy.person is None or not exhibit.policy.person.linked:

@@ -49,6 +49,8 @@ class Bundles:
         self.weights: IntArray | None = None
         """For how many people each of them stands, where rows lie elsewhere (`courses`); one without."""
         self.values = RememberedValues()
+        self.earlier = 0
+        """How many of the people were there before the newest release; those who are new follow them."""
         self.kept = self._go_on(history.kept) if history.kept is not None else 0  # I1
         """Of how many releases everything was kept."""
         for r, past in enumerate(history.releases[self.kept :], start=self.kept):
@@ -59,6 +61,7 @@ class Bundles:
         return len(self.keys)
 
     def _add(self, r: int, past: PastRelease) -> None:
+        self.earlier = self.people
         at = self._met(past.memory.key_column)
         self.sheets = [sheet.among(self.people) for sheet in self.sheets]
         self.lineage = np.concatenate([self.lineage, np.full(self.people - len(self.lineage), -1, dtype=np.int64)])

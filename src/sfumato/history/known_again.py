@@ -1,13 +1,18 @@
-"""People and columns that must be known again: what goes by another name would be judged as if it had never been published.
+"""People, rows and columns that must be known again: what goes by another name would be judged as if it had never been published.
 
 A ledger knows people by their keys and hidden columns by their names. Keys that are written otherwise make everybody a newcomer,
 and a hidden column under a new name has no past; both look like a fresh start, and whoever joins the releases is not deceived.
+Where people may have several rows, people are known by their names and rows by their keys: with other keys every row would be a new
+one of somebody who is known.
 
 Invariants
     I1  A table nobody of which was in an earlier release is refused: its keys are other ones, or it is about other people.
     I2  A hidden column that says of everybody what a column of another name said is refused, unless something published ties both.
+    I3  Rows under new keys that say of people what as many rows of theirs said that are gone are refused: they are the same rows,
+        or others in which a hidden value stays with a person, and then the policy has to say so.
 
 Departures: so few people that both could be alike by chance are let pass, and so is a column whose values are written otherwise.
+That two rows say what most rows say is no sign that they are one: only people who have something else count (I3).
 """
 
 from __future__ import annotations
@@ -21,6 +26,8 @@ import pyarrow.compute as pc
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import weighed
+from sfumato.data.people import STAYS, staying
+from sfumato.data.related import RelatedTable
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
@@ -62,6 +69,68 @@ def require_one_name(bundles: Bundles, policy: Policy, person: IntArray, table: 
     if found is not None:
         what = f"'{found[0]}' says of everybody what '{found[1]}' said in an earlier release, and would be judged as if it were new"
         raise Infeasible(what, where=f"columns.{found[0]}", hint=f"call it '{found[1]}' again")
+
+
+def require_rows_known_again(bundles: Bundles, policy: Policy, person: IntArray, table: Table) -> None:
+    """Refuse rows of people that were published under other keys, or in which a value stays with them unsaid (I3).
+
+    `person` is behind each record of the table.
+    """
+    if policy.person is None or WHOSE not in bundles.values.newest:
+        return  # I3 is about people whose rows have names of their own
+    own = table.own if isinstance(table, RelatedTable) else frozenset()
+    shown = [name for name in may_vary(policy, own) if name in bundles.values.newest]
+    values = deepcopy(bundles.values)
+    columns = {WHOSE: whose_of(policy, table), **{name: text_of(table, name) for name in shown}}
+    values.add(Table(pa.table(columns)), person, max(bundles.people, int(person.max(initial=-1)) + 1))
+    again = other_rows(values, shown, person[person >= bundles.people], np.setdiff1d(np.arange(bundles.people), person))
+    if again is not None:
+        hint = "write keys as they were, or keep the earlier rows in the table; of a value that stays say 'persistent: true'"
+        raise Infeasible(f"{said_again(again)}, under other keys", where="key", hint=hint)
+    for name in (name for name in shown if policy.columns[name].persistent is None and not policy.person.linked):
+        told = values.newest[name] >= 0
+        stays = staying(values.newest[WHOSE][told], values.newest[name][told])
+        if stays >= STAYS:
+            what = f"'{name}' stays the same for {stays:.0%} of the people with several rows in all releases, which gives it away"
+            hint = "write 'rows: linked' under person, in a ledger of its own; 'persistent: false' says that it does not stay"
+            raise Infeasible(what, where=policy.document.where("columns", name), hint=hint)
+
+
+def may_vary(policy: Policy, own: Collection[str]) -> list[str]:
+    """Hidden columns that are not said to stay with a person; where rows are tied, those of a table of people (`own`) do."""
+    tied = policy.person is not None and policy.person.linked
+    return [name for name in policy.sensitive if not policy.columns[name].persistent and not (tied and name in own)]
+
+
+def said_again(name: str) -> str:
+    """What is wrong with rows that are the same ones under other keys."""
+    return f"rows of people say again in '{name}' what rows of theirs said that are gone"
+
+
+def other_rows(values: RememberedValues, names: Collection[str], new: IntArray, gone: IntArray) -> str | None:
+    """A hidden column in which `new` records say of people what as many records of theirs said that are `gone` (I3)."""
+    whose = values.newest[WHOSE]
+    for name in names:
+        told = values.newest[name]
+        before, now = gone[told[gone] >= 0], new[told[new] >= 0]
+        if _same_again(whose, told, before, now):
+            return name
+    return None
+
+
+def _same_again(whose: IntArray, told: IntArray, before: IntArray, now: IntArray) -> bool:
+    """Whether nearly everybody who has as many records of both kinds, and another value than most, has the same values in both."""
+    many = np.stack([np.bincount(whose[some], minlength=int(whose.max(initial=-1)) + 1) for some in (before, now)])
+    people = (many[0] == many[1]) & (many[0] > 0)
+    if int(people.sum()) < _PEOPLE:
+        return False
+    before, now = before[people[whose[before]]], now[people[whose[now]]]
+    often = np.bincount(told[np.concatenate([before, now])])
+    bags = [some[np.lexsort((told[some], whose[some]))] for some in (before, now)]  # person by person, values in order
+    differs = np.bincount(whose[bags[0]], weights=told[bags[0]] != told[bags[1]], minlength=len(people)) > 0
+    special = np.bincount(whose[before], weights=told[before] != int(often.argmax()), minlength=len(people)) > 0
+    same = int((special & ~differs).sum())
+    return int(special.sum()) >= _OTHERS and same >= STAYS * int(special.sum())
 
 
 def _weights(past: IntArray, person: IntArray, counts: IntArray) -> IntArray:

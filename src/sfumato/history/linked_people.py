@@ -29,8 +29,8 @@ Guarantee
     Whoever is *not* told which pseudonyms belong together has an average over all ways to tie them; in each that an audit would
     have let pass the bound holds, so it holds for whoever believes the certificate.
 
-    Bundles are of releases that show something hidden. One that shows quasi-identifiers alone is judged by itself, for who is not
-    told which pseudonyms belong together: nothing else stands in it, and nobody learns a value.
+    Bundles are of releases that a column ties together which nobody is known by. Releases without one in common, and those that
+    show quasi-identifiers alone, are judged each by itself, for who is not told which pseudonyms belong together: nothing says so.
 
 Fail closed: releases that do not say whose rows they are, or say it otherwise, whose rows nothing ties, and values that change
 are not judged; nor are outsiders who do not know who is in which release.

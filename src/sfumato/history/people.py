@@ -20,10 +20,12 @@ Guarantee
     have let pass the bound holds, because n, f and M follow from how rows are tied, and not from whose they are; so it holds for
     whoever believes the certificate. Who gives weight to ways that would have been refused may be surer, and errs.
 
-    Bundles are of releases that show something hidden. One that shows quasi-identifiers alone is judged by itself (`audit.people`):
-    whoever is told which of its rows is about the same record as a row elsewhere is not bounded there, and learns no value.
+    Bundles are of releases that a column ties together which nobody is known by. One that shares none with the others, or shows
+    quasi-identifiers alone, is judged by itself (`audit.people`): whoever is told which of its rows is about the same record as a
+    row elsewhere is not bounded there, and nothing published tells it.
 
-Fail closed: a release that does not say whose its rows were, rows that stand in for records, and values that change are not judged.
+Fail closed: a release that does not say whose its rows were, rows that stand in for records, and values that change, hidden or
+known, are not judged.
 
 Cost: pairs of a point and a class that it could be in.
 """
@@ -72,6 +74,10 @@ class PeopleOfHistory:
         told = all(WHOSE in memory.values.names for memory in memories)
         if whose is None or not told or (whose < 0).any() or any(memory.counterfeit.any() for memory in memories):
             raise LedgerError("not every release says whose its rows are", hint="begin a ledger of its own")
+        if changed := sorted(bundles.values.changed & bundles.known):  # records are told to fit by what they are known by
+            raise LedgerError(
+                f"values of '{changed[0]}' changed between releases, and rows of people are known by values that stay"
+            )
         self.whose = whose
         self.in_data = np.zeros((len(memories), bundles.people), dtype=np.bool_)
         for release, at in enumerate(bundles.places):

@@ -23,6 +23,8 @@ class RememberedValues:
         """Per column the number of everybody's newest label, −1 where nobody remembers."""
         self.met: list[dict[str, IntArray]] = []
         """Per release and column the labels that it met."""
+        self.changed: set[str] = set()
+        """Columns in which a release said something else of somebody than one before it, since what was kept."""
 
     def add(self, values: Table, at: IntArray, people: int) -> None:
         """Take note of a memory; `at` are the people behind its records."""
@@ -33,7 +35,9 @@ class RememberedValues:
             self._grow(name, people)
             if name == WHOSE:
                 _require_same_owner(self.newest[name][at], codes[text.codes])
-            self.newest[name][at] = codes[text.codes]
+            before, now = self.newest[name][at], codes[text.codes]
+            self.changed |= {name} if bool(((before >= 0) & (before != now)).any()) else set()
+            self.newest[name][at] = now
             met[name] = np.unique(codes)
         for name in self.newest:
             self._grow(name, people)

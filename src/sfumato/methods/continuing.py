@@ -26,12 +26,13 @@ import pyarrow.compute as pc
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
+from sfumato.data.people import people_of
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
 from sfumato.history.changes import require_expected
 from sfumato.history.joint import Joint, bundle_of, joint_classes
-from sfumato.history.known_again import require_known_again, require_one_name
+from sfumato.history.known_again import require_known_again, require_one_name, require_rows_known_again
 from sfumato.history.people import PeopleOfHistory, require_same_people
 from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.promises import promises
@@ -64,6 +65,8 @@ class Continuation:
     as_before: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """History classes with the same people as in the newest release, which had the same columns and claims: it was looked for a
     better way to publish them then, and there is no other now."""
+    divisible: frozenset[int] = frozenset()
+    """History classes of which some may be left out without anybody being known by it: those who were never published."""
     waiting: int = 0
     """How many more of those who were never published (the history class 0) may be left for a later release."""
     tied: Ties | None = None
@@ -73,7 +76,7 @@ class Continuation:
     def first(cls, table: Table) -> Continuation:
         """Nothing was published before."""
         rows = np.arange(table.rows)
-        return cls(table, rows, np.zeros(table.rows, dtype=np.int64))
+        return cls(table, rows, np.zeros(table.rows, dtype=np.int64), divisible=frozenset({0}))
 
 
 @dataclass(frozen=True)
@@ -105,12 +108,12 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> Ties:
     new = person < 0
     person[new] = bundles.people + np.arange(int(new.sum()))
     claims = [replace(claim, model=claim.model.by_group()) for claim in promises(policy, history)]
-    found = tuple((claim, joint) for claim in claims for joint in _bound(bundles, policy, claim))
+    found = tuple((claim, joint) for claim in claims for joint in bound_classes(bundles, policy, claim))
     counted = policy.person is not None and not policy.person.linked
     return Ties(bundles, person, found, PeopleOfHistory(bundles) if counted else None)
 
 
-def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
+def bound_classes(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
     """The joint classes of a claim over the past, when the release would be part of its bundle (I2)."""
     absent = np.zeros(bundles.people, dtype=np.bool_)
     coming = PeopleSheet((len(bundles.history),), dict.fromkeys(policy.published, absent.astype(np.int64)), {}, absent)
@@ -125,10 +128,15 @@ def _bound(bundles: Bundles, policy: Policy, claim: Claim) -> list[Joint]:
 def tied_to_the_past(task: Task, history: History, keys: tuple[str, ...]) -> Ties:
     """What of the past binds the table of a task, in which people, rows and columns are known again."""
     require_same_people(task.policy, history)
+    if task.policy.person is not None:
+        people_of(
+            task.data, task.policy.person.unit
+        )  # a row of nobody is told as such, and not as one that is another person's now
     require_known_again(task.policy, history, keys, task.data)
-    require_expected(task.policy, history, keys, task.data)
     tied = ties(task.policy, history, keys)
+    require_expected(task.policy, tied.bundles, tied.person, task.data)
     require_one_name(tied.bundles, task.policy, tied.person, task.data)
+    require_rows_known_again(tied.bundles, task.policy, tied.person, task.data)
     return tied
 
 
@@ -149,7 +157,9 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     found = lineages(task, tied)
     rest = Table(task.data.frame.take(pa.array(found.free)))
     spare = may_wait(task, len(found.withheld), found.waiting) if (found.apart < 0).any() else 0
-    return Continuation(rest, found.free, group([found.apart + 1]).of, len(found.withheld), lineages=found, waiting=spare)
+    apart = group([found.apart + 1])
+    every = frozenset(range(len(apart)))  # who does not know who is there knows nobody by absence
+    return Continuation(rest, found.free, apart.of, len(found.withheld), lineages=found, waiting=spare, divisible=every)
 
 
 def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
@@ -160,8 +170,13 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
             f"{withheld} of {records} records stand beside people who left and would have to be withheld, and the policy allows "
             f"{limit:.3%}",
             where="series.leaving",
-            hint="set 'series: {leaving: counterfeits}', or raise utility.suppress_at_most",
+            hint=or_stand_ins(policy, "raise utility.suppress_at_most"),
         )
+
+
+def or_stand_ins(policy: Policy, way: str) -> str:
+    """A way out, and rows that stand in for people as another one, where nothing refuses them."""
+    return way if policy.person is not None else f"{way}, or set 'series: {{leaving: counterfeits}}'"
 
 
 def may_wait(task: Task, withheld: int, waiting: int = 0) -> int:

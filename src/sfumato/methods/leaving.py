@@ -38,7 +38,7 @@ from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint
 from sfumato.history.people import PeopleOfHistory, broken_classes
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Continuation, Ties, may_wait, require_few_withheld
+from sfumato.methods.continuing import Continuation, Ties, may_wait, or_stand_ins, require_few_withheld
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -57,7 +57,7 @@ def looked_after(task: Task, tied: Ties, keys: tuple[str, ...], *, may_stand_in:
     if split.any():
         gone = (hist >= 0) & split[hist] & (parts.missing > 0)
         if leaving == "refuse":
-            raise _refused(tied.bundles.many(gone))
+            raise _refused(task.policy, tied.bundles.many(gone))
         if leaving == "counterfeits" and may_stand_in:
             carried = np.flatnonzero(gone)
         else:
@@ -205,7 +205,7 @@ def _continuation(
     withheld = int(out.sum())
     require_few_withheld(task.policy, withheld, table.records)
     if not len(rows):
-        hint = "publish when others have come, or set 'series: {leaving: counterfeits}'"
+        hint = or_stand_ins(task.policy, "publish when others have come")
         raise Infeasible("everybody in the table stands beside people who left, and would be withheld", where="key", hint=hint)
     classes = group([np.concatenate([of_record[rows], hist[carried]]) + 1])
     behind = np.concatenate([rows, np.full(len(carried), -1)])
@@ -213,7 +213,8 @@ def _continuation(
     published[tied.person[old & (out == 0)]] = True
     before = np.isin(np.append(of_record[rows], hist[carried])[classes.first], _as_before(task, tied, hist, published))
     spare = may_wait(task, withheld) if (of_record[rows] < 0).any() else 0
-    going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare)
+    new = frozenset(np.unique(classes.of[: len(rows)][of_record[rows] < 0]).tolist())
+    going = Continuation(table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare, divisible=new)
     if not len(carried):
         return replace(going, table=table.taking(rows, stay[rows]))
     names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]
@@ -276,9 +277,9 @@ def _companion(chance: Randomness, classes: IntArray, mine: IntArray) -> IntArra
     return drawn
 
 
-def _refused(gone: int) -> Infeasible:
+def _refused(policy: Policy, gone: int) -> Infeasible:
     return Infeasible(
         f"{gone} record(s) of earlier releases are no longer in the table, and what is missing would tell who they are",
         where="key",
-        hint="set 'series: {leaving: withhold}' or 'series: {leaving: counterfeits}', or keep them in the data",
+        hint=or_stand_ins(policy, "keep them in the data, set 'series: {leaving: withhold}'"),
     )

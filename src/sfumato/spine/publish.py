@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
 from sfumato.attacks.base import known_attacks
-from sfumato.audit.base import Check
+from sfumato.audit.base import Check, reading_of
 from sfumato.audit.certify import certify
-from sfumato.audit.outlook import require_as_careful, require_company, require_untold
+from sfumato.audit.outlook import require_as_careful, require_company, require_untold, told_already
+from sfumato.audit.people import PEOPLE
 from sfumato.audit.source import source_audit
 from sfumato.audit.sources.table import rules_in_original
 from sfumato.data.cards import card_html, table_html
@@ -297,11 +298,23 @@ def judged_draft(
         exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
     failed = [finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)]
     if failed:  # what was promised and could not be judged is refused like what is broken
-        raise _refused(failed, policy, chosen, exhibit.original)
+        raise _told_before(failed, policy, exhibit) or _refused(failed, policy, chosen, exhibit.original)
     certificate = _certificate(exhibit, chosen, release)
     certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
     exhibit = exhibit.certified(certificate)
     return Publication(policy, chosen, release, exhibit, certificate, draft, book, place, seed)
+
+
+def _told_before(failed: list[Finding], policy: Policy, exhibit: Exhibit) -> Infeasible | None:
+    """Why nothing is published where earlier releases have said too much for what is asked now; nothing when they have not."""
+    history = exhibit.history
+    if history is None or len(history) < 2 or reading_of(exhibit.form).joins_itself:
+        return None
+    if not {finding.model for finding in failed} <= {*(claim.model.name for claim in policy.claims), "earlier promises", PEOPLE}:
+        return None
+    why = "; ".join(dict.fromkeys(told_already(History(history.releases[:-1]), policy)))
+    hint = "ask for no more than they leave, and give columns the roles that they had; 'check --ledger' says how claims stand"
+    return Infeasible(f"{why}; nothing was published", where=policy.document.where("protect"), hint=hint) if why else None
 
 
 def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) -> SfumatoError:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sfumato.audit.rules import Judge
 from sfumato.audit.source import SourceAudit, SourceReport, accepting, require
 from sfumato.audit.suspects import by_name, by_values
-from sfumato.data.people import people_of, staying
+from sfumato.data.people import STAYS, people_of, staying
 from sfumato.data.table import Table
 from sfumato.errors import DataError
 from sfumato.forms.recoded import Recoded
@@ -22,9 +22,6 @@ from sfumato.policy.rules.tree import Localities, References
 from sfumato.registry import nearest
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.form import Form
-
-_STAYS = 0.95
-"""From this share of people on a hidden column is taken to be persistent."""
 
 
 class TableAudit(SourceAudit):
@@ -71,7 +68,7 @@ def require_said(policy: Policy, table: Table) -> None:
     person = people_of(table, policy.person.unit)
     for name in dict.fromkeys(name for claim in policy.claims for name in claim.hide):
         stays = staying(person, table.text(name).codes)
-        if policy.columns[name].persistent is None and stays >= _STAYS:
+        if policy.columns[name].persistent is None and stays >= STAYS:
             what = f"'{name}' stays the same for {stays:.0%} of the people with several rows, which may give it away together"
             hint = "write 'rows: linked' under person; 'persistent: false' says that it does not stay with a person"
             raise DataError(what, where=policy.document.where("columns", name), hint=hint)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import floor
 from typing import Any, ClassVar
@@ -155,12 +155,13 @@ def continued_problem(task: Task) -> tuple[Continuation, RecodingProblem | None]
 
     There is no problem when lineages that stay as they were have all the rows, or nobody else can be published.
     """
-    going, policy = continued(task), with_standing(task)
+    policy, task = with_standing(task)
+    going = continued(task)
     while True:
         if going.lineages is not None and not len(going.behind):
             return going, None
         try:
-            problem = feasible_problem(policy, going.table, going.apart, going.as_before, _others(task, going))
+            problem = feasible_problem(policy, going.table, going.apart, going.as_before, _others(task, going), going.divisible)
         except Infeasible:
             if going.lineages is None or not going.lineages.steady.rows:
                 raise
@@ -183,17 +184,18 @@ def feasible_problem(
     apart: IntArray | None = None,
     as_before: IntArray | None = None,
     others: OtherClasses | None = None,
+    divisible: Collection[int] | None = None,
 ) -> RecodingProblem:
     """The recoding problem of a policy, or `Infeasible`; `apart` are classes of records that no group may mix.
 
     Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
     regions into smaller ones, some of which may be saved (I3).
     """
-    problem = kept_apart(problem_of(policy, table), apart, as_before, others)
+    problem = kept_apart(problem_of(policy, table), apart, as_before, others, divisible)
     try:
         check_feasible(policy, problem)
     except Infeasible:
-        finer = kept_apart(problem_of(policy, table, policy.quasi_identifiers), apart, as_before, others)
+        finer = kept_apart(problem_of(policy, table, policy.quasi_identifiers), apart, as_before, others, divisible)
         if finer.suppressed >= problem.suppressed:
             raise
         check_feasible(policy, finer)

@@ -19,6 +19,7 @@ Invariants
     I3  Where more records never hurt (numbers and different values), a record that a node leaves out is left out by every node
         below: its class there is a part of one that was not enough. So ``extra`` of a node is at most that of every node below.
     I4  Where claims survive joining classes and nobody may be left out, a node below one that breaks a claim breaks one, too.
+    I5  Where a problem has classes of which everybody is published or nobody, whoever is left out takes the class along.
 
 Departures: of a class that breaks a claim on shares a part might have been saved; it is left out as a whole, so that nobody's
 absence depends on a single value.
@@ -118,6 +119,7 @@ class FullDomain:
         if self.problem.uniform:
             of, size = self._classes(node, inside)
             inside = (size >= self.claims.fewest)[of]
+            inside = self._undivided(inside)
             if self.claims.by_size:
                 return self._few_out(inside)
         while self._few_out(inside) is not None:
@@ -129,8 +131,18 @@ class FullDomain:
                 return None
             broken = np.zeros(len(self.problem.points), dtype=np.bool_)
             broken[self.problem.cell_point[made.cell[~holds[made.group]]]] = True
-            inside &= ~broken[self.points]  # I2
+            inside = self._undivided(inside & ~broken[self.points])  # I2
         return None
+
+    def _undivided(self, inside: BoolArray) -> BoolArray:
+        """The same without those who share an undivided class with somebody who is left out (I5)."""
+        if self.problem.undivided is None or self.problem.undivided[0] not in self.problem.names or inside.all():
+            return inside
+        column, classes = self.problem.undivided
+        of = self.codes[:, self.problem.names.index(column)]
+        lost = np.intersect1d(of[~inside], list(classes))
+        verdict: BoolArray = inside & ~np.isin(of, lost)
+        return verdict
 
     def _few_out(self, inside: BoolArray) -> BoolArray | None:
         left = self.records - int(self.count[inside].sum())

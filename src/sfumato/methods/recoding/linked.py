@@ -86,7 +86,7 @@ class LinkedRows(Method):
         return any(claim.model.needs_sensitive for claim in policy.claims)
 
     def run(self, task: Task) -> Release:
-        policy = with_standing(task)
+        policy, task = with_standing(task)
         bags, leaving = Bags(policy, task.data, past_records(task, policy)), task.policy.series.leaving
         chance, grouper = task.randomness.child("rows of people"), self.grouper(task)
         told = continued_bags(bags, leaving, chance, grouper, lambda done: task.progress(done, "grouping"))

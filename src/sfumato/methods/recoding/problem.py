@@ -9,8 +9,7 @@ equal there. Where a claim speaks of all columns, every group must satisfy it it
 Notation
     point     a distinct quasi-identifier tuple (leaf codes), with the number of records that have it
     cell      a distinct (point, sensitive values) combination, with its count: the smallest unit that methods move
-    region    points with the same ceilings in every column: a cluster of the maximum allowed microdata (Def. 9);
-              by Property 1 only records of one region may share a group
+    region    points with the same ceilings in every column (Def. 9); by Property 1 only records of one region may share a group
     out       regions that break a claim even in the coarsest release; by Properties 5 and 6 exactly these must be suppressed
     coarsest  every record at its ceilings. Whatever else may be published, it may be published so: the classes of any release
               are parts of the coarsest ones, and a monotone model survives joining. So a release exists if this one holds
@@ -25,9 +24,8 @@ Invariants
 
 Departures
     Properties 5 and 6 are stated for p-sensitive k-anonymity, where adding records to a group never hurts. For models on shares
-    (frequency, entropy, t-closeness) a region that fails is suppressed as a whole; a part of it might have been saved, but who is
-    missing would then depend on single values. For t-closeness the overall distribution changes with what is suppressed, so
-    `out` is iterated to a fixed point; where nothing is left, a region alone may still be published.
+    (frequency, entropy, t-closeness) a region that fails is suppressed as a whole, or who is missing would depend on single values.
+    For t-closeness the overall distribution changes with what is suppressed: `out` is a fixed point, or one region alone.
 """
 
 from __future__ import annotations
@@ -140,6 +138,8 @@ class RecodingProblem:
     """How many records each row stands for, where rows are classes with counts; one each without."""
     beside: int = 0
     """Rows at the end that are people of the population and not of the table: company for others, never published."""
+    undivided: tuple[str, frozenset[int]] | None = None
+    """A column, and leaves of it of which all records are published or none, because absence is known."""
     settled: tuple[str, frozenset[int]] | None = None
     """A column, and leaves of it whose records were arranged as well as possible before: nobody need look for better groups."""
     whole: RecodingProblem | None = field(default=None, repr=False)

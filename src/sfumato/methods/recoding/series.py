@@ -3,29 +3,34 @@
 Invariants
     I1  Groups never cross history classes (`methods.continuing`), so joint classes over all releases keep every claim.
     I2  Claims of earlier releases that the policy does not make anew are requirements like its own.
+    I4  Hidden columns of such a claim that this release leaves out and hangs on by others are asked about as they are remembered.
     I3  Rows of lineages that stay as they are and rows that the method made are shuffled together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.table import Table
 from sfumato.forms.recoded import Recoded, RecodedTrace
+from sfumato.history.bundles import Bundles
 from sfumato.history.promises import standing
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Continuation, require_few_withheld, stand_ins_of
+from sfumato.methods.continuing import Continuation, bound_classes, require_few_withheld, stand_ins_of
 from sfumato.methods.lineages import Lineages
 from sfumato.methods.other_classes import OtherClasses
 from sfumato.methods.recoding.problem import RecodingProblem
-from sfumato.policy.policy import Policy
-from sfumato.release.past import text_of
+from sfumato.policy.claims import Claim
+from sfumato.policy.policy import Column, Policy
+from sfumato.release.past import SEPARATOR, keys_of, text_of
 from sfumato.release.release import Part, Release
 
 HISTORY = "\x1fhistory"
@@ -33,12 +38,20 @@ HISTORY = "\x1fhistory"
 
 
 def kept_apart(
-    problem: RecodingProblem, apart: IntArray | None, as_before: IntArray | None = None, others: OtherClasses | None = None
+    problem: RecodingProblem,
+    apart: IntArray | None,
+    as_before: IntArray | None = None,
+    others: OtherClasses | None = None,
+    divisible: Collection[int] | None = None,
 ) -> RecodingProblem:
-    """The problem with one more column that every outsider knows and that no value of may be generalized (I1)."""
+    """The problem with one more column that every outsider knows and that no value of may be generalized (I1).
+
+    Of history classes that are not `divisible` a method leaves everybody out or nobody, where it is said which are.
+    """
     problem = replace(problem, others=others)
-    if apart is None or not len(apart) or int(apart.max()) == 0:
+    if apart is None or not len(apart) or (int(apart.max()) == 0 and (divisible is None or 0 in divisible)):
         return problem
+    whole = None if divisible is None else (HISTORY, frozenset(range(int(apart.max()) + 1)).difference(divisible))
     return replace(
         problem,
         names=(*problem.names, HISTORY),
@@ -46,6 +59,7 @@ def kept_apart(
         codes=(*problem.codes, apart.astype(problem.codes[0].dtype)),
         requirements=tuple(replace(one, given=(*(one.given or problem.names), HISTORY)) for one in problem.requirements),
         weights={**problem.weights, HISTORY: 0.0},
+        undivided=whole,
         settled=(HISTORY, frozenset(() if as_before is None else as_before.tolist())),
     )
 
@@ -56,18 +70,44 @@ def classes_apart(classes: int) -> Hierarchy:
     return replace(leaves, ceilings=frozenset(range(leaves.size)))
 
 
-def with_standing(task: Task) -> Policy:
-    """The policy with what earlier releases promised (I2), as far as this one publishes what it is about."""
+def with_standing(task: Task) -> tuple[Policy, Task]:
+    """The policy with what earlier releases promised (I2), and the task with what they told and this one does not show (I4)."""
     policy = task.policy
     if not task.history:
-        return policy
-    known = set(policy.quasi_identifiers)
-    more = []
-    for claim in standing(policy, task.history):
+        return policy, task
+    claims, told = standing(policy, task.history), dict[str, Column]()
+    lacking = [claim for claim in claims if claim.model.demand().sufficient and not set(claim.hide) <= set(policy.published)]
+    if lacking:
+        bundles = Bundles(task.history)
+        told = _told_elsewhere(bundles, policy, lacking)
+        task = _remembering(task, bundles, list(told))
+    known, more = set(policy.quasi_identifiers), []
+    for claim in claims:
         given = tuple(name for name in claim.given if name in known)
-        hide = tuple(name for name in claim.hide if name in policy.published)
+        hide = tuple(name for name in claim.hide if name in policy.published or name in told)
         more += [replace(claim, given=given, hide=hide)] if given and hide and claim.model.monotone else []
-    return replace(policy, claims=(*policy.claims, *more)) if more else policy
+    return (replace(policy, claims=(*policy.claims, *more), columns={**policy.columns, **told}) if more else policy), task
+
+
+def _told_elsewhere(bundles: Bundles, policy: Policy, claims: Sequence[Claim]) -> dict[str, Column]:
+    """Hidden columns of claims that a release leaves out, and hangs on all the same, as they were declared (I4)."""
+    bound = {name for claim in claims if bound_classes(bundles, policy, claim) for name in claim.hide}
+    left_out = sorted(bound.difference(policy.published) & set(bundles.values.newest))
+    return {name: next(past.columns[name] for past in bundles.policies if name in past.published) for name in left_out}
+
+
+def _remembering(task: Task, bundles: Bundles, names: Sequence[str]) -> Task:
+    """The task with columns as they are remembered; of whom nothing was told has a value alone, so that nothing is asked (I4)."""
+    table = task.data
+    keys = pa.array(list(keys_of(task.policy, table)), pa.string())
+    at = pc.fill_null(pc.index_in(keys, value_set=bundles.keys), bundles.people).to_numpy(zero_copy_only=False).astype(np.int64)
+    held = table.held.drop_columns([name for name in names if name in table.names])
+    for name in names:
+        labels = [*bundles.values.ever(name), *(f"{SEPARATOR}{place}" for place in range(len(at)))]
+        code = np.append(bundles.values.newest[name], -1)[at]
+        code = np.where(code >= 0, code, len(labels) - len(at) + np.arange(len(at)))
+        held = held.append_column(name, pa.array(labels, pa.string()).take(pa.array(code)))
+    return replace(task, data=replace(table, held=held, _text={}, _number={}, _made={}))
 
 
 def nothing_made(task: Task, going: Continuation) -> Release:
