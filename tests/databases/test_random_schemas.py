@@ -73,6 +73,9 @@ _FEW = [("first_name", "numeric(8,2)", False, False), ("birth_date", "time", Fal
 ALL_ALIKE = {"schools": _FEW, "users": _FEW, "orders": _FEW}
 """Totals along references of which all but one are switched off."""
 
+A_COPY_OF_DIGITS = {"schools": [("amount", "text", False, False), ("card_number", "text", False, True)]}
+"""A text is computed from another one, all of whose new values look like numbers."""
+
 
 def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
     """Tables that refer to the first one, each column of any type, required or unique or both."""
@@ -101,6 +104,7 @@ def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
 @example(chosen=A_TEXT_FOR_A_NUMBER)
 @example(chosen=A_TOTAL_OF_TEXTS)
 @example(chosen=ALL_ALIKE)
+@example(chosen=A_COPY_OF_DIGITS)
 def test_what_is_proposed_can_be_published(chosen, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:

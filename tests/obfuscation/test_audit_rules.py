@@ -2,7 +2,7 @@ import pytest
 
 from sfumato.audit.rules import Judge
 from sfumato.errors import DataError
-from sfumato.policy.rules import parse
+from sfumato.policy.rules import bind, parse
 from sfumato.policy.rules.tree import References
 
 TABLE = {
@@ -114,3 +114,11 @@ def test_tables_that_refer_to_each_other(text, broken):
     street = {"name": ["a1", "a2", "b1"], "city": ["A", "A", "B"], "people": ["2", "3", "4"], "city_people": ["5", "5", "4"]}
     links = [parse("street.city references city.name").body, parse("city.main references street.name").body]
     assert Judge({"city": city, "street": street}, references=links).broken(parse(text)) == broken
+
+
+def test_digits_are_a_text_beside_a_text():
+    """Texts that look like numbers are compared as they are written with what a function of texts gives."""
+    table = {"card": ["0041", "77"], "copy": ["0041", "77"], "name": ["A", "B"], "mixed": ["0041A", "77B"]}
+    judge = Judge({None: table})
+    for text, broken in (("copy = lower(card)", 0), ("card = left(mixed, 4)", 1), ("mixed = card + name", 0)):
+        assert judge.broken(bind(parse(text), dict.fromkeys(table, "text"))) == broken

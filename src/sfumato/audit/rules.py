@@ -198,7 +198,7 @@ class Judge:
         return RuleVerdict(fold(np.logical_or, true), fold(np.logical_and, false))
 
     def _compare(self, node: Compare, frame: str | None) -> RuleVerdict:
-        if isinstance(node.left, Quoted) or isinstance(node.right, Quoted):  # quoted constants are compared as texts
+        if _is_text(node.left) or _is_text(node.right):  # what is a text is compared with texts, whatever they look like
             left, right = self._text(node.left, frame), self._text(node.right, frame)
         else:
             left, right = alike(self.value(node.left, frame), self.value(node.right, frame))
@@ -262,7 +262,8 @@ class Judge:
         return of_scalars([known.get(row) for row in zip(*spread, strict=True)], FUNCTIONS[node.name].result)
 
     def _argument(self, node: Expression, kind: str, frame: str | None) -> list[Scalar | None]:
-        value = self._text(node, frame) if kind == "text" or isinstance(node, Quoted) else self.value(node, frame)
+        written = kind == "text" or isinstance(node, Quoted) or (kind == "any" and isinstance(node, ColumnValue))
+        value = self._text(node, frame) if written else self.value(node, frame)
         if value.denominator == 0:
             return [None if gone else str(part) for part, gone in zip(value.parts.tolist(), value.missing, strict=True)]
         made = [
@@ -419,6 +420,10 @@ class Judge:
 
     def _localities(self, node: Localities) -> int:
         raise DataError("localities are judged with the pattern they were taken from", where=str(node.columns[0]))
+
+
+def _is_text(node: Expression) -> bool:
+    return isinstance(node, Quoted) or (isinstance(node, Function) and FUNCTIONS[node.name].result == "text")
 
 
 _STATEMENTS: dict[type[Statement], Any] = {
