@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import BoolArray, CodeArray, IntArray
+from sfumato.data.arrays import BoolArray, IntArray, NarrowArray, narrowed
 from sfumato.data.classes import Classes, group, one_each, weighed
 from sfumato.data.generalization import Generalization
 from sfumato.data.table import Table, TextColumn
@@ -33,7 +33,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 class Side:
     """One side of the matching: rows as codes per recoded column, and as one number over the exact columns."""
 
-    recoded: tuple[CodeArray, ...]
+    recoded: tuple[NarrowArray, ...]
     exact: IntArray
     counts: IntArray | None = None
     """How many records each row stands for; one without."""
@@ -70,9 +70,13 @@ def sides(published: Table, original: Table, recoded: Sequence[str], same: Seque
         left += translate[mine.codes]
         right += theirs.codes
     return (
-        Side(tuple(published.text(name).codes for name in recoded), left, published.counts),
-        Side(tuple(original.text(name).codes for name in recoded), right, original.counts),
+        Side(tuple(_narrow(published.text(name)) for name in recoded), left, published.counts),
+        Side(tuple(_narrow(original.text(name)) for name in recoded), right, original.counts),
     )
+
+
+def _narrow(text: TextColumn) -> NarrowArray:
+    return narrowed(text.codes, len(text.labels))
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class Allowed:
             fits &= (self.floor[value] <= lo) & (hi <= self.roof[value])
         return fits
 
-    def beside(self, label: CodeArray, value: CodeArray) -> BoolArray:
+    def beside(self, label: NarrowArray, value: NarrowArray) -> BoolArray:
         """`pairs` for many rows: every label with every value is looked at once, where that is less."""
         if len(self.lo) * len(self.leaf) > len(label):
             return self.pairs(label, value)
@@ -188,7 +192,7 @@ def _pairs(
 
 
 def _block(
-    component: _Components, i: int, mine: list[CodeArray], theirs: list[CodeArray], may: Sequence[Allowed]
+    component: _Components, i: int, mine: list[NarrowArray], theirs: list[NarrowArray], may: Sequence[Allowed]
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Pairs inside one large component, from boolean matrices of bounded size."""
     a, b = component.members(i)

@@ -13,6 +13,12 @@ Where rows lie elsewhere, a table holds their classes: different rows, each with
 >>> classes = Table(pa.table({"age": ["30", "40"]}), counts=np.array([3, 1]))
 >>> classes.rows, classes.records, classes.text("age").counts().tolist()
 (2, 4, [3, 1])
+
+Such a table may be large where memory is small, and its codes lie in as few bytes as hold them.
+
+>>> held = narrow(pa.table({"age": ["40", "30", "40"]}))
+>>> held.column("age").type.index_type, Table(held).text("age").labels, Table(held).text("age").codes.dtype
+(DataType(int8), ('40', '30'), dtype('int32'))
 """
 
 from __future__ import annotations
@@ -26,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.arrays import BoolArray, IntArray, narrowed
 from sfumato.data.classes import weighed
 from sfumato.data.generalization import MISSING
 from sfumato.data.labels import Labels, texts_of
@@ -40,6 +46,9 @@ _MANY, _SHORT = 1_000, 18
 """Labels that are worth reading together, and digits that surely fit into 64 bits."""
 IN_ORDER = {b"codes": b"texts in order of first appearance"}
 """What the schema of a table says whose codes need no second look: one dictionary of different texts a column, none missing."""
+
+_WIDTH = np.iinfo(np.int32).bits
+"""Bits of the codes that everybody calculates with."""
 
 Made = TypeVar("Made")
 
@@ -112,12 +121,15 @@ class Table:
         return made
 
     def text(self, name: str) -> TextColumn:
-        """The column as text codes; computed once."""
-        if name not in self._text:
-            column, ready = self.coded(name), self.held.schema.metadata == IN_ORDER
-            found = _of_codes(column) if ready and pa.types.is_dictionary(column.type) else as_text(column, name)
-            self._text[name] = replace(found, weights=self.counts)
-        return self._text[name]
+        """The column as text codes; made once, unless they are held `narrow`: then whoever asks gets wider ones of their own."""
+        if name in self._text:
+            return self._text[name]
+        column = self.coded(name)
+        ready = self.held.schema.metadata == IN_ORDER and pa.types.is_dictionary(column.type)
+        found = replace(_of_codes(column) if ready else as_text(column, name), weights=self.counts)
+        if not (ready and column.type.index_type.bit_width < _WIDTH):
+            self._text[name] = found
+        return found
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """The column as numbers, days as day numbers; a value that is neither is a `DataError`."""
@@ -164,6 +176,18 @@ def decoded(table: pa.Table) -> pa.Table:
     return pa.table([plain(column) for column in table.columns], names=table.column_names)
 
 
+def narrow(table: pa.Table) -> pa.Table:
+    """The same texts as codes in as few bytes as hold them, in order of first appearance."""
+    columns = {name: narrow_column(table.column(name), name) for name in table.column_names}
+    return pa.table(columns).replace_schema_metadata(IN_ORDER) if columns else table
+
+
+def narrow_column(column: pa.ChunkedArray, name: str) -> pa.DictionaryArray:
+    """The same of one column."""
+    text = as_text(column, name)
+    return pa.DictionaryArray.from_arrays(pa.array(narrowed(text.codes, len(text.labels))), texts_of(text.labels))
+
+
 def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
     """Codes and labels of any column that can be written as text."""
     if (coded := _coded(column)) is not None:
@@ -177,8 +201,8 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
 
 def _of_codes(encoded: Any) -> TextColumn:
     encoded = in_one_piece(encoded)
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return TextColumn(codes, Labels.coded(encoded.dictionary.to_pylist(), codes, encoded.dictionary))
+    held = encoded.indices.to_numpy(zero_copy_only=False)
+    return TextColumn(held.astype(np.int32, copy=False), Labels.coded(encoded.dictionary.to_pylist(), held, encoded.dictionary))
 
 
 def _coded(column: pa.ChunkedArray) -> TextColumn | None:

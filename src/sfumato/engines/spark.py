@@ -89,8 +89,7 @@ class SparkEngine(PeopleVerbs):
                 found = ordered(found, [COUNT], names)
                 identity, counts = found.column(IDENTITY).to_numpy(), found.column(COUNT).to_numpy().astype(np.int64)
                 if len(np.unique(identity)) == many:
-                    table = Table(pa.table({name: found.column(name) for name in names}), counts=counts)
-                    return NumberedClasses(table, identity, salt)
+                    return NumberedClasses(Table(found.select(list(names)), counts=counts), identity, salt)
         raise SfumatoError("classes of the data cannot be told apart by a number")
 
     def size(self, rows: DistantRows) -> int:

@@ -1,8 +1,8 @@
 """What comes to the driver: a counted frame, its texts as codes from the moment they leave the executors.
 
 Classes of people repeat few texts often. As text a class of ten columns takes some 250 bytes, and twice that while it arrives; as
-codes it takes four bytes a column. So executors write every partition as a dictionary-coded Arrow stream, compressed, and here the
-streams are put together.
+codes it takes one byte a column, two or four where a column has many texts. So executors write every partition as a stream of
+codes with dictionaries, compressed, and here the streams are put together.
 
 >>> table = pa.table({"town": pa.array(["Ulm", "Bonn", "Ulm"]).dictionary_encode(), "n": [1, 2, 3]})
 >>> pa.types.is_dictionary(unpacked([packed([table.to_batches()[0]], ["town"])]).column("town").type)
@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data.table import as_text
+from sfumato.data.arrays import narrowed
+from sfumato.data.table import IN_ORDER, narrow_column
 
 _CONTENT = "content"
 
@@ -67,15 +68,10 @@ def ordered(table: pa.Table, descending: Sequence[str], texts: Sequence[str]) ->
     order = pa.array(np.lexsort(keys[::-1])) if keys else None
     del keys
     columns = {name: table.column(name) if order is None else table.column(name).take(order) for name in table.column_names}
-    made = pa.table(columns | {name: _first_first(columns[name], name) for name in texts})
+    made = pa.table(columns | {name: narrow_column(columns[name], name) for name in texts}).replace_schema_metadata(IN_ORDER)
     del columns, table
     pa.default_memory_pool().release_unused()
     return made
-
-
-def _first_first(column: pa.ChunkedArray, name: str) -> pa.DictionaryArray:
-    text = as_text(column, name)
-    return pa.DictionaryArray.from_arrays(pa.array(text.codes), pa.array(text.labels, pa.string()))
 
 
 def _ranks(column: pa.ChunkedArray) -> Any:
@@ -85,4 +81,4 @@ def _ranks(column: pa.ChunkedArray) -> Any:
     labels = coded.dictionary.to_pylist()
     rank = np.empty(len(labels), dtype=np.int32)
     rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels), dtype=np.int32)
-    return rank[coded.indices.to_numpy(zero_copy_only=False)]
+    return narrowed(rank, len(labels))[coded.indices.to_numpy(zero_copy_only=False)]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import group
-from sfumato.data.table import Table, TextColumn
+from sfumato.data.table import Table, TextColumn, narrow
 from sfumato.release.release import Part
 
 _AT_ONCE = 4
@@ -40,7 +40,7 @@ def laid_beside_trace(found: Part, made: Part, behind: IntArray) -> tuple[Part, 
     counts = np.concatenate([taken[taken > 0], over[over > 0]])
     trace = np.concatenate([behind[order][taken > 0], np.full(int((over > 0).sum()), -1, dtype=np.int64)])
     del alike, mine, theirs, order, left, ends, before, taken, asked, over, place  # with many classes every array counts
-    return Part(found.held.take(pa.array(rows)), counts, found.beside), trace
+    return Part(narrow(found.held.take(pa.array(rows))), counts, found.beside), trace
 
 
 def same_rows(one: Table, other: Table, names: Sequence[str]) -> IntArray:

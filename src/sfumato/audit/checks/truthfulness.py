@@ -61,8 +61,8 @@ def cover(exhibit: Exhibit, *, bounded: bool) -> Unmatched:
 
 def _without_counterfeits(left: Side, right: Side, may: list[Allowed], behind: IntArray, invented: int) -> Unmatched:
     """Rows with nobody behind them must be the counterfeits that the manifest admits to; all others are compared."""
-    real = np.flatnonzero(behind >= 0)
-    shown = left.of(real)
+    real = behind >= 0
+    shown = left if real.all() else left.of(np.flatnonzero(real))
     result = mismatched(shown, right, may, behind[real])
     return replace(result, rows=result.rows + abs(int(left.many().sum()) - int(shown.many().sum()) - invented))
 

@@ -35,7 +35,7 @@ from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.people import people_of
-from sfumato.data.table import Table, in_one_piece
+from sfumato.data.table import Table, in_one_piece, narrow
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.io.coding import is_coded
@@ -331,7 +331,8 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     if said is not None and said.weight is not None and task.policy.calibrated is not None:
         columns[said.weight] = calibrated(task.policy, said, table, columns, rows, task.randomness)
         columns = {name: columns[name] for name in task.policy.published}
-    return Release(Recoded(), {"data": Part(pa.table(columns), counts)}, suppressed, RecodedTrace({"data": rows}))
+    held = pa.table(columns) if counts is None else narrow(pa.table(columns))
+    return Release(Recoded(), {"data": Part(held, counts)}, suppressed, RecodedTrace({"data": rows}))
 
 
 def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
