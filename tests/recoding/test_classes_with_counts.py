@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.data.table import Table
+from sfumato.data.table import Table, narrow
 from sfumato.methods.base import Method, Task
 from sfumato.methods.recoding.base import problem_of
+from sfumato.methods.recoding.overlay import overlaid
+from sfumato.methods.recoding.series import kept_apart
+from sfumato.methods.recoding.shares import Shares
 from sfumato.randomness import Randomness
 from sfumato.registry import find
 from tests.secret import secret
@@ -92,3 +97,90 @@ def test_classes_have_no_group_per_row() -> None:
     assert problem.records == 300
     with pytest.raises(ValueError, match="shares"):
         problem.group_of_record(problem.coarsest())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_shares_of_whole_cells_are_whole_classes(seed: int) -> None:
+    """Where no cell is divided every class goes where its point goes; where one is, as many records of it go as were said."""
+    problem = problem_of(_policy(CLAIMS["all columns"], bounded=False), _classes(_people(seed), seed))
+    assert problem.multiplicity is not None
+    group_of_point = np.random.default_rng(seed).integers(-1, 5, len(problem.points))
+    grouping = problem.grouping(group_of_point)
+    shares = problem.shares(grouping)
+    assert shares.row.tolist() == list(range(problem.rows))
+    assert shares.group.tolist() == group_of_point[problem.row_point.of].tolist()
+    assert shares.count.tolist() == problem.multiplicity.tolist()
+    fewer = problem.shares(replace(grouping, count=np.maximum(grouping.count - 1, 1)))
+    placed = np.bincount(
+        problem.row_cell.of[fewer.row], weights=np.where(fewer.group >= 0, fewer.count, 0), minlength=len(problem.row_cell)
+    )
+    assert placed[grouping.cell].tolist() == np.maximum(grouping.count - 1, 1).tolist()
+    assert np.bincount(fewer.row, weights=fewer.count).tolist() == problem.multiplicity.tolist()
+
+
+@pytest.mark.parametrize("counts", [np.array([5, 1, 2]), None])
+def test_a_component_about_all_rows_need_not_name_them(counts: np.ndarray | None) -> None:
+    """The same pieces as if it named them, alone and beside another one that cuts and suppresses elsewhere."""
+    every, one = np.arange(3), np.ones(3, dtype=np.int64)
+    shares = Shares(every, np.array([7, -1, 8]), one)
+    other = (np.array([1, 2]), Shares(np.array([0, 1]), np.array([4, 5]), np.ones(2, dtype=np.int64)))
+    if counts is not None:
+        shares = Shares(np.array([0, 0, 1, 2]), np.array([7, 8, -1, 7]), np.array([3, 2, 1, 2]))
+        other = (np.array([0, 2]), Shares(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([4, 1, 2])))
+    for beside in ([], [other]):
+        named, unnamed = (overlaid([(rows, shares), *beside], 3, counts) for rows in (every, None))
+        assert named.row.tolist() == unnamed.row.tolist()
+        assert named.count.tolist() == unnamed.count.tolist()
+        assert [of.tolist() for of in named.groups] == [of.tolist() for of in unnamed.groups]
+
+
+@pytest.mark.parametrize("values", [127, 128, 129, 300, 32_768, 33_000])
+def test_codes_in_few_bytes_tell_all_values_apart(values: int) -> None:
+    """One value more than a byte holds, or two bytes, is no other value."""
+    ages = [str(age) for age in np.random.default_rng(values).permutation(values)]
+    policy = sf.Policy.parse(
+        {
+            "version": 1,
+            "columns": {"age": {"role": "quasi-identifier", "hierarchy": "ranges"}},
+            "protect": [{"k-anonymity": {"k": 2}}],
+        }
+    )
+    problem = problem_of(policy, Table(pa.table({"age": ages})))
+    leaves = problem.domains[0].leaves
+    assert [leaves[code] for code in problem.points[problem.row_point.of, 0]] == ages
+    assert problem.codes[0].itemsize == (1 if values <= 128 else 2 if values <= 32_768 else 4)
+
+
+def test_there_may_be_more_history_classes_than_values() -> None:
+    problem = problem_of(_policy(CLAIMS["all columns"], bounded=False), _classes(_people(6), 6))
+    apart = np.arange(problem.rows)
+    assert kept_apart(problem, apart).codes[-1].tolist() == apart.tolist()
+
+
+def test_what_was_let_go_is_made_anew() -> None:
+    problem = problem_of(_policy(CLAIMS["bounded"], bounded=True), _classes(_people(5), 5))
+    before = (problem.points.tolist(), problem.row_cell.of.tolist(), problem.regions.of.tolist(), problem.out.tolist())
+    kept = problem.points
+    problem.forget()
+    assert (problem.points.tolist(), problem.row_cell.of.tolist(), problem.regions.of.tolist(), problem.out.tolist()) == before
+    assert problem.points is not kept
+
+
+def test_few_bytes_for_a_class() -> None:
+    """What a driver holds while groups are made, beside the classes themselves; 300 bytes a class are promised for everything."""
+    draw, names = np.random.default_rng(8), [f"q{place}" for place in range(8)]
+    people = pa.table({name: draw.geometric(0.5 if name in names else 0.4, 60_000).astype(str) for name in (*names, "s", "t")})
+    classes = _classes(people, 8)
+    classes = Table(narrow(classes.held), counts=classes.counts)
+    roles = dict.fromkeys(names, "quasi-identifier") | dict.fromkeys("st", "sensitive")
+    policy = sf.Policy.parse({"version": 1, "columns": roles, "protect": CLAIMS["all columns"]})
+    method = find("methods", Method, "mondrian")()
+    few = Table(classes.held.slice(0, 500), counts=np.asarray(classes.counts)[:500])
+    method.run(Task(policy, few, Randomness(secret(8))))  # what is loaded once is no class
+    tracemalloc.start()
+    try:
+        method.run(Task(policy, classes, Randomness(secret(8))))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 230 * classes.rows

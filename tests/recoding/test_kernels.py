@@ -63,7 +63,7 @@ def test_units_can_be_turned_back_into_cells(drawn):
     ]
 
 
-@given(drawn=problems(models=("k", "frequency", "t equal", "t ordered")))
+@given(drawn=problems(models=("k", "p", "frequency", "t equal", "t ordered")))
 @settings(deadline=None, max_examples=150)
 def test_verdicts_do_not_depend_on_which_groups_are_asked_about(drawn):
     problem, _ = drawn

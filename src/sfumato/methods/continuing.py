@@ -52,8 +52,8 @@ class Continuation:
 
     table: Table
     """Records of the task's table that may be published, then those who stand in for people who left."""
-    behind: IntArray
-    """The record of the task's table behind each of them, −1 for stand-ins."""
+    some: IntArray | None
+    """The record of the task's table behind each of them, −1 for stand-ins; none where each is its own."""
     apart: IntArray
     """The history class of each of them, numbered from 0."""
     withheld: int = 0
@@ -75,8 +75,12 @@ class Continuation:
     @classmethod
     def first(cls, table: Table) -> Continuation:
         """Nothing was published before."""
-        rows = np.arange(table.rows)
-        return cls(table, rows, np.zeros(table.rows, dtype=np.int64), divisible=frozenset({0}))
+        return cls(table, None, np.broadcast_to(np.int64(0), (table.rows,)), divisible=frozenset({0}))
+
+    @property
+    def behind(self) -> IntArray:
+        """The record of the task's table behind each of them, −1 for stand-ins."""
+        return np.arange(self.table.rows) if self.some is None else self.some
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,7 @@ def without(continuation: Continuation, dropped: BoolArray) -> Continuation:
     return replace(
         continuation,
         table=continuation.table.taking(rows),
-        behind=continuation.behind[rows],
+        some=continuation.behind[rows],
         apart=group([continuation.apart[rows]]).of,
         as_before=np.zeros(0, dtype=np.int64),
         waiting=0,
@@ -231,10 +235,12 @@ def without(continuation: Continuation, dropped: BoolArray) -> Continuation:
 def torn_classes(task: Task, continuation: Continuation, out: BoolArray) -> BoolArray:
     """Per history class: would suppressing only some of it leave a part that the past does not protect?"""
     count = int(continuation.apart.max(initial=-1)) + 1
+    if not task.history or continuation.lineages is not None:
+        return np.zeros(count, dtype=np.bool_)
     inside = np.bincount(continuation.apart[~out], minlength=count) > 0
     outside = np.bincount(continuation.apart[out], minlength=count) > 0
     torn = inside & outside
-    if not torn.any() or not task.history or continuation.lineages is not None:
+    if not torn.any():
         return np.zeros(count, dtype=np.bool_)
     from sfumato.methods.leaving import Parts, safe_classes
 

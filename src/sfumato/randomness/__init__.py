@@ -153,9 +153,9 @@ class Randomness:
         while True:
             keys = self.words(count)
             order = np.argsort(keys)
-            ranked = keys[order]
-            if not (ranked[1:] == ranked[:-1]).any():
-                return order.astype(np.int64)
+            keys = keys[order]
+            if not (keys[1:] == keys[:-1]).any():
+                return order.astype(np.int64, copy=False)
 
     def generator(self) -> np.random.Generator:
         """A fast generator for *search* (tie-breaks, restarts, test workloads), never for what is published."""

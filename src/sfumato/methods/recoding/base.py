@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data.arrays import CodeArray, IntArray
+from sfumato.data.arrays import CodeArray, IntArray, narrowed
 from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
@@ -210,7 +210,7 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
     for name in policy.quasi_identifiers:
         text = table.text(name)
         domain = generalization_of(policy, name, values_of(policy.everybody(), table, name))
-        leaves = encode(domain, text.labels, column=name)
+        leaves = narrowed(encode(domain, text.labels, column=name), domain.size)
         if name in names:
             domains.append(domain)
             codes.append(leaves[text.codes])
@@ -307,6 +307,9 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     """The published table: labels for what was recoded, everything else as it is, rows shuffled."""
     table: Table = task.data
     laid = overlaid([(part.rows, part.problem.shares(grouping)) for part, grouping in arranged], problem.rows, table.counts)
+    labels = [_labels(part.problem, grouping) for part, grouping in arranged]
+    for each in (problem, *(part.problem for part, _ in arranged)):
+        each.forget()  # with many classes every array counts
     inside = np.logical_and.reduce(
         [laid.row < table.rows, *(of >= 0 for of in laid.groups)]
     )  # nobody beside the table is published
@@ -315,8 +318,7 @@ def recoded(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Compo
     order = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
     rows = order if table.counts is None else laid.row[order]
     groups, counts = [of[order] for of in laid.groups], None if table.counts is None else laid.count[order]
-    del laid, inside, kept, order  # with many classes every array counts
-    labels = [_labels(part.problem, grouping) for part, grouping in arranged]
+    del laid, inside, kept, order
     columns = {}
     for name in task.policy.published:  # I2
         place = next((place for place, written in enumerate(labels) if name in written), None)

@@ -1,8 +1,8 @@
 """The claims of a recoding problem, asked about some of its groups at a time.
 
 Invariants
-    I1  A verdict never depends on which other groups are asked about: records that no group mentions are put into one
-        group of their own, so that models which compare with the whole release (t-closeness) see the whole release.
+    I1  A verdict never depends on which other groups are asked about: where a model may compare with the whole release
+        (t-closeness), records that no group mentions are put into one group of their own, so that it sees the whole release.
     I2  Claims that speak of numbers alone are one threshold, `fewest`; it is found by asking the models themselves.
 """
 
@@ -28,6 +28,8 @@ class Claims:
         """Whether the number of records in a group decides everything."""
         self.hidden = tuple(c.name for c in problem.sensitive if any(c.name in r.hide for r in problem.requirements))
         """The sensitive columns that some claim speaks about."""
+        self.compares = not problem.uniform or not all(r.model.demand().sufficient for r in problem.requirements)
+        """Whether the verdict on a group may hang on others: not where numbers of its own are all that anybody asks for."""
 
     @cached_property
     def fewest(self) -> int:
@@ -52,7 +54,7 @@ class Claims:
         verdict = self._large_enough(size)
         if self.by_size or not verdict.any():
             return verdict
-        whole = self._with_rest(part)
+        whole = self._with_rest(part) if self.compares else part  # I1
         del part  # a caller who does not keep it makes room
         return verdict & self.problem.satisfied(whole)[:groups]
 

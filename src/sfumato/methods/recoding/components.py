@@ -29,13 +29,14 @@ class Component:
     """Some columns of a problem as a problem of their own, about some of its records."""
 
     problem: RecodingProblem
-    rows: IntArray
+    rows: IntArray | None = None
+    """The records that it is about; all of them without."""
 
 
 def components(problem: RecodingProblem) -> list[Component]:
     """The problem as it is when all claims speak of all its columns, else its independent parts without suppressed records."""
     if problem.uniform:
-        return [Component(problem, np.arange(problem.rows))]
+        return [Component(problem)]
     rows = np.flatnonzero(~problem.out[problem.row_point.of])  # I2
     sets = connected(problem.names, [problem.given(requirement) for requirement in problem.requirements])
     return [Component(_restricted(problem, names, rows), rows) for names in sets]

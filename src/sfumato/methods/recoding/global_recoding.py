@@ -61,14 +61,14 @@ class Global(RecodingMethod):
         spare = spare_of(task.policy, problem)
         if not spare:
             return self._stated(task, problem, components(problem), spare)
-        return self._stated(task, problem, [Component(problem, np.arange(problem.rows))], spare)  # I1
+        return self._stated(task, problem, [Component(problem)], spare)  # I1
 
     def _stated(self, task: Task, problem: RecodingProblem, parts: list[Component], spare: int) -> Release:
         if len(parts) > 1 or not parts[0].problem.requirements or HISTORY in problem.names:
             return recoded(task, problem, [(part, self._part(part.problem, task, spare)) for part in parts])
         found, grouping = self._searched(parts[0].problem, task, spare)
-        made = recoded(task, problem, [(parts[0], grouping)])
         said = _statement(task.policy, problem, found)
+        made = recoded(task, problem, [(parts[0], grouping)])
         return made if said is None else replace(made, trace=RecodedTrace(made.trace.rows, optimality=said, lasting=True))
 
     def _part(self, problem: RecodingProblem, task: Task, spare: int) -> Grouping:

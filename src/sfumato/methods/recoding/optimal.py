@@ -80,8 +80,9 @@ class Optimal(RecodingMethod):
             return super().release(task, problem)
         spare = spare_of(policy, problem)  # I2
         proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]
+        said = _statement(policy, problem, proofs)
         made = recoded(task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)])
-        return replace(made, trace=RecodedTrace(made.trace.rows, optimality=_statement(policy, problem, proofs), lasting=True))
+        return replace(made, trace=RecodedTrace(made.trace.rows, optimality=said, lasting=True))
 
     def _proven(self, problem: RecodingProblem, task: Task, seconds: float, budget: int) -> ProvenArrangement:
         objective = task.policy.utility.minimize

@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import one_each
-from sfumato.methods.recoding.problem import Shares
+from sfumato.methods.recoding.shares import Shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,10 @@ class Pieces:
     count: IntArray
 
 
-def overlaid(shared: Sequence[tuple[IntArray, Shares]], rows: int, counts: IntArray | None) -> Pieces:
+def overlaid(shared: Sequence[tuple[IntArray | None, Shares]], rows: int, counts: IntArray | None) -> Pieces:
     """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the others."""
+    if len(shared) == 1 and shared[0][0] is None:  # nobody else cuts what it shares out
+        return Pieces(shared[0][1].row, (shared[0][1].group,), shared[0][1].count)
     if counts is None:  # a row is one record, with one group of every component
         groups = tuple(_in_place(mine, shares, rows) for mine, shares in shared)
         return Pieces(np.arange(rows), groups, one_each(rows))
@@ -45,14 +47,18 @@ def overlaid(shared: Sequence[tuple[IntArray, Shares]], rows: int, counts: IntAr
     return Pieces(np.searchsorted(end, cuts, side="right"), groups, np.diff(cuts, append=end[-1] if rows else 0))
 
 
-def _in_place(mine: IntArray, shares: Shares, rows: int) -> IntArray:
+def _in_place(mine: IntArray | None, shares: Shares, rows: int) -> IntArray:
+    if mine is None:
+        return shares.group
     of = np.full(rows, -1, dtype=np.int64)
     of[mine[shares.row]] = shares.group
     return of
 
 
-def _starts(mine: IntArray, shares: Shares, many: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+def _starts(mine: IntArray | None, shares: Shares, many: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Where each share begins, all records of all rows laid in a line, and its group."""
+    if mine is None:
+        return np.cumsum(shares.count) - shares.count, shares.group
     silent = np.setdiff1d(np.arange(len(many)), mine, assume_unique=True)
     row = np.concatenate([mine[shares.row], silent])
     group = np.concatenate([shares.group, np.full(len(silent), -1, dtype=np.int64)])

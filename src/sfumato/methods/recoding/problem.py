@@ -37,12 +37,13 @@ from itertools import combinations
 
 import numpy as np
 
-from sfumato.data.arrays import BoolArray, CodeArray, IntArray
+from sfumato.data.arrays import BoolArray, CodeArray, IntArray, NarrowArray
 from sfumato.data.classes import Classes, group, one_each, weighed
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.methods.other_classes import OtherClasses
+from sfumato.methods.recoding.shares import Shares, crossed
 from sfumato.models.base import Model
 
 _TRIED, _FEW = 100, 10
@@ -114,22 +115,13 @@ class Grouping:
         return int(self.group.max(initial=-1)) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """`count[i]` records of row `row[i]` go to group `group[i]`, −1 when suppressed; sorted by row, every record in one."""
-
-    row: IntArray
-    group: IntArray
-    count: IntArray
-
-
 @dataclass(frozen=True)
 class RecodingProblem:
     """One recoding problem in terms of leaf codes; rows are records, or classes of records that look alike with their counts."""
 
     names: tuple[str, ...]
     domains: tuple[Generalization, ...]
-    codes: tuple[CodeArray, ...]
+    codes: tuple[NarrowArray, ...]
     """Leaf codes, one array over all rows per quasi-identifier."""
     sensitive: tuple[Sensitive, ...] = ()
     requirements: tuple[Requirement, ...] = ()
@@ -163,7 +155,7 @@ class RecodingProblem:
     @cached_property
     def points(self) -> CodeArray:
         """Leaf codes of each point: points × quasi-identifiers."""
-        return np.stack([column[self.row_point.first] for column in self.codes], axis=1)
+        return np.stack([column[self.row_point.first] for column in self.codes], axis=1, dtype=np.int32)
 
     @property
     def counts(self) -> IntArray:
@@ -173,6 +165,12 @@ class RecodingProblem:
     def row_cell(self) -> Classes:
         """Which cell each row is in; cells are ordered by point."""
         return group([self.row_point.of, *(column.codes for column in self.sensitive)], weights=self.multiplicity)
+
+    def forget(self) -> None:
+        """Let go of everything that was derived from the rows; who asks again has it made anew."""
+        for name, made in vars(type(self)).items():
+            if isinstance(made, cached_property):
+                self.__dict__.pop(name, None)
 
     def tally(self, column: int) -> IntArray:
         """How many records have each leaf of a column."""
@@ -378,10 +376,11 @@ class RecodingProblem:
 
     def shares(self, grouping: Grouping) -> Shares:
         """How many records of every row go to which group; the rows of a cell take its groups one after the other."""
-        if self.multiplicity is None and np.array_equal(grouping.count, self.row_cell.counts[grouping.cell]):  # no cell is divided
+        if np.array_equal(grouping.count, self.row_cell.counts[grouping.cell]):  # no cell is divided
             of_cell = np.full(len(self.row_cell), -1, dtype=np.int64)
             of_cell[grouping.cell] = grouping.group
-            return Shares(np.arange(self.rows), of_cell[self.row_cell.of], one_each(self.rows))
+            many = one_each(self.rows) if self.multiplicity is None else self.multiplicity
+            return Shares(np.arange(self.rows), of_cell[self.row_cell.of], many)
         order = np.argsort(self.row_cell.of, kind="stable")
         many = np.ones(self.rows, dtype=np.int64) if self.multiplicity is None else self.multiplicity[order]
         starts, records = np.cumsum(many) - many, int(many.sum())
@@ -392,26 +391,7 @@ class RecodingProblem:
         placed = np.cumsum(count) - count
         first = of_cell[cell] + placed - placed[np.searchsorted(cell, cell)]
         del of_cell, cell, placed  # with many classes every array counts
-        return _crossed(order, starts, grouping.group[by_cell], first, count, records)
-
-
-def _crossed(order: IntArray, starts: IntArray, group: IntArray, first: IntArray, count: IntArray, records: int) -> Shares:
-    """Rows that begin at `starts`, cut where groups begin and end; what no group takes is suppressed. In the order of the rows."""
-    last = first + count
-    cuts = np.concatenate([starts, first, last])
-    cuts.sort()
-    cuts = cuts[np.append(True, cuts[1:] != cuts[:-1]) & (cuts < records)]
-    row = order[np.searchsorted(starts, cuts, side="right") - 1]
-    of = np.full(len(cuts), -1, dtype=np.int64)
-    if len(first):
-        taker = np.searchsorted(first, cuts, side="right") - 1
-        taken = (taker >= 0) & (cuts < last[taker])
-        of[taken] = group[taker[taken]]
-        del taker, taken
-    many = np.diff(cuts, append=records)
-    del cuts, last
-    by_row = np.argsort(row, kind="stable")
-    return Shares(row[by_row], of[by_row], many[by_row])
+        return crossed(order, starts, grouping.group[by_cell], first, count, records)
 
 
 def _extremes(codes: CodeArray, grouping: Grouping) -> tuple[IntArray, IntArray]:

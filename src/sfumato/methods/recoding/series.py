@@ -56,7 +56,7 @@ def kept_apart(
         problem,
         names=(*problem.names, HISTORY),
         domains=(*problem.domains, classes_apart(int(apart.max()) + 1)),
-        codes=(*problem.codes, apart.astype(problem.codes[0].dtype)),
+        codes=(*problem.codes, apart.astype(np.int32)),
         requirements=tuple(replace(one, given=(*(one.given or problem.names), HISTORY)) for one in problem.requirements),
         weights={**problem.weights, HISTORY: 0.0},
         undivided=whole,
