@@ -132,12 +132,13 @@ def test_nothing_is_proposed_that_does_not_hold(tables):
     assert kept == [each.rule for each in suggestion.proposals if each.active]
 
 
-def test_a_number_is_not_computed_from_a_text():
-    """What `lower` gives is a text, and a column of digits is a number for whoever judges the rule."""
+@pytest.mark.parametrize(("kind", "computed"), [("text", True), ("integer", False)])
+def test_a_text_is_computed_from_a_text_and_a_number_is_not(kind, computed):
+    """What `lower` gives is a text: digits may be copied into a column of texts, not into one of numbers."""
     digits = [str(i % 6) for i in range(37)]
-    facts = TableFacts("t0", (ColumnFacts("first_name", "text", "TEXT"), ColumnFacts("id", "text", "TEXT")))
+    facts = TableFacts("t0", (ColumnFacts("first_name", "text", "TEXT"), ColumnFacts("id", kind, kind.upper())))
     database = Database(Schema((facts,)), {"t0": table({"first_name": digits, "id": digits})})
-    assert not any("lower" in each.rule for each in discover(database).proposals)
+    assert any("lower" in each.rule for each in discover(database).proposals) == computed
 
 
 @settings(max_examples=60, deadline=None)
