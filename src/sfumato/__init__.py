@@ -15,7 +15,7 @@ _HOMES = {
     "publish": "sfumato.spine.publish",
     "verify": "sfumato.spine.verify",
     "measure": "sfumato.spine.measure",
-    "Publication": "sfumato.spine.publish",
+    "Publication": "sfumato.spine.judging",
     "recover": "sfumato.metrics.recovery",
     "recover_table": "sfumato.estimation.recovered_table",
     "risk": "sfumato.risks.report",
@@ -80,8 +80,9 @@ if TYPE_CHECKING:
     from sfumato.risks.report import RiskReport, risk
     from sfumato.spine.anonymize import k_anonymize
     from sfumato.spine.estimator import Anonymizer
+    from sfumato.spine.judging import Publication
     from sfumato.spine.measure import measure
-    from sfumato.spine.publish import Publication, publish
+    from sfumato.spine.publish import publish
     from sfumato.spine.verify import verify
 
 __all__ = [

@@ -13,7 +13,7 @@ from sfumato.attacks.de_finetti import DeFinetti
 from sfumato.attacks.downcoding import Downcoding
 from sfumato.attacks.membership import MembershipAttack
 from sfumato.attacks.minimality import Minimality
-from sfumato.spine.publish import Publication
+from sfumato.spine.judging import Publication
 
 
 def released(shared: Path, protect: list[Any], method: dict[str, Any]) -> Publication:

@@ -64,7 +64,7 @@ def test_trouble_while_writing_is_told_plainly(number: int, words: str, place: P
 
 MOMENTS = [
     "sfumato.spine.publish.plan",
-    "sfumato.spine.publish._certified",
+    "sfumato.spine.publish.certified",
     "sfumato.spine.write.write_part",
     "sfumato.release.folder._sync",
 ]

@@ -10,9 +10,16 @@ from collections.abc import Iterator
 from blueprint import ROOT, Sheet, sheets
 from tests.conftest import DEAR, together
 
+from sfumato.models.base import Model
+from sfumato.registry import catalogue
+from sfumato.release.form import Form
+
 LONGEST_FUNCTION = 45
 LONGEST_FILE = 450
 VAGUE = {"utils", "util", "helpers", "helper", "manager", "common", "misc", "tools"}
+SPINE = {"spine", "audit", "metrics", "report", "attacks"}
+"""Rooms that know neither which kind of data nor which model they look at."""
+KINDS = {"Table", "RelatedTable", "Baskets", "Graph", "Database"}
 INVARIANT = re.compile(r"^\s+(I\d+)\b", re.MULTILINE)
 
 
@@ -81,6 +88,29 @@ def test_a_mark_names_an_invariant_of_its_page() -> None:
     assert stray == {}
 
 
+def told_apart(sheet: Sheet, classes: set[str], words: set[str]) -> list[str]:
+    """Where somebody asks of which class an object is, or compares the name of a form or model with a word."""
+    found = []
+    for node in ast.walk(sheet.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+            asked = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
+        elif isinstance(node, ast.Compare) and {getattr(inner, "attr", "") for inner in ast.walk(node)} & {"form", "model"}:
+            asked = {inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant)} & words
+        else:
+            continue
+        found += [f"{sheet.place}:{node.lineno} {name}" for name in sorted(asked & (classes | words))]
+    return found
+
+
+def test_nothing_is_told_apart_by_its_class_or_its_name() -> None:
+    """The floor alone knows definitions by their names: it shares nothing with the models that it counts again."""
+    models, forms = catalogue("models", Model), catalogue("forms", Form)
+    classes = KINDS | {each.__name__ for each in models.values()}
+    words = {*models, *forms}
+    free = [sheet for sheet in sheets() if sheet.room not in ("forms", "models") and not sheet.place.startswith("audit/floor/")]
+    assert [place for sheet in free for place in told_apart(sheet, classes if sheet.room in SPINE else set(), words)] == []
+
+
 def test_what_begins_first_is_there() -> None:
     """A dear file that was renamed would begin at any time, and everybody would wait for it in the end."""
     files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob("*/test_*.py")]
@@ -92,3 +122,9 @@ def test_the_measures_can_fail() -> None:
     sheet = Sheet("room/file.py", text, ast.parse(text))
     assert unmarked(sheet) == ["I2"]
     assert [lines_of(function) for function in functions(sheet.tree)] == [2]
+    text = 'isinstance(data, Table | None)\nexhibit.form.name == "graph"\nform in ("graph", x.model)\nisinstance(data, str)\n'
+    assert told_apart(Sheet("spine/file.py", text, ast.parse(text)), {"Table"}, {"graph"}) == [
+        "spine/file.py:1 Table",
+        "spine/file.py:2 graph",
+        "spine/file.py:3 graph",
+    ]

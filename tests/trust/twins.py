@@ -19,7 +19,7 @@ from sfumato.data.graph import Graph
 from sfumato.data.published_baskets import from_table
 from sfumato.data.sets import Sets
 from sfumato.data.table import Table
-from sfumato.spine.publish import Publication, recertified
+from sfumato.spine.judging import Publication, recertified
 from tests.secret import SEED
 
 Twins = tuple[Publication, Any]

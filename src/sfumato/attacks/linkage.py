@@ -42,7 +42,7 @@ class LinkageAttack(ReleaseAttack):
     known: int = Field(default=0, ge=0, description="rows of a person that are known, where a person may stand in several; 0: all")
 
     def play(self, exhibit: Exhibit) -> dict[str, Any]:
-        if isinstance(exhibit.form, PerturbedTable):
+        if not exhibit.form.recodes:
             return nearest_rows(exhibit)
         return play(exhibit.data, exhibit.original, exhibit.policy) | against_people(exhibit, self.known)
 

@@ -31,7 +31,6 @@ from sfumato.audit.linked_over_releases import judged_for_people
 from sfumato.audit.sequence_claims import judge_together
 from sfumato.data.arrays import IntArray
 from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.related import RelatedTable
 from sfumato.decomposition.dependencies import half_known
 from sfumato.errors import DataError
 from sfumato.history.bundles import Bundles
@@ -123,10 +122,9 @@ def _require_rows_known_again(exhibit: Exhibit, bundles: Bundles) -> None:
     """Refuse rows of people that are those of an earlier release under other keys."""
     if exhibit.policy.person is None or WHOSE not in bundles.values.newest:
         return
-    own = exhibit.data.own if isinstance(exhibit.data, RelatedTable) else frozenset()
     here = pc.index_in(bundles.history.releases[-1].memory.key_column, value_set=bundles.keys).to_numpy(zero_copy_only=False)
     new, gone = np.arange(bundles.earlier, bundles.people), np.setdiff1d(np.arange(bundles.earlier), here)
-    names = [name for name in may_vary(exhibit.policy, own) if name in bundles.values.newest]
+    names = [name for name in may_vary(exhibit.policy, exhibit.data.own) if name in bundles.values.newest]
     found = other_rows(bundles.values, names, new, gone)
     if found is not None:
         raise DataError(f"{said_again(found)}: the same rows under other keys are not judged together")

@@ -29,8 +29,6 @@ from sfumato.errors import DataError
 class RelatedTable(Table):
     """The joined table, and what of it belongs to people."""
 
-    own: frozenset[str] = frozenset()
-    """Columns of the table of people."""
     absent: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """Lines of people without rows."""
 

@@ -89,6 +89,8 @@ class Table:
     _number: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
     """Per column of numbers the number of each label."""
     _made: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    own: frozenset[str] = frozenset()
+    """Columns of a table of people, where one was joined with the table of their rows (`data.related`)."""
 
     @property
     def frame(self) -> pa.Table:

@@ -45,6 +45,7 @@ class DatabaseForm(Form):
 
     name: ClassVar[str] = "database"
     kind: ClassVar[str] = "database"
+    has_target: ClassVar[bool] = True
     replaces: ClassVar[bool] = True
 
     tables: dict[str, PublishedTable] = Field(default_factory=dict, description="the table behind each part")

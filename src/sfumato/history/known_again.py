@@ -27,7 +27,6 @@ import pyarrow.compute as pc
 from sfumato.data.arrays import IntArray
 from sfumato.data.classes import weighed
 from sfumato.data.people import STAYS, staying
-from sfumato.data.related import RelatedTable
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
 from sfumato.history.bundles import Bundles
@@ -78,8 +77,7 @@ def require_rows_known_again(bundles: Bundles, policy: Policy, person: IntArray,
     """
     if policy.person is None or WHOSE not in bundles.values.newest:
         return  # I3 is about people whose rows have names of their own
-    own = table.own if isinstance(table, RelatedTable) else frozenset()
-    shown = [name for name in may_vary(policy, own) if name in bundles.values.newest]
+    shown = [name for name in may_vary(policy, table.own) if name in bundles.values.newest]
     values = deepcopy(bundles.values)
     columns = {WHOSE: whose_of(policy, table), **{name: text_of(table, name) for name in shown}}
     values.add(Table(pa.table(columns)), person, max(bundles.people, int(person.max(initial=-1)) + 1))

@@ -56,6 +56,8 @@ class Form(BaseModel):
     """Whether how many records the original had is not told: then a certificate counts what is published."""
     reads_knowledge: ClassVar[bool] = False
     """Whether its reading judges any dependency that outsiders know; else those between given and other columns are refused."""
+    has_target: ClassVar[bool] = False
+    """Whether it is loaded into a target, which can be verified, too."""
     links_rows: ClassVar[bool] = False
     """Whether it ties the rows of a person together by a pseudonym."""
     company: ClassVar[str] = "tables"

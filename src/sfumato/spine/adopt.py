@@ -35,7 +35,7 @@ from sfumato.release.certificate import LIMITS_PAGE, Certificate, Finding, Recor
 from sfumato.release.past import PastRelease, keys_of
 from sfumato.release.release import Part, Release
 from sfumato.spine.disclose import disclosed
-from sfumato.spine.publish import ledger_of
+from sfumato.spine.ledgers import ledger_of
 from sfumato.spine.write import DraftFolder
 
 IMPORTED = "imported"

@@ -40,8 +40,10 @@ from sfumato.spine.beside import laid_beside_trace
 from sfumato.spine.dealing import dealt_again, publish_dealt
 from sfumato.spine.distant import class_columns, drafted, marked
 from sfumato.spine.drawing import Drawable, drawable, drawn_beside, publish_drawn
+from sfumato.spine.judging import Publication, judged_draft
+from sfumato.spine.ledgers import ledger_of
 from sfumato.spine.plan import Plan, plan
-from sfumato.spine.publish import Publication, judged_draft, ledger_of, publish
+from sfumato.spine.publish import publish
 from sfumato.spine.regions import cut_regions, misplaced, solver
 from sfumato.spine.remembering import needs_records, publish_remembered
 from sfumato.spine.splitting import publish_split, split_again, split_columns

@@ -30,8 +30,8 @@ from sfumato.release.folder import part_files
 from sfumato.release.release import Release
 from sfumato.release.trace_file import read_trace, trace_path
 from sfumato.spine.distant import class_columns, drafted, marked
+from sfumato.spine.judging import Publication, judged_draft
 from sfumato.spine.plan import Plan
-from sfumato.spine.publish import Publication, judged_draft
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import SparkEngine

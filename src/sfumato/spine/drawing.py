@@ -26,8 +26,8 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import part_files
 from sfumato.release.release import Release
 from sfumato.spine.distant import drafted, marked
+from sfumato.spine.judging import Publication, judged_draft
 from sfumato.spine.plan import Plan
-from sfumato.spine.publish import Publication, judged_draft
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import SparkEngine

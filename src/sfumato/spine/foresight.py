@@ -20,8 +20,8 @@ from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 from sfumato.release.past import History
 from sfumato.spine.cluster import foretold, require_fit
+from sfumato.spine.ledgers import ledger_of
 from sfumato.spine.plan import Plan, plan
-from sfumato.spine.publish import ledger_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,9 +192,9 @@ def _complaint(found: ServerFinding) -> str:
 
 def verify_target(release: Exhibit, target: str) -> tuple[Finding, ...]:
     """Findings about a target, from the folder and the target alone."""
-    if not isinstance(release.form, DatabaseForm):
+    if not release.form.has_target:
         raise PolicyError("only a database has a target", hint="verify this release without --target")
-    url, form = given_url(target), release.form
+    url, form = given_url(target), release.of(DatabaseForm)
     shown = release.as_published()
     namespace = form.namespace if form.namespace and dialect_of(url) == "postgresql" else None
     return judged(shown, url, Schema(shown.once(schema_of).tables, form.dialect), namespace)

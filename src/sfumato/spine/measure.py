@@ -12,7 +12,7 @@ from sfumato.errors import DataError
 from sfumato.metrics.base import figures
 from sfumato.release.folder import open_release, read_folder
 from sfumato.spine.cluster import as_engine
-from sfumato.spine.publish import Publication
+from sfumato.spine.judging import Publication
 from sfumato.spine.verify import beside
 
 

@@ -44,8 +44,8 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.past import History, PastRelease
 from sfumato.spine.beside import laid_beside_trace, same_rows
 from sfumato.spine.distant import class_columns, drafted, marked
+from sfumato.spine.judging import Publication, judged_draft
 from sfumato.spine.plan import Plan
-from sfumato.spine.publish import Publication, judged_draft
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import SparkEngine

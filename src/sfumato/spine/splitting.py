@@ -33,8 +33,8 @@ from sfumato.release.release import Release
 from sfumato.release.trace_file import read_trace, trace_path
 from sfumato.spine.dealing import NOTE, foreseen_kinds, secret_of, told_by
 from sfumato.spine.distant import drafted, marked
+from sfumato.spine.judging import Publication, judged_draft
 from sfumato.spine.plan import Plan
-from sfumato.spine.publish import Publication, judged_draft
 
 if TYPE_CHECKING:
     from sfumato.engines.spark import SparkEngine

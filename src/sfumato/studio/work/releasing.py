@@ -22,9 +22,10 @@ from sfumato.release.folder import open_release
 from sfumato.release.signature import SigningKey
 from sfumato.release.statement import sign_folder
 from sfumato.spine.foresight import foresee
+from sfumato.spine.judging import Publication
 from sfumato.spine.load import has_target, load_release
 from sfumato.spine.preview import preview
-from sfumato.spine.publish import Publication, publish
+from sfumato.spine.publish import publish
 from sfumato.spine.verify import verify
 
 MOST_UNPACKED = 8 << 30
