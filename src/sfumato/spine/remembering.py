@@ -42,6 +42,7 @@ from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
 from sfumato.release.exhibit import Exhibit
 from sfumato.release.past import History, PastRelease
+from sfumato.release.release import Release
 from sfumato.spine.beside import laid_beside_trace, same_rows
 from sfumato.spine.distant import class_columns, drafted, marked
 from sfumato.spine.judging import Publication, judged_draft
@@ -143,14 +144,11 @@ def _seated(
     rows: DistantRows,
     policy: Policy,
     classes: NumberedClasses,
-    release: object,
+    release: Release,
     people: PeopleDraft,
     secret: Secret,
 ) -> int:
     """Writes who is on which line; by how many people what was written differs from the source and from the release (I1, I2)."""
-    from sfumato.release.release import Release
-
-    assert isinstance(release, Release)
     part, trace = release.parts["data"], np.asarray(release.trace.rows["data"])
     there = np.flatnonzero(trace >= 0)
     mine, often = trace[there], np.asarray(part.counts)[there]
