@@ -10,12 +10,14 @@ import gc
 import os
 import tempfile
 from collections import OrderedDict
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 from tests.record import Record
 from tests.roomy import roomy
@@ -148,6 +150,13 @@ def turn(group: str) -> int:
     """The place of a group in the queue; all that are not dear come last and stay in their order."""
     name = group.partition("#")[0]
     return DEAR.index(name) if name in DEAR else len(DEAR)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Examples are looked for only in files that have some: to import every other one, in every process, is dear."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule) or ">>>" in file_path.read_text(encoding="utf-8")]
 
 
 def pytest_configure(config: pytest.Config) -> None:
