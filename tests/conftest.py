@@ -10,15 +10,14 @@ import gc
 import os
 import tempfile
 from collections import OrderedDict
-from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
-from _pytest.doctest import DoctestModule
 
+from tests.examples import Examples
 from tests.record import Record
 from tests.roomy import roomy
 from tests.stand_in import make
@@ -152,14 +151,8 @@ def turn(group: str) -> int:
     return DEAR.index(name) if name in DEAR else len(DEAR)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Examples are looked for only in files that have some: to import every other one, in every process, is dear."""
-    found = yield
-    return [one for one in found if not isinstance(one, DoctestModule) or ">>>" in file_path.read_text(encoding="utf-8")]
-
-
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Examples())
     config.pluginmanager.register(Record())
 
 
