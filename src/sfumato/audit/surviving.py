@@ -22,12 +22,16 @@ _NAMES = 4
 
 
 def surviving(bound: BoundPolicy, database: Database) -> list[Survivor]:
-    """Every pair of a replaced and a kept column of the source that share values."""
+    """Every pair of a replaced and a kept column of the source that share values; looked for once, before and after the work."""
+    return list(database.once((surviving, bound), lambda: _surviving(bound, database)))
+
+
+def _surviving(bound: BoundPolicy, database: Database) -> tuple[Survivor, ...]:
     frames = {name: table.frame for name, table in database.tables.items()}
     found = {(one.replaced, one.kept): one for one in _derived(bound, database)}
     for one in survivors(originals_of(bound, database), kept_columns(bound, frames)):
         found.setdefault((one.replaced, one.kept), one)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _derived(bound: BoundPolicy, database: Database) -> Iterator[Survivor]:
