@@ -15,6 +15,7 @@ from tests.secret import secret
 import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.audit.checks import neighbours
+from sfumato.audit.checks.localities import KeptLocalities
 from sfumato.audit.checks.neighbours import column_ranks, judged, majority, mid_ranks, nearest, some_people
 from sfumato.audit.space import KeptSpace
 from sfumato.data.table import Table
@@ -75,13 +76,14 @@ def test_audit_sees_one_changed_value(publication):
     """Take a sampled locality that is nearly tight in the release and move its middle point across."""
     evidence = evidence_of(publication)
     assert finding(evidence, "localities").holds
+    assert finding(evidence, "localities") == KeptLocalities().examine(evidence)
     data = publication.release.parts["data"].to_polars()
     broken = 0
     for row in range(len(data)):
         values = [int(v) for v in data["v"]]
         values[row] = 60 - values[row]
         edited = data.with_columns(pl.Series("v", [str(v) for v in values]))
-        found = finding(replace(evidence, parts={"data": Part(edited.to_arrow())}), "localities")
+        found = KeptLocalities().examine(replace(evidence, parts={"data": Part(edited.to_arrow())}))
         broken += not found.holds
     assert broken > 60
 
