@@ -230,6 +230,13 @@ def test_a_value_fixed_by_a_rule_is_reported_as_pinned():
     assert finding(evidence_of(made), "pinned").achieved["pinned"] == 1
 
 
+def test_a_value_between_a_rule_and_the_end_of_its_domain_is_pinned():
+    """60 is the most that the domain has: no rule forbids 61, and none is needed."""
+    made = sf.publish(policy_of(["v[2] >= 60"]), data={"v": ["3", "60", "11"], "s": ["a", "b", "c"]}, seed=secret(1))
+    space = KeptSpace(evidence_of(made))
+    assert [space.is_pinned(int(space.of["v"][cell]), level) for cell, level in enumerate((3, 60, 11))] == [False, True, False]
+
+
 def test_neighbours_against_plain_loops():
     rng = np.random.default_rng(4)
     before, after = rng.random((40, 2)), rng.random((40, 2))
