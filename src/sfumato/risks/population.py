@@ -104,7 +104,7 @@ def _met_once(members: IntArray, records: int, population: int) -> FloatArray:
     """
     others = np.arange(int(members.max()) - 1)
     missed = np.cumprod(np.append(1.0, np.maximum(population - records - others, 0) / (population - 1 - others)))
-    return members * (records / population) * missed[members - 1]
+    return np.asarray(members * (records / population) * missed[members - 1], dtype=np.float64)
 
 
 def _pitman(sizes: IntArray, population: int) -> float | None:
