@@ -17,6 +17,7 @@ from zlib import crc32
 
 import pytest
 
+from tests.examples import Examples
 from tests.record import Record
 from tests.roomy import roomy
 from tests.stand_in import make
@@ -151,6 +152,7 @@ def turn(group: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Examples())
     config.pluginmanager.register(Record())
 
 

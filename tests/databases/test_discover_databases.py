@@ -14,7 +14,7 @@ from sfumato.cli import main
 from sfumato.data.database import Database
 from sfumato.discover.base import Suggestion, discover
 from sfumato.discover.declared import declared_by
-from sfumato.discover.proposal import OFTEN
+from sfumato.discover.proposal import OFTEN, Proposal
 from sfumato.discover.rules import rules_of_database
 from sfumato.discover.writing import policy_text
 from sfumato.io.base import Source
@@ -72,6 +72,12 @@ def suggested(name: str, folder: Path) -> Suggestion:
     return discover(url_of(name, place))
 
 
+@cache
+def proposed(name: str, folder: Path, declared: bool = True) -> list[Proposal]:
+    """The rules of a known database, found once."""
+    return rules_of_database(database_of(name, folder), declared=declared)
+
+
 def plain(database: Database) -> dict:
     return {
         name: {column: [value or "" for value in table.column(column).to_pylist()] for column in table.names}
@@ -83,7 +89,7 @@ def plain(database: Database) -> dict:
 def test_declared_keys_are_found_from_the_rows_alone(name, folder):
     database = database_of(name, folder)
     declared = {each.rule for each in declared_by(database.schema, {})}
-    found = {each.rule for each in rules_of_database(database, declared=False) if each.active}
+    found = {each.rule for each in proposed(name, folder, declared=False) if each.active}
     assert declared - found == WITHOUT_EVIDENCE[name]
     links = {rule for rule in found if " references " in rule}
     assert links - declared <= SENSIBLE_LINKS
@@ -95,12 +101,12 @@ def test_declared_keys_are_found_from_the_rows_alone(name, folder):
 def test_everything_proposed_holds_by_brute_force(name, folder):
     database = database_of(name, folder)
     tables = plain(database)
-    for each in rules_of_database(database):
+    for each in proposed(name, folder):
         assert holds(each.rule, tables), each.rule
 
 
 def test_columns_without_values_are_named_but_not_switched_on(folder):
-    found = {each.rule: each for each in rules_of_database(database_of("sakila", folder), declared=False)}
+    found = {each.rule: each for each in proposed("sakila", folder, declared=False)}
     lonely = found["film.original_language_id references language.language_id"]
     assert not lonely.active
     assert lonely.support == 0
@@ -109,7 +115,7 @@ def test_columns_without_values_are_named_but_not_switched_on(folder):
 @pytest.mark.parametrize("name", NAMES)
 def test_declared_constraints_come_first_and_marked(name, folder):
     database = database_of(name, folder)
-    found = rules_of_database(database)
+    found = proposed(name, folder)
     declared = [each.rule for each in declared_by(database.schema, {})]
     assert sorted(each.rule for each in found[: len(declared)]) == sorted(declared)
     assert all(each.declared and each.active for each in found[: len(declared)])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from shops import asked
 from small_shop import make_shop, sfumato, write_policy
+from test_cut_off import in_child
 from tests.secret import secret
 
 import sfumato as sf
@@ -26,29 +26,16 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     yield f"sqlite:///{tmp_path / 'target.db'}" if request.param == "sqlite" else request.getfixturevalue("fresh")()
 
 
-KILLED = """
-import os, signal, sys
-import sfumato as sf
-from sfumato.spine.load import load_release
-
-policy, out, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
-steps = iter(range(1, 1000))
-
-def progress(done, what):
-    if next(steps) == step:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-sf.publish(policy, seed=2**127 + 1).write(out, report=False)
-load_release(policy, out, progress=progress)
-"""
-
-
 def killed_while_loading(policy: Path, out: Path, step: int) -> bool:
-    """The whole of `publish` in a process that dies when the load tells of its progress for the nth time."""
-    command = [sys.executable, "-c", KILLED, str(policy), str(out), str(step)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode == -signal.SIGKILL
+    """Publishes; the process that loads dies when it tells of its progress for the nth time."""
+    steps = iter(range(1, 1000))
+
+    def progress(_share: float, _sentence: str) -> None:
+        if next(steps) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sf.publish(policy, seed=secret(1)).write(out, report=False)
+    return in_child(lambda: load_release(policy, out, progress=progress)) == signal.SIGKILL
 
 
 def rows(url: str) -> dict[str, int]:

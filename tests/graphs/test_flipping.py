@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+import scipy
 
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.flipping import chosen, flipped, merged, pair_codes, reflipped
@@ -33,14 +33,14 @@ def test_all_outcomes_come_with_their_probability(flip):
             wanted[outcome] *= chance if there else 1 - chance
     often = wanted > 3e-3
     observed, expected = np.append(seen[often], seen[~often].sum()), np.append(wanted[often], wanted[~often].sum())
-    assert chisquare(observed, expected * 2500).pvalue > 1e-4
+    assert scipy.stats.chisquare(observed, expected * 2500).pvalue > 1e-4
 
 
 def test_skipping_chooses_each_place_equally_often():
     counts = np.zeros(50)
     for seed in range(1500):
         counts[chosen(50, 0.1, Randomness(seed=seed))] += 1
-    assert chisquare(counts).pvalue > 1e-4
+    assert scipy.stats.chisquare(counts).pvalue > 1e-4
     assert counts.mean() == pytest.approx(150, rel=0.06)
 
 

@@ -1,5 +1,6 @@
 """How evenly the solver's blocks spread over all solutions: hash cells uniformly, a search in random order nearly, hints not."""
 
+import os
 from collections import Counter
 
 import numpy as np
@@ -14,7 +15,9 @@ from sfumato.methods.replacing.sampling.router import Route, run
 from sfumato.methods.solver import SolverModel
 from sfumato.randomness import Randomness
 
-FIVE = {"a": {"integers": [0, 3]}}, ["sum(a) = 7"], 5  # 155 tables
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
+SUMMED = ({"a": {"integers": [0, 3]}}, ["sum(a) = 7"], 5) if SLOW else ({"a": {"integers": [0, 3]}}, ["sum(a) = 6"], 4)
+"""155 tables, or 44."""
 KEYED = {"a": {"integers": [0, 6]}}, ["unique(a)", "sum(a) = 10"], 4
 
 
@@ -37,7 +40,7 @@ def ratio(counted, tables):
     return sum((counted[table] - expected) ** 2 / expected for table in tables) / (len(tables) - 1)
 
 
-@pytest.mark.parametrize(("case", "draws"), [(FIVE, 310), (KEYED, 160)])
+@pytest.mark.parametrize(("case", "draws"), [(SUMMED, 310 if SLOW else 88), (KEYED, 160 if SLOW else 96)])
 def test_hash_cells_are_uniform(case, draws):
     counted, tables, made = drawn(case, "cells", draws)
     assert made == {"cells": draws}
@@ -45,10 +48,11 @@ def test_hash_cells_are_uniform(case, draws):
 
 
 def test_a_search_in_random_order_is_nearer_to_uniform_than_hints():
-    ordered, tables, made = drawn(FIVE, "order", 620)
-    hinted, _, _ = drawn(FIVE, "hint", 620)
-    assert made == {"order": 620}
-    assert len(ordered) > 145
+    draws = 620 if SLOW else 176
+    ordered, tables, made = drawn(SUMMED, "order", draws)
+    hinted, _, _ = drawn(SUMMED, "hint", draws)
+    assert made == {"order": draws}
+    assert len(ordered) > 0.93 * len(tables)
     assert ratio(ordered, tables) < 1.8
     assert ratio(hinted, tables) > 1.5 * ratio(ordered, tables)
 

@@ -34,11 +34,29 @@ def draw(asked, seed, fallback=None):
     return texts(run(asked, found, Randomness(seed=seed)))
 
 
-def broken(asked, table):
+READ = {}
+
+
+class Remembering(Judge):
+    """The audit's evaluator, which reads equal cells once for all tables that hold them."""
+
+    def column(self, column):
+        cells = tuple((self.originals if column.original else self.tables)[column.table][column.name])
+        if cells not in READ:
+            READ[cells] = super().column(column)
+        return READ[cells]
+
+
+def judged(asked, table):
+    """How often each rule is broken, told one after the other."""
     original = asked.sources[None].original
     links = [clause.body for clause in asked.clauses if isinstance(clause.body, References)]
-    judge = Judge({None: {**original, **table}}, {None: original}, links)
-    return [judge.broken(rule) for rule in asked.rules]
+    judge = Remembering({None: {**original, **table}}, {None: original}, links)
+    return (judge.broken(rule) for rule in asked.rules)
+
+
+def broken(asked, table):
+    return list(judged(asked, table))
 
 
 def all_tables(asked):
@@ -52,7 +70,7 @@ def all_tables(asked):
     return [
         combination
         for combination in itertools.product(*spaces)
-        if not any(broken(asked, dict(zip(names, combination, strict=True))))
+        if not any(judged(asked, dict(zip(names, combination, strict=True))))
     ]
 
 

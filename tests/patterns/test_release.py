@@ -15,6 +15,7 @@ from tests.secret import secret
 import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.audit.checks import neighbours
+from sfumato.audit.checks.localities import KeptLocalities
 from sfumato.audit.checks.neighbours import column_ranks, judged, majority, mid_ranks, nearest, some_people
 from sfumato.audit.space import KeptSpace
 from sfumato.data.table import Table
@@ -75,13 +76,14 @@ def test_audit_sees_one_changed_value(publication):
     """Take a sampled locality that is nearly tight in the release and move its middle point across."""
     evidence = evidence_of(publication)
     assert finding(evidence, "localities").holds
+    assert finding(evidence, "localities") == KeptLocalities().examine(evidence)
     data = publication.release.parts["data"].to_polars()
     broken = 0
     for row in range(len(data)):
         values = [int(v) for v in data["v"]]
         values[row] = 60 - values[row]
         edited = data.with_columns(pl.Series("v", [str(v) for v in values]))
-        found = finding(replace(evidence, parts={"data": Part(edited.to_arrow())}), "localities")
+        found = KeptLocalities().examine(replace(evidence, parts={"data": Part(edited.to_arrow())}))
         broken += not found.holds
     assert broken > 60
 
@@ -226,6 +228,13 @@ def test_a_value_fixed_by_a_rule_is_reported_as_pinned():
         policy_of(["v[2] = 5", "v[1] + v[2] <= 9"]), data={"v": ["3", "5", "11"], "s": ["a", "b", "c"]}, seed=secret(1)
     )
     assert finding(evidence_of(made), "pinned").achieved["pinned"] == 1
+
+
+def test_a_value_between_a_rule_and_the_end_of_its_domain_is_pinned():
+    """60 is the most that the domain has: no rule forbids 61, and none is needed."""
+    made = sf.publish(policy_of(["v[2] >= 60"]), data={"v": ["3", "60", "11"], "s": ["a", "b", "c"]}, seed=secret(1))
+    space = KeptSpace(evidence_of(made))
+    assert [space.is_pinned(int(space.of["v"][cell]), level) for cell, level in enumerate((3, 60, 11))] == [False, True, False]
 
 
 def test_neighbours_against_plain_loops():

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from sfumato.methods.replacing.kernels.walk import Directions, sweep
 from sfumato.methods.replacing.patterns.polytope import PropertySheet
@@ -39,7 +39,7 @@ def lattice_points(size, low, high, rows, equal=()):
 def test_moves_of_one_point():
     polytope = copies([2], 0, 6, [])
     found = walk(polytope, Randomness(1), WalkEffort()).place
-    assert stats.chisquare(np.bincount(found, minlength=7)).pvalue > 1e-4
+    assert scipy.stats.chisquare(np.bincount(found, minlength=7)).pvalue > 1e-4
 
 
 CASES = {
@@ -60,7 +60,7 @@ def test_lattice_law_is_uniform(name):
     walked = walk(polytope, Randomness(7), WalkEffort())
     found = walked.place[polytope.variable_of].reshape(COPIES, -1)
     counts = np.bincount([points[tuple(row)] for row in found.tolist()], minlength=len(points))
-    assert stats.chisquare(counts).pvalue > 1e-4, counts
+    assert scipy.stats.chisquare(counts).pvalue > 1e-4, counts
 
 
 def draws(rows, bounds, start, moves, count, thin=12):
@@ -97,7 +97,7 @@ def test_real_law_on_a_simplex_is_uniform():
     rows, bounds = np.vstack([np.eye(3), -np.ones((1, 3))]), np.array([0, 0, 0, -1.0])
     found = draws(rows, bounds, np.array([0.2, 0.2, 0.2]), np.eye(3), 4000)
     for coordinate in found.T:
-        assert stats.kstest(coordinate, stats.beta(1, 3).cdf).pvalue > 1e-4
+        assert scipy.stats.kstest(coordinate, scipy.stats.beta(1, 3).cdf).pvalue > 1e-4
 
 
 def test_real_law_with_a_locality_agrees_with_rejection_sampling():
@@ -108,7 +108,7 @@ def test_real_law_with_a_locality_agrees_with_rejection_sampling():
     exact = np.random.default_rng(1).random((60_000, 3))
     exact = exact[(exact @ rows.T >= bounds).all(axis=1)]
     for direction in (*np.eye(3), np.array([1, -2, 1]), np.array([1, 1, 1])):
-        assert stats.ks_2samp(found @ direction, exact @ direction).pvalue > 1e-4
+        assert scipy.stats.ks_2samp(found @ direction, exact @ direction).pvalue > 1e-4
 
 
 def test_the_printed_one_way_step_is_not_uniform():
@@ -119,5 +119,5 @@ def test_the_printed_one_way_step_is_not_uniform():
         place += length
         if step % 10 == 0:
             found.append(place)
-    assert stats.kstest(found, "uniform").pvalue < 1e-6
-    assert stats.kstest(found, stats.beta(0.5, 0.5).cdf).pvalue > 1e-4
+    assert scipy.stats.kstest(found, "uniform").pvalue < 1e-6
+    assert scipy.stats.kstest(found, scipy.stats.beta(0.5, 0.5).cdf).pvalue > 1e-4

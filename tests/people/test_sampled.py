@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import binom
+import scipy
 
 import sfumato as sf
 from sfumato.methods.recoding import sampled
@@ -140,7 +140,7 @@ def test_levels_that_depend_on_the_data_are_refused() -> None:
 def test_the_largest_size_below_the_threshold_stands_for_all_smaller_ones(beta: float, k: int, epsilon: float) -> None:
     gamma = 1 - (1 - beta) * math.exp(-epsilon)
     sizes = range(k, int(20 * k / gamma))
-    worst = max(float(binom.sf(max(k, math.floor(gamma * n + 1e-12) + 1) - 1, n, beta)) for n in sizes)
+    worst = max(float(scipy.stats.binom.sf(max(k, math.floor(gamma * n + 1e-12) + 1) - 1, n, beta)) for n in sizes)
     assert exceptions(Sampling(beta, k), epsilon) == pytest.approx(worst, rel=1e-9)
 
 

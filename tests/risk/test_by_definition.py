@@ -7,6 +7,7 @@ import gzip
 import itertools
 from collections import Counter
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -109,10 +110,10 @@ def test_special_uniques(census: Census, found: RiskReport) -> None:
     minimal: list[list[tuple[int, ...]]] = [[] for _ in census.keys]
     for size in range(1, largest + 1):
         for chosen in itertools.combinations(range(columns), size):
-            parts = [tuple(key[c] for c in chosen) for key in census.keys]
-            often = Counter(parts)
+            parts = list(map(itemgetter(*chosen), census.keys))
+            once = {part for part, often in Counter(parts).items() if often == 1}
             for record, part in enumerate(parts):
-                if often[part] == 1 and not any(set(smaller) < set(chosen) for smaller in minimal[record]):
+                if part in once and not any(set(smaller) < set(chosen) for smaller in minimal[record]):
                     minimal[record].append(chosen)
     scores = [plain.suda_score(sets, columns, largest) for sets in minimal]
     assert found.special is not None

@@ -156,7 +156,6 @@ def _derivation(old: list[_Text | None], cells: list[_Text | None], kind: str) -
     if len(pairs) < _FEWEST or len(set(values)) < 2 or _running([value.text for value in values]):
         return None
     shifted = values[len(values) // 2 + 1 :] + values[: len(values) // 2 + 1]
-    others = [(value, cell) for value, (_, cell) in zip(shifted, pairs, strict=True)]
     for how, made in _WAYS.items():
         if kind in QUIET and how not in _OF_NUMBERS:
             continue
@@ -166,7 +165,7 @@ def _derivation(old: list[_Text | None], cells: list[_Text | None], kind: str) -
         own = sum(made(value, cell) for value, cell in pairs)
         if own < max(_FEWEST, least * len(pairs)):
             continue
-        other = sum(made(value, cell) for value, cell in others)
+        other = sum(made(value, cell) for value, (_, cell) in zip(shifted, pairs, strict=True))
         if own == len(pairs) and not other:
             return how, 1.0
         spread = math.sqrt(max(other, 1.0) * max(1 - other / len(pairs), 1 / len(pairs)))

@@ -12,12 +12,13 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sfumato.audit.rules import Judge
-from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.classes import group
 from sfumato.forms.replaced import WalkTrace
 from sfumato.policy.keep import integrity_rules, replacements_of
@@ -181,7 +182,30 @@ class KeptSpace:
 
     def is_pinned(self, variable: int, level: int) -> bool:
         """Whether no level but this one is left for the variable; two linear programs over its part at most."""
+        if self._moves_alone(variable):
+            return False
         return all(self._furthest(variable, sign) < sign * level + 1 - _NEAR for sign in (1, -1))
+
+    def _moves_alone(self, variable: int) -> bool:
+        """Whether the original stays legal when this variable goes one level up or down and nothing else moves: a witness."""
+        start, reached, legal, columns = self._original
+        own, weight = columns[:, [variable]].indices, columns[:, [variable]].data
+        for step in (1, -1):
+            moved, kept = start[variable] + step, reached[own] + step * weight
+            inside = self.bounds[variable, 0] <= moved <= self.bounds[variable, 1]
+            if inside and ((self.low[own] <= kept) & (kept <= self.high[own])).all():
+                return bool(legal[self.part[variable]])
+        return False
+
+    @cached_property
+    def _original(self) -> tuple[FloatArray, FloatArray, BoolArray, Any]:
+        """The original level of every variable, what every row comes to, which parts are legal so, and the rows by variable."""
+        start = self._level_of(np.arange(self.size.size))
+        reached = np.asarray(self.matrix @ start, dtype=np.float64)
+        legal = np.ones(int(self.part.max(initial=-1)) + 1, dtype=bool)
+        legal[self.part[(start < self.bounds[:, 0]) | (start > self.bounds[:, 1])]] = False
+        legal[self.part_of_row[(reached < self.low - _NEAR) | (reached > self.high + _NEAR)]] = False
+        return start, reached, legal, self.matrix.tocsc()
 
     def _furthest(self, variable: int, sign: int) -> float:
         """The largest sign · level the variable can have."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +22,26 @@ _NAMES = 4
 
 
 def surviving(bound: BoundPolicy, database: Database) -> list[Survivor]:
-    """Every pair of a replaced and a kept column of the source that share values."""
+    """Every pair of a replaced and a kept column of the source that share values; looked for once, before and after the work."""
+    return list(database.once((surviving, *_asked(bound)), lambda: _surviving(bound, database)))
+
+
+def _asked(bound: BoundPolicy) -> Iterator[Hashable]:
+    """All that is looked at besides the rows: a policy and a schema out of files ask the same as those they were written from."""
+    for column in bound.changed:
+        yield column, bound.domain(column)
+    for table in bound.schema.tables:
+        yield table.name
+        yield from ((column.name, column.kind, column.computed) for column in table.columns)
+        yield from ((key.table, key.columns, key.parent, key.parent_columns) for key in table.foreign_keys)
+
+
+def _surviving(bound: BoundPolicy, database: Database) -> tuple[Survivor, ...]:
     frames = {name: table.frame for name, table in database.tables.items()}
     found = {(one.replaced, one.kept): one for one in _derived(bound, database)}
     for one in survivors(originals_of(bound, database), kept_columns(bound, frames)):
         found.setdefault((one.replaced, one.kept), one)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _derived(bound: BoundPolicy, database: Database) -> Iterator[Survivor]:

@@ -12,10 +12,13 @@ kept goes back exactly as it came; a null stays a null and is not the empty text
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from sfumato.data.table import Table
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +184,18 @@ class Database:
 
     schema: Schema
     tables: Mapping[str, Table]
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def rows(self) -> int:
         return sum(table.rows for table in self.tables.values())
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was found in these rows under a key, looked for at the first time of asking."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,15 @@ _MICRO = 1_000_000
 
 def moment(text: str) -> Fraction | None:
     """Days since the day before 0001-01-01, or None when the text is no moment."""
+    passed = _microseconds(text)
+    return None if passed is None else Fraction(passed, _DAY * _MICRO)
+
+
+def _microseconds(text: str) -> int | None:
+    """The same, in the smallest steps that are read."""
     try:
         if len(text) == 10:
-            return Fraction(date.fromisoformat(text).toordinal())
+            return date.fromisoformat(text).toordinal() * _DAY * _MICRO
         if len(text) < 16 or text[10] not in " T":
             return None
         found = datetime.fromisoformat(text)
@@ -28,7 +34,7 @@ def moment(text: str) -> Fraction | None:
     except (ValueError, OverflowError):
         return None
     seconds = (found.hour * 60 + found.minute) * 60 + found.second
-    return Fraction((found.toordinal() * _DAY + seconds) * _MICRO + found.microsecond, _DAY * _MICRO)
+    return (found.toordinal() * _DAY + seconds) * _MICRO + found.microsecond
 
 
 def steps(text: str, unit: int) -> int | None:
@@ -37,10 +43,10 @@ def steps(text: str, unit: int) -> int | None:
     >>> steps("0001-01-01 12:00:00", 24), steps("0001-01-01 12:30:00", 24)
     (36, None)
     """
-    days = moment(text)
-    if days is None:
+    passed = _microseconds(text)
+    if passed is None:
         return None
-    whole, rest = divmod(days.numerator * unit, days.denominator)
+    whole, rest = divmod(passed * unit, _DAY * _MICRO)
     return None if rest else whole
 
 

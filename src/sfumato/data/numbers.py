@@ -30,7 +30,7 @@ EXACT = Context(prec=6 * DIGITS)
 """Wide enough for sums and products of two numbers without rounding."""
 
 _TEXT = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
-_NUMBER = re.compile(_TEXT)
+_NUMBER, _WHOLE, _TOO_LARGE = re.compile(_TEXT), re.compile("[+-]?[0-9]+"), 10**DIGITS
 _CLOSED = re.compile(rf"({_TEXT})-({_TEXT})")
 _HALF_OPEN = re.compile(rf"\[({_TEXT}), ({_TEXT})\)")
 
@@ -45,8 +45,10 @@ def number(text: str) -> Decimal | None:
 
 def whole(text: str) -> int | None:
     """The whole number that `text` writes, in digits only; None when it is none."""
-    value = number(text)
-    return None if value is None or not set(text) <= set("+-0123456789") else int(value)
+    if len(text) > LONGEST or not _WHOLE.fullmatch(text):
+        return None
+    value = int(text)
+    return value if abs(value) < _TOO_LARGE else None
 
 
 def is_whole(value: Decimal) -> bool:

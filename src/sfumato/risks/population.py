@@ -33,7 +33,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares, minimize
 from scipy.special import expit, gammaln
-from scipy.stats import hypergeom
 
 from sfumato.data.arrays import FloatArray, IntArray
 
@@ -93,9 +92,19 @@ def _chosen(found: dict[str, float | None], fraction: float) -> str:
 def _zayatz(sizes: IntArray, population: int) -> float:
     records, uniques = int(sizes.sum()), int((sizes == 1).sum())
     values, counts = np.unique(sizes, return_counts=True)
-    met = float((counts / len(sizes)) @ hypergeom.pmf(1, population, values, records))
+    met = float((counts / len(sizes)) @ _met_once(values, records, population))
     unique_and_met = uniques / len(sizes) * records / population
     return min(unique_and_met / met, 1.0) * uniques * population / records
+
+
+def _met_once(members: IntArray, records: int, population: int) -> FloatArray:
+    """P(a sample of so many records holds exactly one member of a class of the population), which is hypergeometric.
+
+    Written out as one member who is met, and the others one by one who are not; the statistics of scipy take a second to import.
+    """
+    others = np.arange(int(members.max()) - 1)
+    missed = np.cumprod(np.append(1.0, np.maximum(population - records - others, 0) / (population - 1 - others)))
+    return np.asarray(members * (records / population) * missed[members - 1], dtype=np.float64)
 
 
 def _pitman(sizes: IntArray, population: int) -> float | None:

@@ -16,6 +16,7 @@ Cost
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -101,10 +102,17 @@ def partition(sets: Sets, size: int, *, jobs: int = 1, effort: BlockEffort | Non
     for sweep in range(chosen.sweeps):
         pieces = _pieces(starts, chosen.piece, shifted=sweep % 2 == 1)
         improve = partial(_improved, sets, order, starts, chosen)
-        with ThreadPoolExecutor(max_workers=max(jobs, 1)) as crew:
-            for (first, last), rows in zip(pieces, crew.map(improve, pieces), strict=True):
-                order[starts[first] : starts[last]] = rows
+        for (first, last), rows in zip(pieces, _each(improve, pieces, jobs), strict=True):
+            order[starts[first] : starts[last]] = rows
     return Partition(order, starts)
+
+
+def _each(improve: Callable[[tuple[int, int]], IntArray], pieces: list[tuple[int, int]], jobs: int) -> list[IntArray]:
+    """All pieces improved: several at a time, or here where there is one at a time."""
+    if min(jobs, len(pieces)) <= 1:
+        return list(map(improve, pieces))
+    with ThreadPoolExecutor(max_workers=jobs) as crew:
+        return list(crew.map(improve, pieces))
 
 
 def start_order(sets: Sets, starts: IntArray) -> IntArray:

@@ -80,8 +80,11 @@ def walk(polytope: Polytope, chance: Randomness, effort: WalkEffort) -> Walked:
         place[polytope.cells_at[batch.first] : polytope.cells_at[batch.last]] = batch.place
         return implied
 
-    with ThreadPoolExecutor(max(1, effort.jobs)) as pool:
-        implied = sum(pool.map(one, spans))
+    if min(effort.jobs, len(spans)) <= 1:
+        implied = sum(map(one, spans))
+    else:
+        with ThreadPoolExecutor(effort.jobs) as pool:
+            implied = sum(pool.map(one, spans))
     found = np.rint(place).astype(np.int64)
     return Walked(found, report[:, 0], report[:, 1], report[:, 2], implied)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from sfumato.errors import PolicyError
@@ -22,6 +23,7 @@ _LISTS = {
 }
 
 
+@cache
 def pieces(domain: Fakes) -> tuple[list[list[str]], Callable[..., str]]:
     """The lists behind a kind of fakes and how an element of each makes one value."""
     first, last = _single(_listed(domain, "first_name")), _single(_listed(domain, "last_name"))

@@ -56,6 +56,7 @@ from sfumato.randomness import Randomness
 _LISTED = 2_000_000
 Fallback = Callable[[SamplingProblem, RulePart], Engine]
 Progress = Callable[[float, str], None]
+_Made = dict[ColumnValue, NewColumn]
 
 
 def _nobody(done: float, what: str) -> None:
@@ -299,13 +300,13 @@ def run(
     jobs: int = 1,
     progress: Progress = _nobody,
     patience: Patience | None = None,
-) -> dict[ColumnValue, NewColumn]:
+) -> _Made:
     """All new columns; a part's stream of chance depends on its columns only, not on the order or number of workers."""
-    made: dict[ColumnValue, NewColumn] = {}
+    made: _Made = {}
     tally = _Tally(found, progress)
     divided = [route.engine for route in found if isinstance(route.engine, Divided)]
 
-    def part(route: Route) -> dict[ColumnValue, NewColumn]:
+    def part(route: Route) -> _Made:
         own = random.child(route.title)
         try:
             new = route.engine.run(own, crew) if isinstance(route.engine, Divided) else route.engine.run(own)
@@ -315,16 +316,24 @@ def run(
         tally.finish(route.engine)
         return new
 
-    with Crew(jobs, divided, tally.step, patience) as crew, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        parts = [pool.submit(part, route) for route in found]
-        failures = [failure for one in parts if (failure := one.exception()) is not None]
-        for failure in sorted(failures, key=lambda failure: isinstance(failure, CancelledError)):
-            raise failure
-        for one in parts:
-            made.update(one.result())
+    with Crew(jobs, divided, tally.step, patience) as crew:
+        for new in _each(part, found, jobs):
+            made.update(new)
     for reference in problem.references:
         made.update(_followed(problem, reference.child, reference.parent, made))
     return made
+
+
+def _each(work: Callable[[Route], _Made], found: list[Route], jobs: int) -> list[_Made]:
+    """What the work makes of every part: several at a time, or here where there is one at a time."""
+    if min(jobs, len(found)) <= 1:
+        return [work(route) for route in found]
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        parts = [pool.submit(work, route) for route in found]
+        failures = [failure for one in parts if (failure := one.exception()) is not None]
+    for failure in sorted(failures, key=lambda failure: isinstance(failure, CancelledError)):
+        raise failure
+    return [one.result() for one in parts]
 
 
 class _Tally:
