@@ -150,5 +150,5 @@ def test_who_knows_some_others_needs_rows_that_fit() -> None:
 
 def test_counting_where_rows_are_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes that overlap: with m instead of M some releases say too much, which the enumeration finds and the audit refuses."""
-    refused, missed = broken_without(monkeypatch, 120 if SLOW else 50)
+    refused, missed = broken_without(monkeypatch, 120)
     assert refused > 0 and missed == 0
