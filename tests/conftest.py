@@ -54,6 +54,18 @@ def public() -> Path:
     return SHARED
 
 
+@pytest.fixture(scope="session", autouse=True)
+def few_attempts() -> None:
+    """On small tables a release that continues others is searched for two dozen times, for the sake of its loss alone.
+
+    Twice is enough to find out what else is wrong with one; `make slow` and processes of their own search as often as ever.
+    """
+    from sfumato.methods.recoding import local_search
+
+    if not os.environ.get("SFUMATO_SLOW"):
+        local_search._ATTEMPTS = 1
+
+
 SESSIONS = {"test_real_processes.py": "a cluster"} | dict.fromkeys(
     ("test_traps.py", "test_remembering.py", "test_regions.py", "test_sources.py", "test_refusals.py"), "spark too"
 )

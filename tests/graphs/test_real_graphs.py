@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from sfumato.randomness import Randomness
 from sfumato.spine.foresight import foresee
 
 GRAPHS = ["wiki_vote", "email_enron", "ca_grqc", "ca_hepth", "ca_hepph", "ca_condmat", "ca_astroph_lcc", "brightkite"]
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 FIGURES = ("edges", "wedges", "triangles", "open_triads", "transitivity")
 
 
@@ -23,7 +26,8 @@ def test_recovered_figures_lie_within_their_errors(name, shared):
     halves = np.arange(graph.nodes) % 2  # a split that need not be looked for; found ones are judged in `test_recovery`
     true = sf.recover(graph, 0.0, partition=halves, distribution=False)
     off = []
-    for seed, flip in enumerate((EdgeChannel.symmetric(1e-4), EdgeChannel.symmetric(5e-4), EdgeChannel(0.1, 1e-5))):
+    flips = list(enumerate((EdgeChannel.symmetric(1e-4), EdgeChannel.symmetric(5e-4), EdgeChannel(0.1, 1e-5))))
+    for seed, flip in flips if SLOW else [flips[GRAPHS.index(name) % len(flips)]]:
         found = sf.recover(flipped(graph, flip, Randomness(seed=seed)), flip, partition=halves, distribution=False)
         off += [(found[figure].estimate - true[figure].estimate) / found[figure].standard_error for figure in FIGURES]
     assert np.abs(off).max() < 4.5

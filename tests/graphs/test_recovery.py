@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 
 import networkx as nx
@@ -27,55 +28,62 @@ ORIGINAL = Graph.from_pairs([0, 0, 1, 2, 3], [1, 2, 2, 3, 4], NODES)
 FLIPS = [EdgeChannel.symmetric(0.2), EdgeChannel(0.3, 0.1)]
 
 
-def every_publication(flip):
-    """All 1024 graphs on five nodes, with the probability that the flip publishes them."""
-    tied = ORIGINAL.has_edges([a for a, _ in PAIRS], [b for _, b in PAIRS])
+@cache
+def every_graph():
+    """All 1024 graphs on five nodes: which pairs are tied, and the patterns in them, counted once for all flips and tests."""
+    found = []
     for outcome in product((False, True), repeat=len(PAIRS)):
+        kept = [pair for pair, there in zip(PAIRS, outcome, strict=True) if there]
+        found.append((outcome, PatternCounts(Graph.from_pairs([a for a, _ in kept], [b for _, b in kept], NODES))))
+    return found
+
+
+def every_publication(flip):
+    """All graphs, with the probability that the flip publishes them."""
+    tied = ORIGINAL.has_edges([a for a, _ in PAIRS], [b for _, b in PAIRS])
+    for outcome, counts in every_graph():
         chance = 1.0
         for there, was in zip(outcome, tied, strict=True):
             present = 1 - flip.delete if was else flip.add
             chance *= present if there else 1 - present
-        kept = [pair for pair, there in zip(PAIRS, outcome, strict=True) if there]
-        yield chance, Graph.from_pairs([a for a, _ in kept], [b for _, b in kept], NODES)
+        yield chance, counts
 
 
 @pytest.fixture(scope="module", params=FLIPS, ids=["symmetric", "asymmetric"])
 def publications(request):
-    return request.param, list(every_publication(request.param))
+    """The flip, and of every graph its probability and what is found out from it."""
+    return request.param, [(chance, Unflipped(counts, request.param)) for chance, counts in every_publication(request.param)]
 
 
 def test_every_pattern_is_recovered_without_bias(publications):
-    flip, outcomes = publications
+    _, outcomes = publications
     true = PatternCounts(ORIGINAL)
     named = [TiePattern.named(name) for name in TiePattern.names()]
     mean = np.zeros(len(named))
-    for chance, graph in outcomes:
-        before = Unflipped(PatternCounts(graph), flip)
+    for chance, before in outcomes:
         mean += chance * np.array([float(before.copies(pattern)) for pattern in named])
     assert mean == pytest.approx([float(true.copies(pattern)) for pattern in named], abs=1e-9)
 
 
 def test_open_triads_are_recovered_without_bias(publications):
-    flip, outcomes = publications
+    _, outcomes = publications
     wedge = TiePattern.named("wedge")
     open_triads = sum(nx.subgraph(ORIGINAL.to_networkx(), three).size() == 2 for three in combinations(range(NODES), 3))
-    mean = sum(chance * float(Unflipped(PatternCounts(g), flip).copies(wedge, exactly=True)) for chance, g in outcomes)
+    mean = sum(chance * float(before.copies(wedge, exactly=True)) for chance, before in outcomes)
     assert mean == pytest.approx(open_triads)
 
 
 def test_closed_form_covariances_are_the_true_ones_and_are_estimated_without_bias(publications):
     flip, outcomes = publications
     patterns = [TiePattern.named(name) for name in ("edge", "wedge", "triangle")]
-    values = np.array([[float(Unflipped(PatternCounts(g), flip).copies(p)) for p in patterns] for _, g in outcomes])
+    values = np.array([[float(before.copies(p)) for p in patterns] for _, before in outcomes])
     weights = np.array([chance for chance, _ in outcomes])
     truth = np.cov(values.T, aweights=weights, ddof=0)
     exact = PatternCounts(ORIGINAL).maps
     closed = np.array([[float(covariance(one, other, exact, flip)) for other in patterns] for one in patterns])
     assert closed == pytest.approx(truth, rel=1e-9)
     triangle = patterns[2]
-    estimated = sum(
-        chance * float(covariance(triangle, triangle, Unflipped(PatternCounts(g), flip).maps, flip)) for chance, g in outcomes
-    )
+    estimated = sum(chance * float(covariance(triangle, triangle, before.maps, flip)) for chance, before in outcomes)
     assert estimated == pytest.approx(truth[2, 2], rel=1e-9)
 
 

@@ -46,10 +46,16 @@ def sheets(folder: Path = SOURCE, containing: str = "") -> tuple[Sheet, ...]:
 
 
 @cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a module; to walk through the house takes a second, and a dozen tests do."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def imports(tree: ast.Module) -> set[str]:
     """What a module imports, `a.b` for ``import a.b`` and both `a` and `a.b` for ``from a import b``."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -6,6 +6,8 @@ enforces, judged by the audit, for every model of its kind of data.
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -28,6 +30,7 @@ from sfumato.spine.plan import plan
 
 MODELS = catalogue("models", Model)
 METHODS = catalogue("methods", Method)
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -119,6 +122,10 @@ class Pair(NamedTuple):
     level: dict[str, Any]
 
     @property
+    def claim(self) -> str:
+        return f"{self.model} {self.level}"
+
+    @property
     def policy(self) -> sf.Policy:
         given = case(self.kind)
         assert given is not None
@@ -134,14 +141,18 @@ class Pair(NamedTuple):
 
 
 def pairs() -> list[Pair]:
-    """Wherever a method accepts a policy with that one claim."""
-    found = []
+    """Wherever a method accepts a policy with that one claim: at a level that few were asked for so far, in `make slow` at all."""
+    found: list[Pair] = []
+    tried: Counter[str] = Counter()
     for method in METHODS.values():
         for kind in method.kinds:
             for model in MODELS.values():
                 if kind in model.kinds and case(kind) is not None:
                     asked = [Pair(kind, method.name, model.name, dict(each.level)) for each in model.examples]
-                    found += [pair for pair in asked if accepts(method(), pair.policy)]
+                    asked = [pair for pair in asked if accepts(method(), pair.policy)]
+                    fresh = [pair for pair in asked if not tried[pair.claim]]
+                    found += asked if SLOW else fresh or sorted(asked, key=lambda pair: tried[pair.claim])[:1]
+                    tried = Counter(pair.claim for pair in found)
     return found
 
 

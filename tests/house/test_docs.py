@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
 import pytest
-from blueprint import ROOT, SOURCE, sheets
+from blueprint import ROOT, SOURCE, nodes, sheets
 
 from sfumato.catalogue import DOCS, PAGES
 from sfumato.cli import SETTINGS, SUMMARIES, root
@@ -52,15 +53,23 @@ def entries() -> dict[str, str]:
     return {piece.split(",", 1)[0]: piece for piece in pieces}
 
 
-def written() -> Iterator[tuple[str, str]]:
+@cache
+def written() -> list[tuple[str, str]]:
     """(file, text) of every docstring of the product, and of the ``paper`` a class declares, in brackets like a citation."""
+    found = []
     for sheet in sheets():
-        for node in ast.walk(sheet.tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                yield sheet.place, ast.get_docstring(node) or ""
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "paper":
+        for node in nodes(sheet.tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                found.append((sheet.place, ast.get_docstring(node) or ""))
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "paper":
                 said = ast.literal_eval(node.value) if node.value else ""
-                yield sheet.place, " ".join(f"[{part.strip()}]" for part in said.split(";"))
+                found.append((sheet.place, " ".join(f"[{part.strip()}]" for part in said.split(";"))))
+    return found
+
+
+@cache
+def authors(entry: str) -> set[str]:
+    return set(re.findall(r"(\w+), [A-Z]", entry))
 
 
 def missing_keys(text: str, known: set[str]) -> set[str]:
@@ -72,14 +81,14 @@ def missing_years(text: str, known: dict[str, str]) -> list[str]:
     found = []
     for year in BY_YEAR.finditer(text):
         before = text[max(0, year.start() - 220) : year.start()]
-        names = [name for entry in known.values() if year[1] in entry for name in re.findall(r"(\w+), [A-Z]", entry)]
-        if not any(re.search(rf"\b{name}\b", before) for name in names):
+        named = set(re.findall(r"\w+", before))
+        if not any(named & authors(entry) for entry in known.values() if year[1] in entry):
             found.append(before[-40:] + year[0])
     return found
 
 
 def test_papers_that_are_cited_have_an_entry() -> None:
-    known, texts = entries(), list(written())
+    known, texts = entries(), written()
     by_key = {place: missing for place, text in texts if (missing := missing_keys(text, set(known)))}
     by_year = {place: missing for place, text in texts if (missing := missing_years(text, known))}
     assert by_key | by_year == {}
@@ -90,7 +99,8 @@ def test_entries_are_cited() -> None:
     everything = " ".join(text for _, text in written())
     everything += " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").rglob("*.py"))
     surname = {key: re.findall(r"(\w+), [A-Z]", entry)[0] for key, entry in entries().items()}
-    unused = [key for key, name in surname.items() if f"[{key}" not in everything and not re.search(rf"\b{name}\b", everything)]
+    words = set(re.findall(r"\w+", everything))
+    unused = [key for key, name in surname.items() if f"[{key}" not in everything and name not in words]
     assert unused == []
 
 
@@ -130,7 +140,7 @@ def test_every_choice_of_an_option_is_known_beyond_the_command_line() -> None:
         node.value
         for sheet in sheets()
         if sheet.room != "cli"
-        for node in ast.walk(sheet.tree)
+        for node in nodes(sheet.tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     offered = [

@@ -9,8 +9,9 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from blueprint import ROOT, Sheet, sheets
+from blueprint import ROOT, Sheet, nodes, sheets
 
 from sfumato.compiled.signatures import signatures
 
@@ -25,12 +26,13 @@ def module_of(sheet: Sheet) -> str:
     return "sfumato." + sheet.place.removesuffix(".py").replace("/", ".")
 
 
+@cache
 def names_used(tree: ast.Module) -> set[str]:
     """Full names of what a module imports, and of attributes of modules that it imports."""
     places = known_as(tree)
     attributes = {
         f"{places[node.value.id]}.{node.attr}"
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in places
     }
     return set(places.values()) | attributes
@@ -40,12 +42,13 @@ def known_as(tree: ast.Module) -> dict[str, str]:
     """Local name → full name of everything imported from somewhere."""
     return {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
 
 
+@cache
 def entries(*, from_outside: bool = False) -> set[str]:
     """Compiled functions of the kernel modules that another module of the product calls; or one that is no kernel itself."""
     compiled = set()
@@ -67,7 +70,7 @@ def twins(sheet: Sheet) -> Iterator[tuple[str, bool]]:
     """(kernel, whether a plain twin is in sight) of every marked test of a file."""
     places = known_as(sheet.tree)
     plain = bool(re.search(r"\b(plain_|Plain)\w", sheet.text))
-    for node in ast.walk(sheet.tree):
+    for node in nodes(sheet.tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.twin":
             (listed,) = (word.value for word in node.keywords if word.arg == "of")
             assert isinstance(listed, ast.List)

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from blueprint import ROOT, Sheet, sheets
+from blueprint import ROOT, Sheet, nodes, sheets
 from tests.conftest import DEAR, together
 
 from sfumato.models.base import Model
@@ -24,14 +24,14 @@ INVARIANT = re.compile(r"^\s+(I\d+)\b", re.MULTILINE)
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    for node in nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Lines of the body; the docstring is free."""
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
     return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 

@@ -18,7 +18,8 @@ from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
 from sfumato.registry import catalogue
 
-CASES = 4000 if os.environ.get("SFUMATO_SLOW") else 100
+CASES = 4000 if os.environ.get("SFUMATO_SLOW") else 50
+"""Of every method, each its own: what methods share is tried on all of them."""
 PORTION = 50
 SECONDS = 0.05
 """What a method may search for; small tables need no more."""
@@ -50,6 +51,7 @@ def published(method: tuple[str, Any], policy: dict[str, Any], records: list[dic
 
 
 def cases(method: tuple[str, Any], first: int, count: int) -> range:
+    first += METHODS.index(method) * CASES
     return range(first, first + count, DEAR.get(method[0], 1))
 
 
@@ -99,4 +101,6 @@ def test_the_checker_can_fail() -> None:
             rows[0] = {**rows[0], name: "nobody"}
             assert violations(rows, records, policy), f"seed {seed}"
             failed += 1
+        if failed > 20:
+            return
     assert failed > 20

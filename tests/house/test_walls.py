@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from blueprint import ROOT, SOURCE, imports, sheets
+from blueprint import ROOT, SOURCE, imports, nodes, sheets
 
 LINES = [
     {"errors"},
@@ -83,7 +83,7 @@ def test_a_room_imports_only_earlier_lines() -> None:
 
 def test_nothing_is_imported_relatively() -> None:
     relative = [
-        sheet.place for sheet in sheets() for node in ast.walk(sheet.tree) if isinstance(node, ast.ImportFrom) and node.level > 0
+        sheet.place for sheet in sheets() for node in nodes(sheet.tree) if isinstance(node, ast.ImportFrom) and node.level > 0
     ]
     assert relative == []
 

@@ -120,7 +120,7 @@ SPELLED = {
     "--table orders": "--table purchase",
     'in (60-69, 70-79) and icd9 = diabetes"': 'in (60, 61) and illness = diabetes"',
     "--without zip": "--without sex",
-    "--budget 60": "--budget 3",
+    "--budget 60": "--budget 1",
 }
 
 

@@ -85,14 +85,20 @@ class Column:
         tree = spec.get("hierarchy") or {"*": sorted(values)}
         self.chains = {} if self.ranges else chains(tree)
         self.boundary = set(spec.get("boundary") or ())
+        self.known: dict[frozenset[str], float] = {}
 
     def ceiling(self, value: str) -> str:
         if self.ranges:
             return "*"
         return next((label for label in self.chains[value] if label in self.boundary), self.chains[value][-1])
 
-    def cost(self, group: set[str]) -> float:
-        """The cost of the smallest publishable cell around some values of one region."""
+    def cost(self, group: frozenset[str]) -> float:
+        """The cost of the smallest publishable cell around some values of one region; most groups have the values of another."""
+        if group not in self.known:
+            self.known[group] = self._cost(group)
+        return self.known[group]
+
+    def _cost(self, group: frozenset[str]) -> float:
         if self.ranges:
             span = max(map(float, self.values)) - min(map(float, self.values))
             return (max(map(float, group)) - min(map(float, group))) / (span or 1.0)
@@ -153,7 +159,7 @@ def least_loss(policy: dict[str, Any], records: list[Row]) -> float | None:
     budget = int(limit * len(records) + 1e-9) - must if limit is not None else 0
     best = {0: 0.0}
     for rows in whole:
-        costs = [_best(rows, columns, policy["protect"], spent) for spent in range(budget + 1)]
+        costs = _best(rows, columns, policy["protect"], budget)
         best = {
             total: min(best[before] + costs[total - before] for before in best if 0 <= total - before <= budget)
             for total in range(budget + 1)
@@ -161,8 +167,8 @@ def least_loss(policy: dict[str, Any], records: list[Row]) -> float | None:
     return (min(best.values()) + must) / len(records)
 
 
-def _best(rows: list[Row], columns: dict[str, Column], claims: list[dict[str, Any]], budget: int) -> float:
-    """The least cost of one region when at most `budget` of its records are suppressed by choice."""
+def _best(rows: list[Row], columns: dict[str, Column], claims: list[dict[str, Any]], budget: int) -> list[float]:
+    """The least cost of one region when at most 0, 1, … `budget` of its records are suppressed by choice."""
     full = (1 << len(rows)) - 1
 
     @cache
@@ -170,7 +176,9 @@ def _best(rows: list[Row], columns: dict[str, Column], claims: list[dict[str, An
         group = [row for i, row in enumerate(rows) if mask >> i & 1]
         if not holds(group, claims):
             return INFINITE
-        return len(group) * sum(column.cost({row[name] for row in group}) for name, column in columns.items()) / len(columns)
+        return (
+            len(group) * sum(column.cost(frozenset(row[name] for row in group)) for name, column in columns.items()) / len(columns)
+        )
 
     @cache
     def best(mask: int, left: int) -> float:
@@ -188,4 +196,4 @@ def _best(rows: list[Row], columns: dict[str, Column], claims: list[dict[str, An
                 return found
             some = (some - 1) & rest
 
-    return best(full, budget)
+    return [best(full, spent) for spent in range(budget + 1)]

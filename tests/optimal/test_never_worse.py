@@ -48,7 +48,7 @@ def loss(policy: dict[str, Any], records: list[Row], method: dict[str, Any]) -> 
     return publication.utility[policy["utility"]["minimize"]], publication
 
 
-PORTIONS = 4 if os.environ.get("SFUMATO_SLOW") else 2
+PORTIONS = 4 if os.environ.get("SFUMATO_SLOW") else 1
 
 
 @pytest.mark.parametrize("portion", range(PORTIONS))

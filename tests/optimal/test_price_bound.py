@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,11 +30,17 @@ from tests.optimal.small_worlds import least_loss, random_policy
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
-def problem(seed: int, **kind: bool) -> tuple[RecodingProblem, str, float | None]:
+def asked(seed: int, **kind: bool) -> tuple[RecodingProblem, str]:
     tree, records = random_policy(seed, **kind)
     policy = sf.Policy.parse({**tree, "method": "optimal"})
     table = policy.data.read({name: [row[name] for row in records] for name in records[0]})
-    return problem_of(policy, table), tree["utility"]["minimize"], least_loss(tree, records)
+    return problem_of(policy, table), tree["utility"]["minimize"]
+
+
+@cache
+def problem(seed: int, **kind: bool) -> tuple[RecodingProblem, str, float | None]:
+    """With the least loss of all partitions, which takes longer than anything else here."""
+    return *asked(seed, **kind), least_loss(*random_policy(seed, **kind))
 
 
 @pytest.mark.twin(of=[node_gains])
@@ -122,7 +129,7 @@ def entropy(tally: list[int]) -> float:
 
 def test_what_is_taken_is_the_slope_of_the_bound() -> None:
     """Raising one price by a little changes the bound by the records that no node takes."""
-    case, objective, _ = problem(17)
+    case, objective = asked(17)
     space = RecodingSpace(case, objective)
     bound = PriceBound(space, space.nodes(seconds=5), may_suppress=False)
     draw = np.random.default_rng(1)
@@ -140,7 +147,8 @@ def test_any_prices_give_a_bound(kind: dict[str, bool]) -> None:
     budget = kind.get("budget", False)
     draw = np.random.default_rng(11)
     met = 0
-    for seed in range(3000, 3150 if SLOW else 3090):
+    seeds = range(3000, 3150 if SLOW else 3050)
+    for seed in seeds:
         case, objective, best = problem(seed, **kind)
         if best is None:
             continue
@@ -154,14 +162,14 @@ def test_any_prices_give_a_bound(kind: dict[str, bool]) -> None:
         assert space.figure(raised, case.suppressed) <= best + 1e-9, f"seed {seed}"
         assert raised >= bound.at(bound.cheapest())[0].total / space.scale
         met += 1
-    assert met > 30
+    assert met > len(seeds) // 5
 
 
 @pytest.mark.parametrize("kind", [{}, {"budget": True}, {"linear": False}], ids=["linear", "budget", "other"])
 def test_any_tolls_give_a_bound(kind: dict[str, bool]) -> None:
     draw = np.random.default_rng(12)
     quotas = 0
-    for seed in range(5000, 5200 if SLOW else 5070):
+    for seed in range(5000, 5200 if SLOW else 5040):
         case, objective, best = problem(seed, **kind)
         if best is None:
             continue
@@ -185,7 +193,7 @@ def test_quotas_are_the_boxes_that_have_no_room_for_all_the_nodes_inside() -> No
     """Against every pair of nodes."""
     found = 0
     for seed in range(60):
-        case, objective, _ = problem(seed)
+        case, objective = asked(seed)
         space = RecodingSpace(case, objective)
         nodes = space.nodes(seconds=5)
         if len(nodes):
@@ -229,7 +237,7 @@ def test_shares_raise_the_bound() -> None:
 
 def test_a_list_that_was_cut_short_still_bounds() -> None:
     cut = 0
-    for seed in range(3000, 3100):
+    for seed in range(3000, 3100 if SLOW else 3050):
         case, objective, best = problem(seed)
         if best is not None:
             space = RecodingSpace(case, objective)
@@ -238,12 +246,12 @@ def test_a_list_that_was_cut_short_still_bounds() -> None:
             cut += nodes.cap < space.highest
             figure = space.figure(bound.ascend(best * case.records, seconds=0.01).total / space.scale, case.suppressed)
             assert figure <= best + 1e-9, f"seed {seed}"
-    assert cut > 20
+    assert cut > (20 if SLOW else 10)
 
 
 def test_a_list_without_any_node_is_no_answer() -> None:
     """As when the time is over before the first one."""
-    case, objective, _ = problem(17)
+    case, objective = asked(17)
     space = RecodingSpace(case, objective)
     nodes = space.nodes(seconds=5)
     unit = np.flatnonzero(space.count > 0)
@@ -255,7 +263,7 @@ def test_a_list_without_any_node_is_no_answer() -> None:
 def test_every_closed_node_is_listed_once() -> None:
     """Against the closures of all sets of units."""
     for seed in range(40):
-        case, objective, _ = problem(seed)
+        case, objective = asked(seed)
         space = RecodingSpace(case, objective)
         units = np.flatnonzero(space.count > 0)
         if not 0 < len(units) <= 7:

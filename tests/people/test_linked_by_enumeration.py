@@ -12,7 +12,7 @@ from sfumato.audit.readings import linked as reading
 from sfumato.methods.recoding.bags import Bags, EverHad
 from tests.people.worlds_of_people import Row, linked_violations, random_people
 
-CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 60
+CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 30
 
 
 def publish(policy: dict[str, Any], records: list[Row], groups: str) -> sf.Publication | None:
@@ -34,7 +34,8 @@ def linked_case(seed: int) -> tuple[dict[str, Any], list[Row]]:
 @pytest.mark.parametrize("groups", ["mondrian", "clustering", "refined"])
 def test_nothing_too_sure_behind_a_pseudonym(groups: str) -> None:
     published = 0
-    for seed in range(CASES):
+    first = ["mondrian", "clustering", "refined"].index(groups) * CASES  # each on others: most of what they do they share
+    for seed in range(first, first + CASES):
         policy, records = linked_case(seed)
         publication = publish(policy, records, groups)
         if publication is not None:

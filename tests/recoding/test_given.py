@@ -14,11 +14,12 @@ from sfumato.spine.foresight import foresee
 from tests.recoding.small_releases import Row, holds, least_loss, most_published, possible, random_policy, spoken_of
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
-METHODS: dict[str, tuple[dict[str, Any], int]] = {
-    "mondrian": ({}, 7000 if SLOW else 240),
-    "clustering": ({}, 150),
-    "refined": ({"seconds": 0.05}, 100),
+METHODS: dict[str, tuple[dict[str, Any], range]] = {
+    "mondrian": ({}, range(7000 if SLOW else 120)),
+    "clustering": ({}, range(120, 270 if SLOW else 190)),
+    "refined": ({"seconds": 0.05}, range(190, 290 if SLOW else 240)),
 }
+"""With which parameters, and on which policies: each on others, because most of what they do they share."""
 COLUMNS = {
     "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}},
     "sex": "quasi-identifier",
@@ -49,9 +50,9 @@ def hospital(*claims: Any, method: str = "mondrian", **parameters: Any) -> sf.Pu
 @pytest.mark.parametrize("method", METHODS)
 def test_a_policy_is_infeasible_only_when_no_release_exists(method: str) -> None:
     """By trying every set of regions; with claims taken to be about all columns, 48 of 7,000 policies were refused falsely."""
-    parameters, number = METHODS[method]
+    parameters, seeds = METHODS[method]
     made, partly = 0, 0
-    for seed in range(number):
+    for seed in seeds:
         policy, records = random_policy(seed)
         publication = publish(policy, records, {method: parameters})
         if publication is None:
@@ -63,8 +64,8 @@ def test_a_policy_is_infeasible_only_when_no_release_exists(method: str) -> None
         assert len(rows) >= most_published(policy, records), f"seed {seed}"
         made += 1
         partly += any(set(claim["given"]) != set(spoken_of(policy)) for claim in policy["protect"])
-    assert made > number // 3
-    assert partly > number // 20
+    assert made > len(seeds) // 3
+    assert partly > len(seeds) // 20
 
 
 def test_the_enumeration_can_tell() -> None:
@@ -75,6 +76,8 @@ def test_the_enumeration_can_tell() -> None:
         quasi = [name for name in policy["columns"] if name != "s"]
         wider = {**policy, "protect": [{**claim, "given": quasi} for claim in policy["protect"]]}
         refused += possible(policy, records) and not possible(wider, records)
+        if refused > 5:
+            return
     assert refused > 5
 
 

@@ -20,6 +20,8 @@ from sfumato.models.t_closeness import TCloseness
 
 PAIR = Hierarchy.from_tree({"*": {"G": ["x", "y"], "H": [f"z{i}" for i in range(98)]}})
 NUMBERS = Ranges(tuple(map(str, range(101))))
+ATTEMPTS = local_search._ATTEMPTS
+"""As many as there are for everybody; other tests are content with fewer (`tests/conftest.py`)."""
 
 
 def _two_apart(boundary: tuple[str, ...]) -> RecodingProblem:
@@ -146,7 +148,8 @@ def test_the_answer_does_not_depend_on_how_many_work(claims, monkeypatch):
 
 
 @pytest.mark.parametrize("claims", ["size", "distance"])
-def test_several_short_searches_keep_the_claims_and_everybody(claims):
+def test_several_short_searches_keep_the_claims_and_everybody(claims, monkeypatch):
+    monkeypatch.setattr(local_search, "_ATTEMPTS", ATTEMPTS)
     problem = _crowd(claims)
     starts = [mondrian(problem), problem.coarsest()]
     found = refine_each(problem, starts, seconds=0.2)
@@ -156,8 +159,9 @@ def test_several_short_searches_keep_the_claims_and_everybody(claims):
     assert _cost(problem, found) < min(_cost(problem, start) for start in starts)
 
 
-def test_regions_without_a_choice_are_left_alone():
+def test_regions_without_a_choice_are_left_alone(monkeypatch):
     """Three regions: five records that cannot become two groups, four that are alike, and six that can be told apart."""
+    monkeypatch.setattr(local_search, "_ATTEMPTS", ATTEMPTS)
     region = Hierarchy.flat(["a", "b", "c"])
     region = region.bounded(("a", "b", "c"))
     numbers = np.array([0, 1, 2, 3, 99, 7, 7, 7, 7, 0, 1, 2, 50, 51, 52], dtype=np.int32)

@@ -1,5 +1,6 @@
 """Published sequences of growing tables, judged by enumeration of every way to pair up their rows."""
 
+import os
 from fractions import Fraction
 
 import pytest
@@ -8,6 +9,8 @@ from sfumato.errors import DataError, Infeasible
 from sfumato.ledger import Ledger
 
 from .stories import Judge, joined, people, random_generator, release, story
+
+STORIES = 14 if os.environ.get("SFUMATO_SLOW") else 8
 
 
 @pytest.mark.parametrize(("model", "growth", "cohorts"), [
@@ -21,7 +24,7 @@ def test_random_stories_keep_their_promise(tmp_path, model, growth, cohorts):
         ["k-linkability", "k-diversity"].index(model) + 10 * (growth == "separative") + 20 * (cohorts == "known")
     )
     judged = grown = 0
-    for number in range(14):
+    for number in range(STORIES):
         path = tmp_path / str(number)
         path.mkdir()
         if not story(rng, path, model, growth, cohorts):
@@ -32,7 +35,7 @@ def test_random_stories_keep_their_promise(tmp_path, model, growth, cohorts):
             judged += 1
             grown += len(judge.releases) > 1
             assert level >= 2
-    assert judged >= 4
+    assert judged >= STORIES // 4
     assert grown >= 1
 
 

@@ -10,10 +10,10 @@ Invariants
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +56,10 @@ def _said(spec: Any, base: Path) -> str:
 def _written(entry: Any) -> str:
     """The same text for an entry built in code and for the one that a file says: 5 and "5" mean the same width."""
     if isinstance(entry, Mapping):
-        return "{" + ",".join(f"{json.dumps(str(key))}:{_written(value)}" for key, value in entry.items()) + "}"
+        return "{" + ",".join(f"{quoted(str(key))}:{_written(value)}" for key, value in entry.items()) + "}"
     if isinstance(entry, list | tuple):
         return "[" + ",".join(map(_written, entry)) + "]"
-    return "null" if entry is None else json.dumps(str(entry), ensure_ascii=False)
+    return "null" if entry is None else quoted(str(entry))
 
 
 def _built(policy: Policy, name: str, values: Sequence[str]) -> Generalization:

@@ -82,10 +82,16 @@ class Finding:
         return False if not self.holds else True if self.judged else None
 
     def to_json(self) -> dict[str, Any]:
-        entry = asdict(self) | {"holds": self.verdict, "given": list(self.given), "hide": list(self.hide)}
-        if not self.reason:
-            del entry["reason"]
-        return entry
+        entry: dict[str, Any] = {
+            "model": self.model,
+            "holds": self.verdict,
+            "required": dict(self.required),
+            "achieved": dict(self.achieved),
+            "given": list(self.given),
+            "hide": list(self.hide),
+            "grade": self.grade,
+        }
+        return entry | ({"reason": self.reason} if self.reason else {})
 
 
 def unless_refuted(holds: bool, grade: str, achieved: Mapping[str, Any], refuted: str, why: str) -> dict[str, Any]:

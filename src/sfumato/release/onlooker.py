@@ -24,7 +24,7 @@ class Onlooker(ABC):
 
     def applies(self, exhibit: Exhibit) -> bool:
         """Whether it has something to say about this exhibit."""
-        return (self.on_classes or not exhibit.counted) and self.concerned(exhibit)
+        return isinstance(exhibit.form, self.forms) and (self.on_classes or not exhibit.counted) and self.ready(exhibit)
 
     def concerned(self, exhibit: Exhibit) -> bool:
         """Whether the exhibit is one of its forms with everything that it needs, however its rows are kept."""

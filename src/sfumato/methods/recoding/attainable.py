@@ -28,7 +28,7 @@ def attainable(problem: RecodingProblem, stated: Sequence[Requirement], enough: 
 
             def holds(model: Model, place: int = place, requirement: Requirement = requirement) -> bool:
                 claims = (*stated[:place], replace(requirement, model=model), *stated[place + 1 :])  # I2
-                return enough(replace(problem, requirements=claims))
+                return enough(problem.asking(claims))
 
             found = strongest(requirement.model, key, holds)
             if found is not None:

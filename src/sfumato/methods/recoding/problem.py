@@ -48,6 +48,8 @@ from sfumato.models.base import Model
 
 _TRIED, _FEW = 100, 10
 """Regions that are tried alone when all of them together leave nothing; so few that every set of them is tried."""
+_OF_ROWS = ("row_point", "points", "row_cell", "cell_point", "cell_values", "regions")
+"""What is derived whatever the claims are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,13 @@ class RecodingProblem:
     @cached_property
     def everywhere(self) -> RecodingProblem:
         """The problem in which every claim speaks of all columns: more than is asked, and judged group by group."""
-        return replace(self, requirements=tuple(replace(one, given=None) for one in self.requirements))
+        return self.asking(tuple(replace(one, given=None) for one in self.requirements))
+
+    def asking(self, requirements: tuple[Requirement, ...]) -> RecodingProblem:
+        """The same records under other claims; what rows alone say is not found out again."""
+        other = replace(self, requirements=requirements)
+        other.__dict__.update({name: made for name, made in vars(self).items() if name in _OF_ROWS})
+        return other
 
     def _whole_regions(self, kept: BoolArray) -> Grouping:
         region = self.regions.of[self.cell_point]
