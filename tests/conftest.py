@@ -66,14 +66,11 @@ def few_attempts() -> None:
         local_search._ATTEMPTS = 1
 
 
-SESSIONS = {"test_real_processes.py": "a cluster"} | dict.fromkeys(
-    ("test_traps.py", "test_remembering.py", "test_regions.py", "test_sources.py", "test_refusals.py"), "spark too"
-)
-"""Which tests of Spark share a session, where it is not the first one: two of them take about half the time on two cores."""
+SESSIONS = {"test_real_processes.py": "a cluster"}
+"""Which tests of Spark run elsewhere than in the one session of all others: a second one would have to get warm again."""
 DEAR = (
     "a cluster",
     "spark",
-    "spark too",
     "tests/studio/test_stories.py",
     "forms",
     "studio",

@@ -8,7 +8,9 @@ from pathlib import Path
 ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
 """Java's classes as they are after loading, where somebody has made it (`class_archive.py`)."""
 _MAPPED = f" -XX:SharedArchiveFile={ARCHIVE} -Xshare:auto -Xlog:disable" if ARCHIVE.exists() else ""
-_AT_ONCE = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewSize=300m -Dderby.stream.error.file=/dev/null{_MAPPED}"
+_ROOM = "-XX:NewSize=300m -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
+"""For what comes and goes, for classes, and for compiled code, of which Java else throws away what a long session needs again."""
+_AT_ONCE = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_ROOM} -Dderby.stream.error.file=/dev/null{_MAPPED}"
 SMALL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": _AT_ONCE,
@@ -16,6 +18,12 @@ SMALL = {
     "spark.python.daemon.module": "tests.engines.workers",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.lightweightPlanChangeValidation": "false",
 }
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Without compiling every query first, which takes longer than running it once; the cluster of real processes compiles them."""

@@ -1,9 +1,12 @@
-"""The same policy gives on Spark what it gives here: claims, certificate and figures; one test body for both engines."""
+"""The same policy gives on Spark what it gives here: claims, certificate and figures; one test body for both engines.
+
+Every method runs on one table and few columns, with SFUMATO_SLOW=1 on all of them (`real_tables.py`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +21,34 @@ from tests.secret import SEED
 ENGINES = ["local", "spark"]
 
 
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> Any:
-    return request.getfixturevalue("spark") if request.param == "spark" else None
+@dataclass(frozen=True)
+class Written:
+    """A release, what it was made from, where it lies, and the engine that made it."""
+
+    table: pa.Table
+    source: Any
+    publication: sf.Publication
+    out: Path
+    engine: Any
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    engine = request.getfixturevalue("spark") if request.param == "spark" else None
+    table, place = people(), tmp_path_factory.mktemp("written")
+    source = csv_folder(table, place / "people.csv") if engine is not None else table
+    publication = sf.publish(policy(), data=source, engine=engine, seed=SEED)
+    return Written(table, source, publication, publication.write(place / "out"), engine)
 
 
 def _counted(table: pa.Table) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def test_a_release_holds_and_is_true(engine: Any, tmp_path: Path) -> None:
+def test_a_release_holds_and_is_true(written: Written) -> None:
     """Published, written, verified without and with the original, measured; nobody is lost or doubled."""
-    table = people()
-    source = csv_folder(table, tmp_path / "people.csv") if engine is not None else table
-    publication = sf.publish(policy(), data=source, engine=engine, seed=SEED)
+    table, source, publication, out, engine = written.table, written.source, written.publication, written.out, written.engine
     assert publication.certificate.holds
-    out = publication.write(tmp_path / "out")
     assert {"manifest.json", "certificate.json", "policy.yaml", "report.html"} < {file.name for file in out.iterdir()}
     assert sf.verify(out, engine=engine).holds
     audit = sf.verify(out, original=source, engine=engine)
@@ -79,14 +94,11 @@ def test_rows_are_brought_where_classes_do_not_do(spark: Any, tmp_path: Path) ->
     assert not any("rows stayed where they lie" in said for said in there.certificate.assumptions)
 
 
-def test_anybody_can_verify_without_a_cluster(spark: Any, tmp_path: Path) -> None:
-    table = people(600, seed=3)
-    frame = spark.createDataFrame(table)
-    out = sf.publish(policy(), data=frame, engine=spark).write(tmp_path / "out", report=False)
-    assert sf.verify(out).holds
-    assert sf.verify(out, original=table).holds
-    moved = table.set_column(4, "ward", pa.array(["west"] * 600))
-    audit = sf.verify(out, original=moved)
+def test_anybody_can_verify_without_a_cluster(written: Written) -> None:
+    assert sf.verify(written.out).holds
+    assert sf.verify(written.out, original=written.table).holds
+    moved = written.table.set_column(4, "ward", pa.array(["west"] * written.table.num_rows))
+    audit = sf.verify(written.out, original=moved)
     assert [finding.model for finding in audit.findings if not finding.holds] == ["truthfulness", "certificate"]
 
 

@@ -249,11 +249,12 @@ class SparkEngine(PeopleVerbs):
         """Some columns of all records, with the key that puts them in order."""
         return projected(self.session, rows, names, key)
 
-    def misprojected(self, files: Sequence[Path], rows: DistantRows, names: Sequence[str]) -> int:
-        """By how many rows what was written differs from some columns of all records."""
+    def misprojected(self, tables: Sequence[tuple[Sequence[Path], Sequence[str]]], rows: DistantRows) -> int:
+        """By how many rows what was written as some tables differs from their columns of all records; all tables in one pass."""
         with plainly("compare with the source"), self.watched("comparing with the source"):
-            own = rows.frame.select(*(rows.text(name).alias(name) for name in names))
-            return apart((own, as_texts(self.files(files), names)))[0]
+            own = [rows.frame.select(*(rows.text(name).alias(name) for name in names)) for _, names in tables]
+            written = [as_texts(self.files(files), names) for files, names in tables]
+            return sum(apart(*zip(own, written, strict=True)))
 
     def records(self, rows: DistantRows) -> int:
         """How many rows there are; lines that do not fit are refused."""

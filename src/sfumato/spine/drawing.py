@@ -97,7 +97,7 @@ def drawn_beside(exhibit: Exhibit, engine: SparkEngine, rows: DistantRows, recor
     assert exhibit.folder is not None
     many = engine.records(rows) if records is None else records
     kept, files = _kept(exhibit.policy), part_files(exhibit.folder, "data")
-    strangers = engine.misprojected(files, rows, kept) if kept else abs(exhibit.data.records - many)
+    strangers = engine.misprojected([(files, kept)], rows) if kept else abs(exhibit.data.records - many)
     rows.require_unchanged()
     return replace(exhibit, original=Table(pa.table({}), counts=np.array([many])), strangers=strangers)
 

@@ -203,13 +203,11 @@ def _again(
 
 def _compared(engine: SparkEngine, folder: Path, rows: DistantRows, made: Mapping[str, SplitTable]) -> tuple[int, int]:
     """By how many rows, and by how many listed values, all tables together differ from the records."""
-    strangers, misplaced = 0, 0
+    plain = [(part_files(folder, part), table.names) for part, table in made.items() if table.deal is None]
+    strangers, misplaced = engine.misprojected(plain, rows) if plain else 0, 0
     for part, table in made.items():
-        files = part_files(folder, part)
-        if table.deal is None:
-            strangers += engine.misprojected(files, rows, table.names)
-        else:
+        if table.deal is not None:
             lists = {table.hidden: part_files(folder, f"{part}{SENSITIVE}")}
-            wrong, values = engine.misdealt(files, lists, table.deal.rows, rows)
+            wrong, values = engine.misdealt(part_files(folder, part), lists, table.deal.rows, rows)
             strangers, misplaced = strangers + wrong, misplaced + values
     return strangers, misplaced
