@@ -298,7 +298,9 @@ def judged_draft(
         exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
     failed = [finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)]
     if failed:  # what was promised and could not be judged is refused like what is broken
-        raise _told_before(failed, policy, exhibit) or _refused(failed, policy, chosen, exhibit.original)
+        raise _told_before(failed, policy, exhibit) or _refused(
+            failed, policy, chosen, exhibit.original, bound=len(exhibit.history or ()) > 1
+        )
     certificate = _certificate(exhibit, chosen, release)
     certificate = certificate if place is None else replace(certificate, ledger=place.certified(draft.folder))
     exhibit = exhibit.certified(certificate)
@@ -317,8 +319,8 @@ def _told_before(failed: list[Finding], policy: Policy, exhibit: Exhibit) -> Inf
     return Infeasible(f"{why}; nothing was published", where=policy.document.where("protect"), hint=hint) if why else None
 
 
-def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) -> SfumatoError:
-    """Why nothing is published: what cannot be had, with the reason, or else a defect of the method."""
+def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any, *, bound: bool = False) -> SfumatoError:
+    """Why nothing is published: what cannot be had, with the reason, or a defect of the method (`bound`: by earlier releases)."""
     wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
     names, claims = {finding.model for finding in failed}, {claim.model.name for claim in policy.claims}
     claims |= {name for name, check in catalogue("audit.checks", Check).items() if check.asked}
@@ -336,6 +338,11 @@ def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) 
         hint = "put a key into the equation, widen the domains it is made of, or publish again; nothing was published"
         return Infeasible(f"{wrong}; {'; '.join(doubts)}", where=policy.document.where("keep"), hint=hint)
     hint = "nothing was published; this is a defect of the method, please report it"
+    if bound and names <= {*claims, "earlier promises", PEOPLE}:
+        hint = (
+            "nothing was published; this method found no way beside what earlier releases said: try another one, say the promise "
+            "anew at a lower level, or keep who left in the table; if nothing helps, please report it"
+        )
     return AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
 
 
