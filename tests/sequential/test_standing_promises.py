@@ -82,3 +82,17 @@ def test_another_kind_of_diversity_does_not_replace_one(tmp_path):
     _, second = released(tmp_path, first, (columns, asked(l=2), "mondrian"), people=people)
     (claim,) = promises.standing(second.policy, second.history)
     assert claim.model.required() == {"l": 2, "kind": "frequency"}
+
+
+def test_columns_that_come_and_go_are_generalized_in_lineages(tmp_path):
+    """Outsiders do not know who is where; the second release shows b for the first time, later ones neither a nor b."""
+    everybody = [{"who": f"p{i}", "a": f"a{i % 3}", "b": f"b{i}", "c": f"c{i % 2}", "s": f"s{i % 3}"} for i in range(24)]
+    shown = [("a", everybody[:18]), ("ab", everybody[:21]), ("c", everybody[:21]), ("c", everybody)]
+    for r, (names, rows) in enumerate(shown):
+        columns = {"who": "identifier", **dict.fromkeys(names, "quasi-identifier"), "s": "sensitive"}
+        tree = {"version": 1, "columns": columns, "key": "who", "protect": [{"l-diversity": {"l": 2}}], "method": "mondrian"}
+        data = {name: [row[name] for row in rows] for name in columns}
+        made = publish({**tree, "series": {"cohorts": "unknown"}}, data, seed=SEED + r, ledger=tmp_path / "book", new_ledger=not r)
+        made.write(tmp_path / f"r{r}", report=False)
+        assert made.certificate.holds
+        assert all(row.get("b", "*") == "*" for row in rows_of(made))

@@ -191,8 +191,8 @@ class _LineageBoard:
     def join_newcomers(self) -> None:
         """Whoever was never published mends a thin lineage, forms groups with others, or joins the smallest that covers."""
         new = np.flatnonzero(self.of_record == -1)
-        if not len(new) or not self.count:
-            return
+        if not len(new) or not self.count or not set(self.columns) <= set(self.policy.published):
+            return  # no memory will say of newcomers what is not shown, and no cell covers what is not remembered
         hidden = sorted({name for claim, _ in self.tied.classes for name in claim.hide if name in self.policy.published})
         told = {name: np.asarray(self.task.data.text(name).codes, dtype=np.int64) for name in hidden}
         classes = group([self.codes[name][new] for name in self.columns] + [told[name][new] for name in hidden], rows=len(new))
@@ -200,9 +200,6 @@ class _LineageBoard:
         codes = np.array([self.codes[name][one] for name in self.columns], dtype=np.int64).reshape(len(self.columns), len(one)).T
         cost, thin, carries = self._costs(), ~self.satisfied(), self.policy.series.leaving == "counterfeits"
         some = (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0) & ~self._in_buckets()
-        some &= set(self.columns) <= set(
-            self.policy.published
-        )  # no memory will say of newcomers what is not shown, nor any cell cover it
         best = self._smallest(codes, cost, some & (~thin | carries))
         price = np.where(best >= 0, cost[np.maximum(best, 0)], np.inf)
         kinds = Kinds(codes, [told[name][one] for name in hidden], classes.counts.copy(), price)
