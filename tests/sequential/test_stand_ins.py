@@ -11,7 +11,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.errors import PolicyError
+from sfumato.errors import AuditRefused, PolicyError
+from sfumato.methods import leaving, lineages
 from sfumato.policy.policy import Policy
 from sfumato.spine.plan import plan
 from sfumato.spine.publish import publish
@@ -129,3 +130,34 @@ def test_values_that_change_beside_rows_that_never_do_are_refused_before_data_mo
         plan(policy_of(**series), remembering=True)
     with pytest.raises(PolicyError, match="those of counterfeits never do"):
         plan(policy_of(leaving="counterfeits", changes={"s": "free"}), remembering=True)
+
+
+def _shown_later(folder, cohorts):
+    """Twelve people in four rooms; one leaves, and the second release shows a column that the first did not."""
+    people = [{"who": f"p{i}", "age": str(30 + i // 3), "s": VALUES[i % 3], "t": VALUES[i % 3]} for i in range(12)]
+    roles = {"who": "identifier", "age": "quasi-identifier", "s": "sensitive"}
+    tree = {"version": 1, "key": "who", "method": "mondrian", "series": {"cohorts": cohorts, "leaving": "counterfeits"}}
+    claim = {"given": ["age"], "hide": "s", "by": {"l-diversity": {"l": 3}}}
+    for r, (columns, rows) in enumerate([(roles, people), ({**roles, "t": "other"}, [p for p in people if p["who"] != "p1"])]):
+        data = {name: [row[name] for row in rows] for name in ("who", *columns) if name in people[0]}
+        made = publish(
+            {**tree, "columns": columns, "protect": [claim]}, data, seed=SEED + r, ledger=folder / "book", new_ledger=not r
+        )
+        made.write(folder / f"r{r}", report=False)
+    return made
+
+
+@pytest.mark.parametrize("cohorts", ["known", "unknown"])
+def test_nobody_stands_in_with_a_value_that_was_never_told(tmp_path, cohorts):
+    made = _shown_later(tmp_path, cohorts)
+    assert not made.history.releases[-1].memory.counterfeit.any()
+    assert {row["t"] for row in made.release.parts["data"].table.to_pylist()} == set(VALUES)
+    assert made.certificate.records.published == 9  # companions are withheld instead
+
+
+@pytest.mark.parametrize("cohorts", ["known", "unknown"])
+def test_the_audit_refuses_a_value_that_was_never_told(tmp_path, monkeypatch, cohorts):
+    for module in (leaving, lineages):
+        monkeypatch.setattr(module, "lacks_a_value", lambda tied, policy: np.zeros(tied.bundles.people, dtype=bool))
+    with pytest.raises(AuditRefused, match="show 't', which was not told of them"):
+        _shown_later(tmp_path, cohorts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from sfumato.audit.accounting import require_accounted
@@ -35,7 +35,7 @@ def bound_by_history(history: History, policy: Policy, ledger: str) -> Iterator[
     for claim in policy.claims:
         yield from _so_far(bundles, widened(claim, policy, [policy, *bundles.policies]), policy)
     for claim in standing(policy, history):
-        yield f"promised before and still judged: {claim} of {', '.join(claim.hide)}"
+        yield f"promised before and still judged: {claim}{about_hidden(claim.hide)}"
     shared = sorted({name for past in history.releases for name in past.published} & set(policy.published))
     new = [name for name in policy.published if name not in shared]
     yield f"shared with earlier releases: {', '.join(shared) or 'nothing'}; new: {', '.join(new) or 'nothing'}"
@@ -98,9 +98,14 @@ def told_already(history: History, policy: Policy) -> Iterator[str]:
                 yield f"earlier releases leave {claim.model.name} at {level}, and no further release can raise it"
 
 
+def about_hidden(hide: Sequence[str]) -> str:
+    """What a promise is about, as words that follow its name."""
+    return f" of {', '.join(hide)}" if hide else ""
+
+
 def _so_far(bundles: Bundles, claim: Claim, policy: Policy) -> Iterator[str]:
     """How a claim stands after the releases so far."""
-    about = f" of {', '.join(claim.hide)}" if claim.hide else ""
+    about = about_hidden(claim.hide)
     if claim.hide and not any(name in sheet.columns for sheet in bundles.sheets for name in claim.hide):
         yield f"{', '.join(claim.hide)} was never published, so earlier releases do not bind this one there"
         return

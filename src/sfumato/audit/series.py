@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audit.accounting import require_accounted
@@ -37,7 +38,8 @@ from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint, bundle_of, joint_classes, kept_columns
 from sfumato.history.known_again import may_vary, other_name, other_rows, said_again
 from sfumato.history.linked_people import ties_rows
-from sfumato.history.promises import cohorts_told, widened
+from sfumato.history.people_sheet import PeopleSheet
+from sfumato.history.promises import cohorts_told, spoken_of, widened
 from sfumato.history.trees import HiddenValues, Masks, by_class, by_tree
 from sfumato.history.united import united_classes
 from sfumato.policy.claims import Claim
@@ -82,6 +84,7 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
     _require_untold(bundles, wide)
     _require_one_name(bundles, wide)
     _require_rows_known_again(exhibit, bundles)
+    _require_nothing_invented(bundles, wide)
     verdict = by_classes(bundles, wide, cohorts_known(exhibit))  # I1
     what = f"over {len(history)} releases"
     if verdict is None and alone is not None and exhibit.form.replaces:
@@ -102,10 +105,10 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
 def _require_untold(bundles: Bundles, claim: Claim) -> None:
     """Refuse what outsiders know, by the word of any release, when it ties columns that people keep to columns that they trade."""
     knows = [each for policy in bundles.policies for each in dependencies_of(policy)]
-    bundles, newest = (bundles, []) if claim.hide else bundles.newest_apart()
+    bundles, among = (bundles, []) if claim.hide else _apart(bundles, claim)
     shown = {name for sheet in bundles.sheets for name in sheet.columns}
     named = frozenset().union(*(names_of_people(policy) for policy in bundles.policies))
-    tie = half_known(named | kept_columns(bundles, claim.given, claim.hide, newest), shown, knows)
+    tie = half_known(named | kept_columns(bundles, claim.given, claim.hide, among), shown, knows)
     if tie is not None:
         raise DataError(f"outsiders know {tie}, which may tell who of a joint class traded places in all releases")
 
@@ -128,6 +131,22 @@ def _require_rows_known_again(exhibit: Exhibit, bundles: Bundles) -> None:
     found = other_rows(bundles.values, names, new, gone)
     if found is not None:
         raise DataError(f"{said_again(found)}: the same rows under other keys are not judged together")
+
+
+def _require_nothing_invented(bundles: Bundles, claim: Claim) -> None:
+    """Refuse rows that stand in for people and show what no earlier release told of them: that would tell which rows these are."""
+    tables: list[PeopleSheet] = []
+    for r, past in enumerate(bundles.history.releases[bundles.kept :], start=bundles.kept):
+        if not past.memory.counterfeit.any():
+            continue
+        tables = tables or bundles.tables()
+        gone = pc.index_in(past.memory.key_column.filter(pa.array(past.memory.counterfeit)), value_set=bundles.keys)
+        people = gone.to_numpy(zero_copy_only=False)
+        shown = {name for table in tables if r in table.releases for name in table.columns}
+        for name in sorted(name for name in shown if name in claim.hide or not bundles.is_known(name)):
+            before = [table.here[people] for table in tables if name in table.columns and max(table.releases) < r]
+            if not np.any(before, axis=0).all():
+                raise DataError(f"rows of release {past.number} that stand in for people show '{name}', which was not told of them")
 
 
 def _by_join(exhibit: Exhibit, claim: Claim) -> bool:
@@ -228,11 +247,17 @@ def levels_after(bundles: Bundles, claim: Claim, cohorts: bool) -> list[tuple[in
 
 def joint_of(bundles: Bundles, claim: Claim, cohorts: bool) -> Joint:
     """The joint classes of a claim, for outsiders who know who is in which release or who do not."""
-    bundles, newest = (bundles, []) if claim.hide else bundles.newest_apart()
-    joint = joint_classes(bundles, claim.given, claim.hide, among=newest)
+    bundles, among = (bundles, []) if claim.hide else _apart(bundles, claim)
+    joint = joint_classes(bundles, claim.given, claim.hide, among=among)
     if not cohorts and bundles.weights is not None:
         raise DataError("where outsiders do not know who is in which release, people are judged one by one")
     return joint if cohorts else united_classes(bundles, joint)
+
+
+def _apart(bundles: Bundles, claim: Claim) -> tuple[Bundles, list[PeopleSheet]]:
+    """Everything published, and the tables of the release that a claim is about which hides nothing."""
+    policies = [past.cover.policy for past in reversed(bundles.history.releases[: bundles.newest + 1])]
+    return bundles.apart(bundles.newest - spoken_of(claim, policies))
 
 
 def _verdict(claim: Claim, linkage: Linkage, people: int) -> ClassVerdict:

@@ -30,6 +30,7 @@ from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.table import TextColumn
 from sfumato.errors import LedgerError
 from sfumato.history.people_sheet import PeopleSheet, sheet_of_release
+from sfumato.history.promises import known_columns
 from sfumato.history.remembered import RememberedValues
 from sfumato.policy.policy import Policy
 from sfumato.release.past import SEPARATOR, History, PastRelease
@@ -126,10 +127,7 @@ class Bundles:
     @cached_property
     def known(self) -> frozenset[str]:
         """Columns that an outsider may know."""
-        different = list({id(policy): policy for policy in self.policies}.values())
-        roles = {n for policy in different for n, column in policy.columns.items() if column.role == "quasi-identifier"}
-        given = {name for policy in different for claim in policy.claims for name in claim.given}
-        return frozenset(roles | given)
+        return known_columns(self.policies)
 
     def tables(self) -> list[PeopleSheet]:
         """Every published table by itself, in the order of the releases."""
@@ -154,17 +152,22 @@ class Bundles:
         less.sheets = [cut for sheet in self.sheets if (cut := sheet.only(range(release + 1))) is not None]
         return less
 
-    def newest_apart(self) -> tuple[Bundles, list[PeopleSheet]]:
-        """The same tables, those of the newest release by themselves where nothing but known columns joins them to others."""
-        last = max((release for sheet in self.sheets for release in sheet.releases), default=0)
-        apart, newest, rest = copy(self), [], []
+    def apart(self, release: int) -> tuple[Bundles, list[PeopleSheet]]:
+        """The same tables, those of one release by themselves where nothing but known columns joins them to others."""
+        apart, mine, rest = copy(self), [], []
         for sheet in self.sheets:
-            loose = last in sheet.releases and all(self.is_known(name) for name in sheet.columns)
-            parts = [sheet.only(range(last, last + 1)), sheet.only(range(last))] if loose else [sheet]
-            newest += [part for part in parts if part is not None and last in part.releases]
-            rest += [part for part in parts if part is not None and last not in part.releases]
-        apart.sheets = [*rest, *newest]
-        return apart, newest
+            loose = release in sheet.releases and all(self.is_known(name) for name in sheet.columns)
+            later = range(release + 1, max(sheet.releases) + 1)
+            parts = [sheet.only(some) for some in (range(release, release + 1), range(release), later)] if loose else [sheet]
+            mine += [part for part in parts if part is not None and release in part.releases]
+            rest += [part for part in parts if part is not None and release not in part.releases]
+        apart.sheets = [*rest, *mine]
+        return apart, mine
+
+    @property
+    def newest(self) -> int:
+        """The newest release that a sheet is of, by its place in the history."""
+        return max((release for sheet in self.sheets for release in sheet.releases), default=0)
 
     def is_known(self, column: str) -> bool:
         """Whether people who trade places must look alike in a column: outsiders know it, or it links tables of one release."""

@@ -2,15 +2,17 @@
 
 Invariants
     I1  A claim whose outsider knows all quasi-identifiers of its policy is about an outsider who knows those of every release.
-    I2  A promise is replaced only by one of the same model about the same hidden columns, to an outsider who knows as much;
-        everything else still stands. A promise about noise, which every further publication wears down, is replaced only by one
-        that is as strict.
+    I2  A promise is replaced only by one of the same model and kind about the same hidden columns, to an outsider who knows as
+        much; everything else still stands. A promise about noise, which every further publication wears down, is replaced only by
+        one that is as strict.
     I3  An outsider who was once taken to know who is in which release knows it from then on.
+    I4  A promise that hides no column is about the rows of its own release: whose they are, later ones may tell by columns that
+        nobody is known by and that tie them to it, through others if need be. Where nothing does, they leave it as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sfumato.data.linkage import Linkage
@@ -30,8 +32,8 @@ def standing(policy: Policy, history: History) -> list[Claim]:
     policies = [policy, *(past.cover.policy for past in reversed(history.releases))]
     said = [widened(claim, policy, policies) for claim in policy.claims]
     found: list[Claim] = []
-    for past in reversed(history.releases):
-        stated = [widened(claim, past.cover.policy, policies) for claim in past.cover.policy.claims if _stands(claim)]
+    for past, tied in zip(policies[1:], tied_to_first(policies)[1:], strict=True):
+        stated = [widened(claim, past, policies) for claim in past.claims if tied or _stands(claim)]
         found += [claim for claim in stated if not any(_replaces(other, claim) for other in [*said, *found])]
     return found
 
@@ -43,19 +45,48 @@ def cohorts_told(policy: Policy, history: History | None = None) -> bool:
     return "known" in said
 
 
+def tied_to_first(policies: Sequence[Policy]) -> list[bool]:
+    """Whether columns that nobody is known by tie the release of each policy to that of the first (I4)."""
+    known = known_columns(policies)
+    shown = [set(policy.published) - known for policy in policies]
+    reach = shown[0]
+    while (more := reach.union(*(names for names in shown if names & reach))) > reach:
+        reach = more
+    return [True, *(bool(names & reach) for names in shown[1:])]
+
+
+def known_columns(policies: Iterable[Policy]) -> frozenset[str]:
+    """Columns that an outsider may know people by: quasi-identifiers, and what some claim gives, by the word of any of them."""
+    different = list({id(policy): policy for policy in policies}.values())
+    roles = {name for policy in different for name, column in policy.columns.items() if column.role == "quasi-identifier"}
+    return frozenset(roles | {name for policy in different for claim in policy.claims for name in claim.given})
+
+
+def spoken_of(claim: Claim, policies: Sequence[Policy]) -> int:
+    """Which release a claim that hides nothing is about, by its place among policies, the newest first (I4): the newest that makes
+    it and hangs together with the first; the first itself where none does."""
+    tied = tied_to_first(policies)
+    for place, policy in enumerate(policies):
+        if tied[place] and any(_about(one) == _about(claim) and set(one.given) <= set(claim.given) for one in policy.claims):
+            return place
+    return 0
+
+
 def _replaces(new: Claim, old: Claim) -> bool:
     """Whether a claim makes an earlier one anew: nobody who was counted on then knows more than who is counted on now (I2)."""
     return _about(new) == _about(old) and set(new.given) >= set(old.given)
 
 
 def _stands(claim: Claim) -> bool:
-    """Whether later releases could take back what was promised."""
+    """Whether later releases could take back what was promised, whichever they are."""
     return bool(claim.hide) or claim.model.judges is not Linkage
 
 
 def _about(claim: Claim) -> tuple[str, object]:
-    about: object = frozenset(claim.hide) if claim.model.judges is Linkage else repr(sorted(claim.model.required().items()))
-    return claim.model.name, about
+    level = sorted(claim.model.required().items())
+    if claim.model.judges is not Linkage:
+        return claim.model.name, repr(level)
+    return claim.model.name, (frozenset(claim.hide), *(value for _, value in level if isinstance(value, str)))
 
 
 def widened(claim: Claim, own: Policy, policies: Sequence[Policy]) -> Claim:

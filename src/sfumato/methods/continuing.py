@@ -183,6 +183,19 @@ def or_stand_ins(policy: Policy, way: str) -> str:
     return way if policy.person is not None else f"{way}, or set 'series: {{leaving: counterfeits}}'"
 
 
+def lacks_a_value(tied: Ties, policy: Policy) -> BoolArray:
+    """Of whom of the past a row could not stand in under a policy: of a column that it tells of people, nothing is remembered.
+
+    An empty or a borrowed value there would tell which rows stand in for somebody, and so whose the others are.
+    """
+    hidden = {name for claim, _ in tied.classes for name in claim.hide}
+    names = [name for name in policy.published if name in hidden or not tied.bundles.is_known(name)]
+    lacks = np.zeros(tied.bundles.people, dtype=np.bool_)
+    for name in names:
+        lacks |= tied.bundles.values.newest.get(name, np.full(tied.bundles.people, -1, dtype=np.int64)) < 0
+    return lacks
+
+
 def may_wait(task: Task, withheld: int, waiting: int = 0) -> int:
     """How many more newcomers the policy lets wait for a later release, when so many records are withheld, some of them waiting."""
     most = int(task.policy.series.waiting * task.data.records + 1e-9) - waiting

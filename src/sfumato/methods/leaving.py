@@ -4,7 +4,8 @@ An outsider who knows who is in which release sees a history class fall into tho
 keep every promise by what was published before. Where they do, whoever left is simply absent from now on. Where they do not,
 
     counterfeits   everybody who left is carried on: a row stands in, until enough have left together (or the whole class has) and
-                   all of them are retired at once. It has what claims hide of the person, and stands beside those who stay
+                   all of them are retired at once. It has what claims hide of the person, and stands beside those who stay.
+                   Where something is published that was not remembered of somebody of a class, companions are withheld instead
     withhold       companions are withheld with them, as few as keep both parts safe, the whole class if need be
     refuse         nothing is published
 
@@ -38,7 +39,7 @@ from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint
 from sfumato.history.people import PeopleOfHistory, broken_classes
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Continuation, Ties, may_wait, or_stand_ins, require_few_withheld
+from sfumato.methods.continuing import Continuation, Ties, lacks_a_value, may_wait, or_stand_ins, require_few_withheld
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -58,10 +59,11 @@ def looked_after(task: Task, tied: Ties, keys: tuple[str, ...], *, may_stand_in:
         gone = (hist >= 0) & split[hist] & (parts.missing > 0)
         if leaving == "refuse":
             raise _refused(task.policy, tied.bundles.many(gone))
-        if leaving == "counterfeits" and may_stand_in:
-            carried = np.flatnonzero(gone)
-        else:
-            hidden = companions(tied, parts, split)
+        stand_in = split & (leaving == "counterfeits" and may_stand_in)
+        stand_in[hist[gone & lacks_a_value(tied, task.policy)]] = False
+        carried = np.flatnonzero(gone & stand_in[hist])
+        if (split & ~stand_in).any():
+            hidden = companions(tied, parts, split & ~stand_in)
     return _continuation(task, tied, keys, hist, carried, hidden)
 
 
@@ -252,7 +254,9 @@ def _as_before(task: Task, tied: Ties, hist: IntArray, published: BoolArray) -> 
 
 
 def _remembered(tied: Ties, carried: IntArray, beside: pa.Table) -> pa.Table:
-    """The values of the people whom rows stand in for; where none were remembered, those of who stays `beside` them."""
+    """The values of the people whom rows stand in for; where none were remembered, those of who stays `beside` them.
+
+    Such a value is never published (`lacks_a_value`)."""
     columns = {}
     for name in beside.column_names:
         told = zip(tied.bundles.values.of_people(name, carried), beside.column(name).to_pylist(), strict=True)

@@ -8,7 +8,8 @@ all cells of a lineage cover may join it, and somebody who leaves is covered by 
               other columns show the smallest interval around everybody who ever was in it
     free      a lineage whose people were always present together is one history class, and the method may divide it further
     thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for some who left,
-              as few as it takes and at most two for each who stays, or it is withheld until others come
+              as few as it takes and at most two for each who stays, or it is withheld until others come; nobody of whom a value
+              is not remembered that the release tells of people can be stood in for
 
 Invariants
     I1  In every table the people of a lineage who stand in it satisfy every promise.
@@ -30,10 +31,11 @@ from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.linkage import Linkage
 from sfumato.history.joint import Joint
+from sfumato.history.promises import known_columns
 from sfumato.history.united import united_classes
 from sfumato.history.values import common_cells
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Ties, may_wait
+from sfumato.methods.continuing import Ties, lacks_a_value, may_wait
 from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting, waiting
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.past import SEPARATOR
@@ -132,7 +134,9 @@ class _LineageBoard:
         self.mixed = (sizes != stay) | self._several()
 
     def _published(self) -> list[str]:
-        return [name for name in self.policy.published if self.tied.bundles.is_known(name)]
+        """Columns that outsiders know people by, by the word of earlier policies or of this one for the first time."""
+        known = known_columns([self.policy])
+        return [name for name in self.policy.published if name in known or self.tied.bundles.is_known(name)]
 
     def _several(self) -> BoolArray:
         """Lineages of more than one history class: their people were not always present together."""
@@ -144,7 +148,7 @@ class _LineageBoard:
         labels = dict.fromkeys(self.tied.bundles.values.ever(name))
         if name in self.task.data.names:
             labels |= dict.fromkeys(self.task.data.text(name).labels)
-        owner = self.policy if name in self.policy.columns else self.tied.bundles.policies[0]
+        owner = next(policy for policy in (self.policy, *self.tied.bundles.policies) if name in policy.columns)
         return generalization_of(owner, name, list(labels))
 
     def _codes(self, name: str) -> IntArray:
@@ -187,8 +191,8 @@ class _LineageBoard:
     def join_newcomers(self) -> None:
         """Whoever was never published mends a thin lineage, forms groups with others, or joins the smallest that covers."""
         new = np.flatnonzero(self.of_record == -1)
-        if not len(new) or not self.count:
-            return
+        if not len(new) or not self.count or not set(self.columns) <= set(self.policy.published):
+            return  # no memory will say of newcomers what is not shown, and no cell covers what is not remembered
         hidden = sorted({name for claim, _ in self.tied.classes for name in claim.hide if name in self.policy.published})
         told = {name: np.asarray(self.task.data.text(name).codes, dtype=np.int64) for name in hidden}
         classes = group([self.codes[name][new] for name in self.columns] + [told[name][new] for name in hidden], rows=len(new))
@@ -287,6 +291,7 @@ class _LineageBoard:
     def stand_ins(self, thin: BoolArray) -> IntArray:
         """People who left and are stood in for, one more of each thin lineage at a time until its promises hold."""
         gone = np.flatnonzero((self.union >= 0) & ~self.present & thin[np.maximum(self.union, 0)])
+        gone = gone[~lacks_a_value(self.tied, self.policy)[gone]]
         carried = np.zeros(0, dtype=np.int64)
         left = thin & (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0)
         while left.any() and len(gone):

@@ -28,7 +28,7 @@ _OF_RULES = {"rules", "rules of the policy", "constraints"}
 
 def refusal(failed: list[Finding], policy: Policy, chosen: Plan, exhibit: Exhibit) -> SfumatoError:
     """The error that says why these findings forbid the release."""
-    return _told_before(failed, policy, exhibit) or _refused(failed, policy, chosen, exhibit.original)
+    return _told_before(failed, policy, exhibit) or _refused(failed, policy, chosen, exhibit)
 
 
 def _told_before(failed: list[Finding], policy: Policy, exhibit: Exhibit) -> Infeasible | None:
@@ -43,8 +43,9 @@ def _told_before(failed: list[Finding], policy: Policy, exhibit: Exhibit) -> Inf
     return Infeasible(f"{why}; nothing was published", where=policy.document.where("protect"), hint=hint) if why else None
 
 
-def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) -> SfumatoError:
+def _refused(failed: list[Finding], policy: Policy, chosen: Plan, exhibit: Exhibit) -> SfumatoError:
     """Why nothing is published: what cannot be had, with the reason, or else a defect of the method."""
+    dataset = exhibit.original
     wrong = "; ".join(f"{finding.model}: {finding.reason or 'violated'}" for finding in failed)
     names, claims = {finding.model for finding in failed}, {claim.model.name for claim in policy.claims}
     claims |= {name for name, check in catalogue("audit.checks", Check).items() if check.asked}
@@ -62,6 +63,11 @@ def _refused(failed: list[Finding], policy: Policy, chosen: Plan, dataset: Any) 
         hint = "put a key into the equation, widen the domains it is made of, or publish again; nothing was published"
         return Infeasible(f"{wrong}; {'; '.join(doubts)}", where=policy.document.where("keep"), hint=hint)
     hint = "nothing was published; this is a defect of the method, please report it"
+    if len(exhibit.history or ()) > 1 and names <= {*claims, "earlier promises", PEOPLE}:
+        hint = (
+            "nothing was published; this method found no way beside what earlier releases said: try another one, say the promise "
+            "anew at a lower level, or keep who left in the table; if nothing helps, please report it"
+        )
     return AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
 
 

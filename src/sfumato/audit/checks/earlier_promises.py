@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sfumato.audit.base import Check
+from sfumato.audit.outlook import about_hidden
 from sfumato.audit.series import is_series, judge_series
 from sfumato.errors import ReleaseError
 from sfumato.history.promises import standing
@@ -29,7 +30,7 @@ class EarlierPromises(Check):
             raise ReleaseError("nobody judges several releases where only different rows with their counts are at hand")
         found = [judge_series(exhibit, claim, None) for claim in _standing(exhibit)]
         broken = [finding for finding in found if finding.open or not finding.holds]
-        reason = "; ".join(f"{finding.model} of {', '.join(finding.hide)}: {finding.reason}" for finding in broken)
+        reason = "; ".join(f"{finding.model}{about_hidden(finding.hide)}: {finding.reason}" for finding in broken)
         return Finding(self.name, not broken, {"broken": 0}, {"broken": len(broken)}, reason=reason)
 
 

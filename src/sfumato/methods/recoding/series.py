@@ -85,7 +85,7 @@ def with_standing(task: Task) -> tuple[Policy, Task]:
     for claim in claims:
         given = tuple(name for name in claim.given if name in known)
         hide = tuple(name for name in claim.hide if name in policy.published or name in told)
-        more += [replace(claim, given=given, hide=hide)] if given and hide and claim.model.monotone else []
+        more += [replace(claim, given=given, hide=hide)] if given and (hide or not claim.hide) and claim.model.monotone else []
     return (replace(policy, claims=(*policy.claims, *more), columns={**policy.columns, **told}) if more else policy), task
 
 
