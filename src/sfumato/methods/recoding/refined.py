@@ -24,10 +24,10 @@ from sfumato.methods.recoding.people_cuts import counts_people
 from sfumato.methods.recoding.problem import Grouping, RecodingProblem
 from sfumato.policy.policy import Policy
 
-PER_RECORD, FIRST, LATER = 5e-4, 15.0, 5e-5
+PER_RECORD, FIRST, LATER = 5e-4, 45.0, 5e-5
 """What a search takes unless the policy says otherwise: so many seconds for every record until the first are spent, and a few for
 every further one. A small table is searched well in a moment, and its owner waits for it."""
-DEFAULT = "at most half a second for every 1,000 records, up to 15 s, and 5 s for every 100,000"
+DEFAULT = "at most half a second for every 1,000 records, up to 45 s, and 5 s for every 100,000"
 _LEAST = 0.05
 CLUSTERED = 40_000
 """Up to this many distinct tuples greedy clustering is one of the starts."""
