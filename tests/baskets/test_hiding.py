@@ -28,13 +28,14 @@ LAWS = [
 def stories(share: list[float], size: int, hiding: Hiding) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]:
     """For everything an outsider may see of a block (labels sorted, −1 hidden): the labels it may come from, with their weights."""
     seen = defaultdict(list)
-    for labels in product(range(len(share)), repeat=size):
-        weight = prod(share[label] for label in labels)
-        for word, chance in ((1.0, 1 - hiding.chance), (-1.0, hiding.chance)):  # never hidden by chance, always hidden by chance
-            hidden = _hidden_in(np.array([labels]), hiding, np.array([word]))[0]
-            shown = tuple(sorted(-1 if gone else label for label, gone in zip(labels, hidden, strict=True)))
-            if chance > 0:
-                seen[shown].append((weight * chance, labels))
+    listed = list(product(range(len(share)), repeat=size))
+    blocks, weights = np.array(listed), [prod(share[label] for label in labels) for labels in listed]
+    for word, chance in ((1.0, 1 - hiding.chance), (-1.0, hiding.chance)):  # never hidden by chance, always hidden by chance
+        if chance > 0:
+            hidden = _hidden_in(blocks, hiding, np.full(len(blocks), word))
+            shown = np.sort(np.where(hidden, -1, blocks), axis=1).tolist()
+            for labels, weight, one in zip(listed, weights, shown, strict=True):
+                seen[tuple(one)].append((weight * chance, labels))
     return seen
 
 

@@ -18,12 +18,13 @@ from sfumato.policy.sql_checks import rule_text
 
 ROWS = list(itertools.product([None, -1, 0, 1, 2], repeat=2))
 CELLS = [{name: ["" if cell is None else str(cell)] for name, cell in zip("aB", row, strict=True)} for row in ROWS]
+JUDGES = [Judge({"t": row}) for row in CELLS]
 
 
 def broken(rule: str) -> int:
     """How many rows break the rule, each judged alone: the audit counts a row once for every condition that it breaks."""
     tree = parse(rule)
-    return sum(Judge({"t": row}).broken(tree) > 0 for row in CELLS)
+    return sum(judge.broken(tree) > 0 for judge in JUDGES)
 
 
 def some_value(dice: random.Random, depth: int) -> str:

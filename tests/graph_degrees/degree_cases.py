@@ -20,21 +20,32 @@ def anonymous(degrees, k) -> bool:
 def everything(nodes: int):
     """Every graph on the people: its bits, how many people share the rarest degree, and its number of edges."""
     pairs = list(combinations(range(nodes), 2))
-    bits = np.arange(1 << len(pairs), dtype=np.int64)
-    degrees = np.zeros((len(bits), nodes), dtype=np.int8)
+    bits = np.arange(1 << len(pairs), dtype=np.int32)
+    degrees = np.zeros((nodes, len(bits)), dtype=np.int8)
     for place, (u, v) in enumerate(pairs):
         present = ((bits >> place) & 1).astype(np.int8)
-        degrees[:, u] += present
-        degrees[:, v] += present
-    rarest = (degrees[:, :, None] == degrees[:, None, :]).sum(axis=2).min(axis=1) if nodes else np.zeros(1)
-    return bits, rarest, degrees.sum(axis=1) // 2
+        degrees[u] += present
+        degrees[v] += present
+    rarest = np.full(len(bits), nodes, dtype=np.int8)
+    for degree in range(nodes):
+        sharing = (degrees == degree).sum(axis=0, dtype=np.int8)
+        np.minimum(rarest, sharing, out=rarest, where=sharing > 0)
+    return bits, rarest, degrees.sum(axis=0, dtype=np.int8) // 2
+
+
+@cache
+def lawful(nodes: int, k: int):
+    """The bits and the number of edges of every graph in which k people share each degree."""
+    bits, rarest, sizes = everything(nodes)
+    return bits[rarest >= k], sizes[rarest >= k]
 
 
 def fewest_by_brute_force(graph: Graph, k: int) -> int:
     """The fewest edges to add, over all graphs that contain this one."""
-    bits, rarest, sizes = everything(graph.nodes)
-    own = sum(1 << place for place, (u, v) in enumerate(combinations(range(graph.nodes), 2)) if graph.has_edges([u], [v])[0])
-    return int(sizes[((bits & own) == own) & (rarest >= k)].min()) - graph.size
+    bits, sizes = lawful(graph.nodes, k)
+    joined = graph.has_edges(*np.triu_indices(graph.nodes, 1))  # in the order of `combinations`
+    own = sum(1 << place for place in np.flatnonzero(joined).tolist())
+    return int(sizes[(bits & own) == own].min()) - graph.size
 
 
 def random_graph(nodes: int, density: float, seed: int) -> Graph:

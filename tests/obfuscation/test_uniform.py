@@ -88,6 +88,22 @@ def test_totals_by_tables_and_by_halving(monkeypatch, cost, values, weights, cla
     assert p_value(counted, {rows: weight * scale for rows, weight in wanted.items()}) > 1e-4
 
 
+@pytest.mark.parametrize(("values", "weights", "classes", "total"), TOTALS)
+def test_few_records_need_no_tilt(values, weights, classes, total):
+    plain, tilted = (TotalSampler(values, weights, np.array(classes)) for _ in range(2))
+    assert plain._is_short
+    tilted._is_short = False
+    drawn = [[sampler.draw(np.array(total), Randomness(seed=seed)).tolist() for seed in range(20)] for sampler in (plain, tilted)]
+    assert drawn[0] == drawn[1]
+
+
+def test_many_records_are_tilted():
+    """Without it, what lies far from the mean is rounded to zero, and said to be impossible."""
+    sampler = TotalSampler([np.arange(3)[:, None]], [np.array([1e250, 1.0, 1.0])], np.zeros(3, dtype=np.int64))
+    assert not sampler._is_short
+    assert sampler.draw(np.array([6]), Randomness(seed=1)).tolist() == [2, 2, 2]
+
+
 def test_the_sum_of_a_million_terms_has_the_right_law():
     from math import comb, log
 

@@ -11,7 +11,7 @@ from sfumato.methods.replacing.sampling.levels import levels
 from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
 from sfumato.methods.replacing.sampling.router import routes, run
 from sfumato.policy import replacements
-from sfumato.policy.rules import bind, parse
+from sfumato.policy.rules import bind, columns_of, parse
 from sfumato.policy.rules.tree import References
 from sfumato.randomness import Randomness
 
@@ -67,11 +67,27 @@ def all_tables(asked):
         values = [t.decode() if isinstance(t, bytes) else str(t) for t in numbering.texts(np.arange(numbering.size))]
         spaces.append(list(itertools.product(values, repeat=source.count)))
     names = list(source.replaced)
-    return [
-        combination
-        for combination in itertools.product(*spaces)
-        if not any(judged(asked, dict(zip(names, combination, strict=True))))
-    ]
+    legal = _Legal(asked)
+    return [one for one in itertools.product(*spaces) if legal(dict(zip(names, one, strict=True)))]
+
+
+class _Legal:
+    """Whether tables break no rule; tables with the same cells in the columns of a rule are judged once."""
+
+    def __init__(self, asked):
+        source = asked.sources[None]
+        links = [clause.body for clause in asked.clauses if isinstance(clause.body, References)]
+        self.judge = lambda table: Remembering({None: {**source.original, **table}}, {None: source.original}, links)
+        self.rules = [(rule, [c.name for c in columns_of(rule) if c.name in source.replaced], {}) for rule in asked.rules]
+
+    def __call__(self, table):
+        return all(self._holds(table, *one) for one in self.rules)
+
+    def _holds(self, table, rule, names, known):
+        cells = tuple(table[name] for name in names)
+        if cells not in known:
+            known[cells] = not self.judge(table).broken(rule)
+        return known[cells]
 
 
 def p_value(observed, expected):

@@ -92,16 +92,14 @@ def _chosen_blocks(count: int, chance: float, randomness: Randomness) -> Iterato
 
 
 def pair_codes(index: IntArray, nodes: int) -> IntArray:
-    """The code `low · nodes + high` of the index-th pair in the order (0,1), (0,2), …, (1,2), …
+    """The code `low · nodes + high` of the index-th pair in the order (0,1), (0,2), …, (1,2), …; the indices come ascending.
 
     >>> [divmod(code, 4) for code in pair_codes(np.arange(6), 4).tolist()]
     [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     """
-    twice = 2 * nodes - 1
-    low = np.floor((twice - np.sqrt(np.maximum(float(twice) ** 2 - 8.0 * index, 0.0))) / 2).astype(np.int64)
-    low -= _pairs_before(low, nodes) > index  # the square root may be off by one either way
-    low += _pairs_before(low + 1, nodes) <= index
-    codes: IntArray = low * nodes + (index - _pairs_before(low, nodes) + low + 1)
+    first = _pairs_before(np.arange(nodes + 1), nodes)
+    low = np.repeat(np.arange(nodes), np.diff(np.searchsorted(index, first)))
+    codes: IntArray = low * nodes + (index - first[low] + low + 1)
     return codes
 
 

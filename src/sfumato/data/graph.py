@@ -245,14 +245,9 @@ def _adjacency(low: IntArray, high: IntArray, nodes: int) -> tuple[IntArray, NDA
     starts = np.zeros(nodes + 1, dtype=np.int64)
     np.cumsum(below + above, out=starts[1:])
     neighbours = np.empty(2 * len(low), dtype=np.int32)
-    by_high = np.argsort(high, kind="stable")  # stable: within one `high` the lows stay ascending (I2)
-    neighbours[_slots(starts[:-1], below)] = low[by_high]
-    neighbours[_slots(starts[:-1] + below, above)] = high
+    narrow = high.astype(np.uint16) if nodes <= 1 << 16 else high  # which numpy sorts ten times as fast
+    by_high = np.argsort(narrow, kind="stable")  # stable: within one `high` the lows stay ascending (I2)
+    are_below = np.repeat(np.tile([True, False], nodes), np.column_stack([below, above]).ravel())
+    neighbours[are_below] = low[by_high]
+    neighbours[~are_below] = high
     return starts, neighbours
-
-
-def _slots(first: IntArray, counts: IntArray) -> IntArray:
-    """first[v], first[v] + 1, … counts[v] of them, for every v in turn."""
-    ends = np.cumsum(counts)
-    slots: IntArray = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
-    return slots

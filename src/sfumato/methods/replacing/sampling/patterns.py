@@ -17,6 +17,7 @@ import re
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from sfumato.data.token_reader import Token, TokenReader
 from sfumato.errors import PolicyError
@@ -42,6 +43,11 @@ def _chars(chars: str) -> Syntax:
 
 def _then(first: Syntax, second: Syntax) -> Syntax:
     return second if first == EMPTY else first if second == EMPTY else ("then", first, second)
+
+
+def _in_turn(parts: list[Syntax]) -> Syntax:
+    """One after the other, nested to the right: what follows a character is then at hand and not deep inside."""
+    return reduce(lambda rest, part: _then(part, rest), reversed(parts), EMPTY)
 
 
 class _PatternReader(TokenReader):
@@ -81,10 +87,10 @@ class _PatternReader(TokenReader):
         return parts[0] if len(parts) == 1 else ("either", *parts)
 
     def sequence(self) -> Syntax:
-        found = EMPTY
+        parts = []
         while self.peek() not in ("", "|", ")"):
-            found = _then(found, self.repeated())
-        return found
+            parts.append(self.repeated())
+        return _in_turn(parts)
 
     def repeated(self) -> Syntax:
         atom = self.atom()
@@ -169,10 +175,7 @@ def literal(text: str) -> Syntax:
     """The pattern that matches exactly this text."""
     if len(text) > LONGEST:
         raise PolicyError(f"a text of more than {LONGEST} characters cannot be compared with a pattern")
-    found = EMPTY
-    for sign in text:
-        found = _then(found, _chars(sign))
-    return found
+    return _in_turn([_chars(sign) for sign in text])
 
 
 # ---- derivatives: what can follow after one character ------------------------------------------------------------------

@@ -27,7 +27,7 @@ from sfumato.policy.rules.tree import ColumnValue, Condition
 from sfumato.randomness import Randomness
 
 _TRIAL, _LEAST = 4_096, 5
-_ROUNDS, _AT_ONCE, _WIDEST = 400, 200_000, 512
+_ROUNDS, _AT_ONCE, _WIDEST, _FIRST = 400, 200_000, 512, 8
 
 
 class Rejected:
@@ -94,15 +94,25 @@ class Rejected:
 
     def _turn(self, key: bytes, pending: IntArray, placed: Records, seen: list[set[tuple[object, ...]]]) -> IntArray:
         times = min(_WIDEST, max(1, _AT_ONCE // len(pending)))
+        if not self.keys:
+            return self._first(key, pending, times, placed)
         rows = np.repeat(pending, times)
         codes = self._drawn(key, np.arange(len(rows), dtype=np.int64))
-        good = np.flatnonzero(self._legal(codes, rows))
-        if not self.keys:
+        return self._apart(codes, rows, np.flatnonzero(self._legal(codes, rows)), pending, placed, seen)
+
+    def _first(self, key: bytes, pending: IntArray, times: int, placed: Records) -> IntArray:
+        """The first legal one of every record's draws; later ones are made for those that have none yet."""
+        left, begin = np.arange(len(pending), dtype=np.int64), 0
+        while len(left) and begin < times:
+            end = min(times, max(_FIRST, 4 * begin))
+            rows = np.repeat(pending[left], end - begin)
+            codes = self._drawn(key, (left[:, None] * times + np.arange(begin, end)).ravel())
+            good = np.flatnonzero(self._legal(codes, rows))
             taken, first = np.unique(rows[good], return_index=True)
             for column, own in codes.items():
                 placed[column][taken] = own[good[first]]
-            return np.setdiff1d(pending, taken)
-        return self._apart(codes, rows, good, pending, placed, seen)
+            left, begin = left[~np.isin(pending[left], taken)], end
+        return pending[left]
 
     def _apart(
         self,

@@ -32,6 +32,7 @@ Cost: about three draws per record and total, plus a few dozen Fourier points pe
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ from sfumato.randomness import Randomness
 _BASE_COST = 2e7
 _MANY = 200_000
 _NOISE = 1e-12
+_DEEPEST = 300.0
+"""How small a product of weights may be, as a logarithm; the smallest number is beyond 700."""
 _TRIES = 24
 """Halves that are drawn at a time; about every second one is accepted, and judging them may be dear."""
 
@@ -71,7 +74,21 @@ class TotalSampler:
         """A conditioned sequence; raises `Infeasible` when the total cannot be reached."""
         total = np.asarray(total, dtype=np.int64)
         self.require_reachable(total)
-        return _Descent(self, self.law_towards(total), random).run(np.arange(len(self.classes)), total)
+        law = self.law(np.zeros(self.dimensions)) if self._is_short else self.law_towards(total)
+        return _Descent(self, law, random).run(np.arange(len(self.classes)), total)
+
+    @cached_property
+    def _is_short(self) -> bool:
+        """So few records that a law without a tilt rounds no total to zero: as good as any, and the same for all totals."""
+        rarest = max(math.log(weight.sum()) - math.log(weight[weight > 0].min()) for weight in self.weights)
+        records = len(self.classes)
+        return records * rarest < _DEEPEST and (records + 1) ** (self.dimensions + 1) * self._terms <= _BASE_COST
+
+    @property
+    def _terms(self) -> float:
+        """Entries of one step of the tables of sums, but for the number of records."""
+        spans = np.max([np.ptp(value, axis=0) for value in self.values], axis=0).astype(float) + 1
+        return float(np.prod(spans)) * max(len(value) for value in self.values)
 
     def law_towards(self, total: IntArray) -> Law:
         """The law of single terms, tilted so that the total is the mean."""
