@@ -132,7 +132,9 @@ def test_cells_of_any_kind_are_findings_and_no_crash(form: str, tmp_path: Path) 
                 cells[place] = cell
                 (folder / file.name).write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]))
                 redo(folder)
-                assert run("verify", str(folder)).returncode in (0, 1)
+                found = violations(folder)  # whatever else goes wrong is raised
+                if number == place % len(strange):  # the command says the same of every kind of cell
+                    assert run("verify", str(folder)).returncode == bool(found)
 
 
 def test_the_reason_of_an_unforeseen_error_names_its_kind_and_no_value() -> None:
