@@ -4,7 +4,7 @@ A column is a `Tree` (child → parent) or a `Line` (numbers). A record is ``(qu
 Records are expected in the order of ties; "one tuple from" is the first.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 
@@ -12,6 +12,8 @@ from fractions import Fraction
 class Tree:
     parent: dict
     ceilings: frozenset = frozenset()
+    known: dict = field(default_factory=dict)
+    """What some values lose together: the tree stays as it is, and the same few are asked for again and again."""
 
     def path(self, node):
         return [node, *(self.path(self.parent[node]) if node in self.parent else [])]
@@ -26,6 +28,12 @@ class Tree:
         return max((self.height(child) + (len(below) > 1) for child in below), default=0)
 
     def loss(self, values):
+        together = frozenset(values)
+        if together not in self.known:
+            self.known[together] = self.counted_loss(sorted(together))
+        return self.known[together]
+
+    def counted_loss(self, values):
         common = next(node for node in self.path(values[0]) if all(node in self.path(value) for value in values))
         whole = self.height(self.path(values[0])[-1])
         return Fraction(self.height(common), max(whole, 1))

@@ -73,22 +73,23 @@ class PlainGathering:
 def plain_best_cell(table, wish, point):
     """The first cell of a point that has records and offers a wished combo (None: any will do)."""
     start, end = int(table.points["start"][point]), int(table.points["end"][point])
-    fits = [
-        cell
-        for cell in range(start, end)
-        if table.cells["count"][cell] > 0 and (wish is None or int(table.cells["combo"][cell]) in wish)
-    ]
-    return fits[0] if fits else -1
+    own = zip(range(start, end), table.cells["count"][start:end].tolist(), table.cells["combo"][start:end].tolist(), strict=True)
+    return next((cell for cell, count, combo in own if count > 0 and (wish is None or combo in wish)), -1)
 
 
 def plain_nearest(table, columns, points, box_points, wish):
     """Of some points the first of the cheapest to join the box around `box_points` that offer what is wished for."""
-    offers = []
-    for point in points:
-        if plain_best_cell(table, wish, point) >= 0:
-            joined = plain_box(columns, [*box_points, table.codes[point]]) if box_points else [(0, 0, 0, 0)]
-            offers.append((sum(side[2] for side in joined), point))
-    return min(offers)[1] if offers else -1
+    offering = [point for point in points if plain_best_cell(table, wish, point) >= 0]
+    sides = [plain_prices(columns, j, box_points, table.codes[offering, j].tolist()) for j in range(len(columns.heads))]
+    price = [sum(own) for own in zip(*sides, strict=True)]
+    return offering[price.index(min(price))] if offering else -1
+
+
+def plain_prices(columns, j, box_points, codes):
+    """The price of column j once each of the codes has joined the box; every code costs nothing where there is no box yet."""
+    own = [int(point[j]) for point in box_points]
+    price = {code: plain_side(columns, j, [*own, code])[2] if own else 0 for code in set(codes)}
+    return [price[code] for code in codes]
 
 
 def plain_join_round(columns, members, sizes, root, failing):

@@ -47,10 +47,10 @@ def holds(model, values, everything):
 
 def distance(counts, size, everything, kind):
     overall, total = Counter(everything), len(everything)
-    gaps = [counts[value] / size - overall[value] / total for value in range(4)]
+    gaps = [counts[value] / size - overall[value] / total for value in sorted(overall)]  # a value that nobody has has no place
     if kind == "equal":
         return sum(map(abs, gaps)) / 2
-    return sum(abs(sum(gaps[: i + 1])) for i in range(4)) / 3
+    return sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps))) / max(len(gaps) - 1, 1)
 
 
 def values_of(problem, name):

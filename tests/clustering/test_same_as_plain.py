@@ -39,7 +39,7 @@ def claims(k, p, *names):
 @pytest.mark.parametrize("seed", range(4))
 def test_some_hundred_records(seed, by_growth, price):
     source = np.random.default_rng(seed)
-    drawn = draw(source, rows=600, columns=4, sensitive=2, bounded=seed % 2 == 1, requirements=claims(5, 3, "s0", "s1"), values=6)
+    drawn = draw(source, rows=300, columns=4, sensitive=2, bounded=seed % 2 == 1, requirements=claims(5, 3, "s0", "s1"), values=6)
     agree(drawn.problem, by_growth, price)
 
 

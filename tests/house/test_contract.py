@@ -44,22 +44,27 @@ def test_a_model_tells_examples_apart(model: type[Model]) -> None:
         assert chosen.achieved(each.holds) != chosen.achieved(each.fails)
 
 
-def random_crowd(rng: np.random.Generator) -> list[str]:
+def random_words(rng: np.random.Generator) -> list[str]:
     letters = "1234"[: rng.integers(1, 5)]
     return ["".join(rng.choice(list(letters), rng.integers(1, 9))) for _ in range(rng.integers(2, 6))]
 
 
+@cache
+def random_crowds() -> list[tuple[list[str], Linkage]]:
+    """The same groups for every model, and who looks at them; made once."""
+    rng = np.random.default_rng(7)
+    return [(groups, crowd(*groups)) for groups in (random_words(rng) for _ in range(400))]
+
+
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_groups_that_satisfy_a_monotone_model_satisfy_it_together(model: type[Model]) -> None:
-    rng = np.random.default_rng(7)
     for each in model.examples:
         chosen = model(**each.level)
         if not model.monotone or model.judges is not Linkage:
             return
         joined = 0
-        for _ in range(400):
-            groups = random_crowd(rng)
-            fine = np.flatnonzero(chosen.satisfied(crowd(*groups)))
+        for groups, seen in random_crowds():
+            fine = np.flatnonzero(chosen.satisfied(seen))
             if len(fine) > 1:
                 rest = [word for place, word in enumerate(groups) if place not in fine[:2]]
                 assert chosen.satisfied(crowd(groups[fine[0]] + groups[fine[1]], *rest))[0], (each.level, groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ EXAMPLES = [(name, example) for name, cls in MODELS.items() for example in cls.e
 SOURCE = Path(__file__).parents[2] / "src" / "sfumato"
 
 
+@cache
 def crowds(seed: int, count: int) -> list[Linkage]:
     """Random groups of one to nine people with up to four values."""
     rng = np.random.default_rng(seed)
@@ -108,16 +110,24 @@ def test_words_of_short_forms_are_different_and_name_parameters() -> None:
         assert {short.parameter, *short.fixed} <= set(cls.model_fields)
 
 
+@cache
+def written(path: Path) -> tuple[list[ast.Call], list[ast.Compare]]:
+    """The questions of a file after classes, and its comparisons; read once."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    asked = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "isinstance"]
+    return asked, [node for node in nodes if isinstance(node, ast.Compare)]
+
+
 def asking(path: Path, classes: set[str]) -> list[str]:
     """Places of a file that ask with `isinstance` whether something is one of these classes."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    asked = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "isinstance"]
+    asked, _ = written(path)
     return [f"{path.name}:{call.lineno}" for call in asked if classes & {p.id for p in ast.walk(call) if isinstance(p, ast.Name)}]
 
 
 def comparing(path: Path, names: set[str]) -> list[str]:
     """Places of a file that compare something with one of these texts."""
-    compared = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Compare)]
+    _, compared = written(path)
     return [f"{path.name}:{c.lineno}" for c in compared if names & {p.value for p in ast.walk(c) if isinstance(p, ast.Constant)}]
 
 

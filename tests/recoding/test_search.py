@@ -95,7 +95,7 @@ def test_more_seconds_never_give_a_worse_release(claims, monkeypatch):
     taken = _cut_into_districts(monkeypatch, 120)
     problem = _crowd(claims)
     start = mondrian(problem)
-    losses = [round(_cost(problem, refine(problem, [start], seconds=seconds)), 12) for seconds in (1e-9, 0.05, 0.1, 0.2, 0.4)]
+    losses = [round(_cost(problem, refine(problem, [start], seconds=seconds)), 12) for seconds in (1e-9, 0.02, 0.04, 0.08, 0.16)]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < _cost(problem, start)
     assert ("clear" in taken) == (claims == "size")
@@ -137,8 +137,9 @@ class _Quiet:
 @pytest.mark.parametrize("claims", CLAIMS)
 def test_the_answer_does_not_depend_on_how_many_work(claims, monkeypatch):
     _cut_into_districts(monkeypatch, 60)
+    monkeypatch.setattr(local_search, "HANDED", 0)  # so small a table would be left to one of them
     problem = _crowd(claims)
-    one, three = (refine(problem, [mondrian(problem)], seconds=0.1, jobs=jobs) for jobs in (1, 3))
+    one, three = (refine(problem, [mondrian(problem)], seconds=0.04, jobs=jobs) for jobs in (1, 3))
     assert (
         np.array_equal(one.cell, three.cell) and np.array_equal(one.group, three.group) and np.array_equal(one.count, three.count)
     )

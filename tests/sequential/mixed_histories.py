@@ -192,14 +192,18 @@ class Literal:
         return all(str(self.story.value[c][person]) in values for c, values in row.items() if c in given)
 
     @staticmethod
-    def agree(rows):
+    def narrowed(common, row):
+        """The values in every column that somebody's rows so far have in common with one more; None where there are none."""
+        both = {column: common.get(column, values) & values for column, values in row.items()}
+        return {**common, **both} if all(both.values()) else None
+
+    def agree(self, rows):
         """Whether rows of one person have a common value in every column."""
         common = {}
         for row in rows:
-            for column, values in row.items():
-                common[column] = common.get(column, values) & values
-                if not common[column]:
-                    return False
+            common = self.narrowed(common, row)
+            if common is None:
+                return False
         return True
 
     def is_world(self, worlds, given):
@@ -215,28 +219,31 @@ class Literal:
         steps = [0]
         order = [person, *(p for p in range(self.story.people) if p != person)]
         tables = range(len(self.tables))
+        fitting = {
+            (p, t): [(i, row) for i, row in enumerate(rows) if self.fits(p, row, given)]
+            for p in order
+            for t, (_, rows) in enumerate(self.tables)
+        }
+        fitting[person, table] = [(i, row) for i, row in fitting[person, table] if wanted(i, row)]
 
         def choices(p, used):
             """Every consistent tuple of free rows for a person."""
 
-            def extend(t, chosen):
+            def extend(t, chosen, common):
                 if t == len(self.tables):
                     yield tuple(chosen)
                     return
-                rows = self.tables[t][1]
                 may = p in self.truth[t] if presence else None
                 if may is not True and not (p == person and t == table):
-                    yield from extend(t + 1, [*chosen, -1])
+                    yield from extend(t + 1, [*chosen, -1], common)
                 if may is False:
                     return
-                for i, row in enumerate(rows):
-                    if i in used[t] or not self.fits(p, row, given) or (p == person and t == table and not wanted(i, row)):
-                        continue
-                    mine = [self.tables[q][1][c] for q, c in enumerate(chosen) if c >= 0]
-                    if self.agree([*mine, row]):
-                        yield from extend(t + 1, [*chosen, i])
+                for i, row in fitting[p, t]:
+                    narrowed = None if i in used[t] else self.narrowed(common, row)
+                    if narrowed is not None:
+                        yield from extend(t + 1, [*chosen, i], narrowed)
 
-            return extend(0, [])
+            return extend(0, [], {})
 
         def place(n, used):
             steps[0] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import permutations
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import yaml
 import sfumato as sf
 from tests.command_line import run
 from tests.trust.every_form import FORMS, columns, copy_of, redo, release_of, violations, write
+
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -121,18 +124,23 @@ def test_a_further_column_with_people_in_it(form: str, column: str, tmp_path: Pa
 
 @pytest.mark.parametrize("form", FORMS)
 def test_cells_of_any_kind_are_findings_and_no_crash(form: str, tmp_path: Path) -> None:
-    """Every column of every part gets a first cell that it cannot have had; whatever happens is an answer of the audit."""
+    """Every column of every part gets a first cell that it cannot have had; whatever happens is an answer of the audit.
+
+    Neighbours get different kinds, in `make slow` all.
+    """
     strange = ["Bob", "-1", "1e999", "nan", "", "*", "\u0085", "9" * 400]
     for file in part_files(release_of(form)[0]):
         for place in range(len(file.read_text().splitlines()[0].split(","))):
-            for number, cell in enumerate(strange):
+            for number, cell in list(enumerate(strange))[0 if SLOW else place % 2 :: 1 if SLOW else 2]:
                 folder, _ = copy_of(form, tmp_path / f"{file.stem}-{place}-{number}")
                 lines = (folder / file.name).read_text().split("\n")
                 cells = lines[1].split(",")
                 cells[place] = cell
                 (folder / file.name).write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]))
                 redo(folder)
-                assert run("verify", str(folder)).returncode in (0, 1)
+                found = violations(folder)  # whatever else goes wrong is raised
+                if number == place % len(strange):  # the command says the same of every kind of cell
+                    assert run("verify", str(folder)).returncode == bool(found)
 
 
 def test_the_reason_of_an_unforeseen_error_names_its_kind_and_no_value() -> None:

@@ -150,9 +150,10 @@ class Table:
 
     def coded(self, name: str) -> pa.ChunkedArray:
         """The column as it lies in memory."""
-        if name not in self.names:
+        place = self.held.schema.get_field_index(name)
+        if place < 0:
             raise DataError(f"the data has no column '{name}'", hint=nearest(name, self.names))
-        return self.held.column(name)
+        return self.held.column(place)
 
 
 def in_one_piece(column: Any) -> Any:
@@ -198,7 +199,7 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
         text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(f"column '{name}' has the type {column.type}, which is no single value", hint="leave it out") from None
-    return _of_codes(in_one_piece(pc.fill_null(text, MISSING)).dictionary_encode())
+    return _of_codes(in_one_piece(pc.fill_null(text, MISSING) if text.null_count else text).dictionary_encode())
 
 
 def _of_codes(encoded: Any) -> TextColumn:
