@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from sfumato.data.generalization import Ranges
+from sfumato.methods.recoding.bound import guided
 from sfumato.methods.recoding.bound.guided import guided_starts
 from sfumato.methods.recoding.bound.prices import PriceBound
 from sfumato.methods.recoding.bound.program import Neighbourhood, Program, _edges, part_of, solve
@@ -115,3 +116,15 @@ def test_guided_starts_hold_everybody_and_every_claim(kind: dict[str, bool]) -> 
             assert space.figure(space.total(start), case.suppressed) >= best - 1e-9, f"seed {seed}"
             met += 1
     assert met > 20
+
+
+def test_there_is_no_guided_start_where_too_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is left is compared with all groups, which takes minutes where that is much; a start that leaves nothing is one."""
+    spaces = [crowded(seed) for seed in range(12)]
+    bounds = [PriceBound(space, space.nodes(seconds=5), may_suppress=False) for space in spaces]
+    prices = [bound.ascend(float(space.problem.records), seconds=0.02) for space, bound in zip(spaces, bounds, strict=True)]
+    found = []
+    for most in (guided._COMPARED, 0):
+        monkeypatch.setattr(guided, "_COMPARED", most)
+        found.append(sum(len(guided_starts(bound, price)) for bound, price in zip(bounds, prices, strict=True)))
+    assert found[1] < found[0]

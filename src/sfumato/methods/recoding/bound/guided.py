@@ -9,7 +9,8 @@ have used these up.
 Invariants
     I1  Every record is in one group, and every group satisfies the claims (`joining`).
 
-Cost: a few looks at every node that is asked, 30 microseconds each; both starts of Adult with three columns take a second.
+Cost: a few looks at every node that is asked, 30 microseconds each; both starts of Adult with three columns take a second. What is
+left is compared with all groups, so where much is left there is no such start.
 """
 
 from __future__ import annotations
@@ -28,27 +29,31 @@ _ASKED = 20_000
 """Most nodes that are asked, those of least slack."""
 _RAISES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """By how much the prices of the records that are left are raised, as shares of what a suppressed record costs."""
+_COMPARED = 300_000_000
+"""Most pairs of groups that are compared in a round of joining: some seconds."""
 
 
 def guided_starts(bound: PriceBound, prices: Prices) -> list[Grouping]:
-    """A grouping by cheap nodes first, and one by dear nodes first; none where no node is listed."""
+    """A grouping by cheap nodes first, and one by dear nodes first; none where no node is listed or too much is left."""
     slack = bound.slack(prices)
     asked = np.argsort(slack, kind="stable")[:_ASKED]
     asked = asked[slack[asked] < 1 << 61]
     if not len(asked):
         return []
     cheap = asked[np.argsort(bound.nodes.cost[asked], kind="stable")]
-    return [_dealt(bound, prices.u, orders) for orders in ([cheap], [cheap[::-1], cheap])]
+    problem, columns = bound.space.problem, columns_of(bound.space.problem, "width")
+    dealt = [_dealt(bound, prices.u, orders) for orders in ([cheap], [cheap[::-1], cheap])]
+    return [join_until_satisfied(problem, groups, columns) for groups in dealt if groups is not None]  # I1
 
 
-def _dealt(bound: PriceBound, u: IntArray, orders: list[IntArray]) -> Grouping:
+def _dealt(bound: PriceBound, u: IntArray, orders: list[IntArray]) -> Grouping | None:
     """Nodes in the first order with the prices as they are, then in the last one with higher and higher prices."""
     dealer = _Dealer(bound)
     dealer.ask(orders[0], u)
     for share in _RAISES if len(orders) > 1 else _RAISES[1:]:
         raised = u + int(share * bound.space.suppressed_cost * bound.space.scale)
         dealer.ask(orders[-1], np.where(dealer.left > 0, np.minimum(raised, bound.space.highest), u))
-    return join_until_satisfied(bound.space.problem, dealer.grouping(), columns_of(bound.space.problem, "width"))  # I1
+    return dealer.grouping() if dealer.comparisons <= _COMPARED else None
 
 
 class _Dealer:
@@ -85,6 +90,12 @@ class _Dealer:
             chosen = units[taken[units] > 0].astype(np.int64)
             self._groups.append((chosen, taken[chosen]))
             self.left[chosen] -= taken[chosen]
+
+    @property
+    def comparisons(self) -> int:
+        """Pairs that are looked at when whatever is left joins a group, or another one that is left."""
+        left = int(np.count_nonzero(self.left))
+        return left * (left + len(self._groups))
 
     def grouping(self) -> Grouping:
         """The groups, and each unit of which something is left as one of its own."""
