@@ -15,7 +15,13 @@ demo: $(READY)
 # What Python has compiled is kept, whatever the environment says: tests start hundreds of processes.
 # Three at once on two cores: some always wait for a server, a browser or the Java machine.
 # Loops that have changed since the installation are translated anew, once, instead of by numba in every process.
+# Libraries get one thread each, for the processes already share the cores, and keep the memory that they will ask for again at once.
 test: export PYTHONDONTWRITEBYTECODE =
+test: export OMP_NUM_THREADS = 1
+test: export POLARS_MAX_THREADS = 1
+test: export MALLOC_TRIM_THRESHOLD_ = 1000000000
+test: export MALLOC_MMAP_THRESHOLD_ = 1000000000
+test: export MALLOC_TOP_PAD_ = 67108864
 test: $(READY) browser mariadb $(CLASSES)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check --quiet src tests benchmarks

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import tempfile
 from collections import OrderedDict
 from functools import cache
@@ -66,11 +67,11 @@ def few_attempts() -> None:
         local_search._ATTEMPTS = 1
 
 
-SESSIONS = {"test_real_processes.py": "a cluster"}
-"""Which tests of Spark run elsewhere than in the one session of all others: a second one would have to get warm again."""
+SESSIONS = {"submitted": "a cluster", "spark": "a session", "written": "a session", "series": "a session"}
+"""What tests take that need Spark, and where they run: all in one session, for a second one would have to get warm again."""
 DEAR = (
     "a cluster",
-    "spark",
+    "a session",
     "tests/studio/test_stories.py",
     "forms",
     "studio",
@@ -138,12 +139,21 @@ def _text(file: str) -> str:
     return (ROOT / file).read_text(encoding="utf-8") if file.startswith("tests/") else ""
 
 
+def _taken(nodeid: str) -> list[str]:
+    """The names of what a test takes, as they stand in its file."""
+    file, _, test = nodeid.partition("::")
+    found = re.search(rf"def {re.escape(test.partition('[')[0])}\((.*?)\) -> None:", _text(file), re.S)
+    return re.findall(r"(\w+):", found[1]) if found else []
+
+
 @cache
 def together(nodeid: str) -> str:
     """What a test shares with others and is dear: a session of Spark, the studio's workers, whatever its module makes."""
     file = nodeid.partition("::")[0]
     if file.startswith("tests/engines/"):
-        return SESSIONS.get(Path(file).name, "spark")
+        session = next((SESSIONS[name] for name in _taken(nodeid) if name in SESSIONS), None)
+        if session is not None:
+            return session
     if "from tests.studio.opened import" in _text(file) and "def browser" not in _text(file):
         return "studio"
     if "from tests.trust.every_form import" in _text(file) and file.startswith("tests/trust/"):

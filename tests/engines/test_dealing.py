@@ -85,7 +85,7 @@ def test_a_deal_is_the_same_however_often_tasks_run(spark: Any) -> None:
     engine, table, secret = SparkEngine(spark), pa.concat_tables([people(10, seed=34)] * 6), Secret(b"\x05" * 32)
     frame, values = spark.createDataFrame(table), sorted(set(table.column("illness").to_pylist()))
     found = []
-    for rows in (frame.coalesce(1), failing(frame.repartition(3))):
+    for rows in (frame.coalesce(1), failing(frame.repartition(3), times=1)):
         deck = engine.deck(engine.rows(_asked(), rows), layout_of(_asked()), secret, 60)
         dealt = deck.dealt("illness", values, 7, secret, 3)
         found.append(sorted(map(str, dealt.frame.collect())))

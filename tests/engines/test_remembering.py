@@ -114,7 +114,7 @@ def test_every_promise_is_that_of_people_written_out(series: Any) -> None:
     assert min(len(set(values)) for values in classes.values()) >= 2
 
 
-def test_people_who_are_seated_wrongly_are_found(series: Any, spark: Any, tmp_path: Path) -> None:
+def test_people_who_are_seated_wrongly_are_found(spark: Any, tmp_path: Path) -> None:
     """Lines that are exchanged between two people of different classes, as a defect would do, are refused by the audit."""
 
     class Confused(SparkEngine):
@@ -123,20 +123,21 @@ def test_people_who_are_seated_wrongly_are_found(series: Any, spark: Any, tmp_pa
             right.loc[[0, len(right) - 1], "line"] = right.loc[[len(right) - 1, 0], "line"].to_numpy()
             return self.session.createDataFrame(right)
 
-    data = spark.createDataFrame(quarters()[0])
+    data = spark.createDataFrame(quarters(240)[0])
     with pytest.raises(AuditRefused, match="truthfulness"):
         sf.publish(asked(), data=data, engine=Confused(spark), ledger=tmp_path / "new.ledger", new_ledger=True)
 
 
-def test_a_release_that_forgets_the_past_is_refused(series: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_forgets_the_past_is_refused(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that mixes people of different pasts keeps every claim in its own release, and none over all of them."""
     from sfumato.methods.continuing import Continuation
     from sfumato.methods.recoding import base
 
-    place, _ = series
+    first, second, _ = quarters(240)
+    published([first], tmp_path / "here", asked(), None)
     monkeypatch.setattr(base, "continued", lambda task: Continuation.first(task.data))
-    with pytest.raises(AuditRefused, match=r"over 4 releases"):
-        sf.publish(asked(), data=spark.createDataFrame(quarters()[1]), engine=spark, ledger=place / "people.ledger")
+    with pytest.raises(AuditRefused, match=r"over 2 releases"):
+        sf.publish(asked(), data=spark.createDataFrame(second), engine=spark, ledger=tmp_path / "here" / "people.ledger")
 
 
 def test_people_files_are_under_the_chain(spark: Any, tmp_path: Path) -> None:
