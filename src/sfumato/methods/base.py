@@ -43,6 +43,8 @@ class Task:
     """A private file in which long work may keep what it has, to go on after it was stopped."""
     waiting: int = 0
     """How many of those who were never published may be left for a later release."""
+    withheld: int = 0
+    """How many records are left out already, because of earlier releases."""
 
 
 class Method(BaseModel):

@@ -162,18 +162,18 @@ def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     rest = Table(task.data.frame.take(pa.array(found.free)))
     spare = may_wait(task, len(found.withheld), found.waiting) if (found.apart < 0).any() else 0
     apart = group([found.apart + 1])
-    every = frozenset(range(len(apart)))  # who does not know who is there knows nobody by absence
-    return Continuation(rest, found.free, apart.of, len(found.withheld), lineages=found, waiting=spare, divisible=every)
+    new = frozenset(apart.of[found.apart < 0].tolist())  # of a lineage, who is left out alone stands with the others in no table
+    return Continuation(rest, found.free, apart.of, len(found.withheld), lineages=found, waiting=spare, divisible=new)
 
 
 def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
-    """Refuse when more records than the policy allows would be left out because of people who left."""
+    """Refuse when more records than the policy allows would be left out because of earlier releases."""
     limit = policy.utility.suppress_at_most
     if limit is not None and withheld > limit * records + 1e-9:
         raise Infeasible(
-            f"{withheld} of {records} records stand beside people who left and would have to be withheld, and the policy allows "
-            f"{limit:.3%}",
-            where="series.leaving",
+            f"{withheld} of {records} records would have to be withheld, because they stand beside people who left or have no "
+            f"place within the boundaries, and the policy allows {limit:.3%}",
+            where="utility.suppress_at_most",
             hint=or_stand_ins(policy, "raise utility.suppress_at_most"),
         )
 
@@ -245,23 +245,35 @@ def without(continuation: Continuation, dropped: BoolArray) -> Continuation:
     )
 
 
+def _stood_in_for(continuation: Continuation, tied: Ties, out: BoolArray) -> IntArray:
+    """The people whose stand-ins are published."""
+    keys = continuation.stand_ins[0]
+    there = pa.array([key for key, left_out in zip(keys, out[len(out) - len(keys) :], strict=True) if not left_out], pa.string())
+    people: IntArray = pc.index_in(there, value_set=tied.bundles.keys).to_numpy(zero_copy_only=False).astype(np.int64)
+    return people
+
+
 def torn_classes(task: Task, continuation: Continuation, out: BoolArray) -> BoolArray:
     """Per history class: would suppressing only some of it leave a part that the past does not protect?"""
     count = int(continuation.apart.max(initial=-1)) + 1
-    if not task.history or continuation.lineages is not None:
+    if not task.history:
         return np.zeros(count, dtype=np.bool_)
     inside = np.bincount(continuation.apart[~out], minlength=count) > 0
     outside = np.bincount(continuation.apart[out], minlength=count) > 0
     torn = inside & outside
     if not torn.any():
         return np.zeros(count, dtype=np.bool_)
+    if continuation.lineages is not None:  # who is left out of a lineage no longer stands with the others in any table
+        new = np.isin(continuation.behind, continuation.lineages.free[continuation.lineages.apart < 0])
+        return torn & (np.bincount(continuation.apart[~new], minlength=count) > 0)
     from sfumato.methods.leaving import Parts, safe_classes
 
     tied = ties(task.policy, task.history, keys_of(task.policy, task.data))
     hist = tied.history_class()
     real = np.flatnonzero((continuation.behind >= 0) & ~out)
     counts = continuation.table.counts
-    fine = safe_classes(tied, Parts.of(tied, hist, continuation.behind[real], None if counts is None else counts[real]))
+    parts = Parts.of(tied, hist, continuation.behind[real], None if counts is None else counts[real])
+    fine = safe_classes(tied, parts.without(_stood_in_for(continuation, tied, out), -1))  # who is stood in for is not missed
     old = np.flatnonzero(continuation.behind >= 0)
     who = tied.person[continuation.behind[old]]
     past = who < tied.bundles.people

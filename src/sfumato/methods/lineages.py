@@ -7,6 +7,7 @@ all cells of a lineage cover may join it, and somebody who leaves is covered by 
     steady    a lineage with people who came or left is published as it was: its cells in columns that were published before stay,
               other columns show the smallest interval around everybody who ever was in it
     free      a lineage whose people were always present together is one history class, and the method may divide it further
+    beyond    a lineage whose cells lie above a boundary that some of its people have now is withheld, for it stays as it was
     thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for some who left,
               as few as it takes and at most two for each who stays, or it is withheld until others come; nobody of whom a value
               is not remembered that the release tells of people can be stood in for
@@ -95,6 +96,8 @@ def lineages(task: Task, tied: Ties) -> Lineages:
     thin = ~board.satisfied()
     carried = board.stand_ins(thin) if task.policy.series.leaving == "counterfeits" else np.zeros(0, dtype=np.int64)
     thin &= ~board.rescued
+    thin |= board.mixed & board.beyond(carried)
+    carried = carried[~thin[board.union[carried]]]
     of = board.of_record
     known = of >= 0
     withheld = np.union1d(np.flatnonzero(known & thin[np.maximum(of, 0)]), moved)
@@ -199,7 +202,7 @@ class _LineageBoard:
         one = new[classes.first]
         codes = np.array([self.codes[name][one] for name in self.columns], dtype=np.int64).reshape(len(self.columns), len(one)).T
         cost, thin, carries = self._costs(), ~self.satisfied(), self.policy.series.leaving == "counterfeits"
-        some = (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0) & ~self._in_buckets()
+        some = (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0) & ~self._in_buckets() & self._open()
         best = self._smallest(codes, cost, some & (~thin | carries))
         price = np.where(best >= 0, cost[np.maximum(best, 0)], np.inf)
         kinds = Kinds(codes, [told[name][one] for name in hidden], classes.counts.copy(), price)
@@ -333,6 +336,32 @@ class _LineageBoard:
             lo, hi = self._cells(name)
             written[name] = self.domains[name].labels(lo[of], hi[of])
         return written
+
+    def beyond(self, carried: IntArray) -> BoolArray:
+        """Per lineage: do its cells lie above the boundary of somebody in it, or of somebody who is stood in for?"""
+        found = np.zeros(self.count, dtype=np.bool_)
+        inside = np.flatnonzero(self.of_record >= 0)
+        of = np.concatenate([self.of_record[inside], self.union[carried]])
+        for name in self._bounded():
+            domain, (lo, hi) = self.domains[name], self._cells(name)
+            then = [domain.code_of[label] for label in self.remembered(name, carried)]
+            code = np.concatenate([self.codes[name][inside], np.array(then, dtype=np.int64)])
+            low, high = domain.ceiling()
+            found[of[(lo[of] < low[code]) | (high[code] < hi[of])]] = True
+        return found
+
+    def _open(self) -> BoolArray:
+        """Lineages whose cells lie within the boundaries of all that they cover."""
+        found = np.ones(self.count, dtype=np.bool_)
+        for name in self._bounded():
+            low, high = self.domains[name].ceiling()
+            for place, (lo, hi) in enumerate(zip(*self._cells(name), strict=True)):
+                found[place] &= bool((low[lo:hi] <= lo).all() and (hi <= high[lo:hi]).all())
+        return found
+
+    def _bounded(self) -> list[str]:
+        """Columns under a boundary whose cells a lineage keeps."""
+        return [name for name in self._published() if self.policy.columns[name].boundary is not None]
 
     def _cells(self, name: str) -> tuple[IntArray, IntArray]:
         if name in self.columns:

@@ -102,7 +102,7 @@ class RecodingMethod(Method):
 
     def run(self, task: Task) -> Release:
         going, problem = continued_problem(task)
-        mine = replace(task, data=going.table, waiting=going.waiting)
+        mine = replace(task, data=going.table, waiting=going.waiting, withheld=going.withheld)
         return as_continued(task, nothing_made(task, going) if problem is None else self.release(mine, problem), going)
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
@@ -263,12 +263,12 @@ def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
         )
 
 
-def spare_of(policy: Policy, problem: RecodingProblem) -> int:
-    """How many records may be suppressed by choice: what the policy's limit leaves."""
+def spare_of(policy: Policy, problem: RecodingProblem, withheld: int = 0) -> int:
+    """How many records may be suppressed by choice: what the policy's limit leaves beside those withheld already."""
     limit = policy.utility.suppress_at_most
-    if problem.beside:  # who is left out is counted among everybody there
+    if problem.beside or limit is None:  # who is left out is counted among everybody there
         return 0
-    return 0 if limit is None else max(floor(limit * problem.records + 1e-9) - problem.suppressed, 0)
+    return max(floor(limit * (problem.records + withheld) + 1e-9) - problem.suppressed - withheld, 0)
 
 
 def _offer(policy: Policy, problem: RecodingProblem) -> str:

@@ -58,13 +58,13 @@ class Global(RecodingMethod):
         return self._searched(problem, task, 0)[1]
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
-        spare = spare_of(task.policy, problem)
+        spare = spare_of(task.policy, problem, task.withheld)
         if not spare:
             return self._stated(task, problem, components(problem), spare)
         return self._stated(task, problem, [Component(problem)], spare)  # I1
 
     def _stated(self, task: Task, problem: RecodingProblem, parts: list[Component], spare: int) -> Release:
-        if len(parts) > 1 or not parts[0].problem.requirements or HISTORY in problem.names:
+        if len(parts) > 1 or not parts[0].problem.requirements or HISTORY in problem.names or task.withheld:
             return recoded(task, problem, [(part, self._part(part.problem, task, spare)) for part in parts])
         found, grouping = self._searched(parts[0].problem, task, spare)
         said = _statement(task.policy, problem, found)

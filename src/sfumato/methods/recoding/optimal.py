@@ -76,7 +76,7 @@ class Optimal(RecodingMethod):
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
         parts, policy = components(problem), task.policy
-        if HISTORY in problem.names or not can_be_bounded(policy, problem, parts):
+        if HISTORY in problem.names or task.withheld or not can_be_bounded(policy, problem, parts):
             return super().release(task, problem)
         spare = spare_of(policy, problem)  # I2
         proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]

@@ -126,8 +126,10 @@ def as_continued(task: Task, release: Release, going: Continuation) -> Release:
         return _with_lineages(task, release, behind, going, going.lineages)
     if stand_ins is None and not going.withheld and np.array_equal(behind, trace.rows["data"]):
         return release
+    suppressed = going.withheld + release.suppressed
+    require_few_withheld(task.policy, suppressed, task.data.records)
     trace = replace(trace, rows={"data": behind}, stand_ins=stand_ins)
-    return _counted(replace(release, suppressed=going.withheld + release.suppressed, trace=trace))
+    return _counted(replace(release, suppressed=suppressed, trace=trace))
 
 
 def _counted(release: Release) -> Release:
@@ -155,7 +157,7 @@ def _with_lineages(task: Task, release: Release, behind: IntArray, going: Contin
     who = [found.keys[i] for i in steady.carried[carried].tolist()]
     stand_ins = (who, values.take(pa.array(carried))) if who else None
     trace = RecodedTrace({"data": whose[order]}, stand_ins=stand_ins, lineage=lineage[order])
-    suppressed = release.suppressed + len(found.withheld)
+    suppressed = release.suppressed + going.withheld
     require_few_withheld(task.policy, suppressed, task.data.rows)
     return _counted(replace(release, parts={"data": Part(table.take(pa.array(order)))}, suppressed=suppressed, trace=trace))
 
