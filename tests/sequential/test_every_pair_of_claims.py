@@ -96,7 +96,7 @@ def test_every_pair_is_tried():
     assert all(any(pair in share for share in SHARES) for pair in PAIRS)
 
 
-@pytest.mark.parametrize(("tried", "pairs"), zip(TRIED, SHARES, strict=True), ids=["-".join(tried) for tried in TRIED])
+@pytest.mark.parametrize(("tried", "pairs"), list(zip(TRIED, SHARES, strict=True)), ids=["-".join(tried) for tried in TRIED])
 def test_no_pair_of_claims_holds_that_some_outsider_breaks(tried, pairs):
     found = Counter(judged(*tried, pairs))
     assert found.total() == len(pairs)
