@@ -120,7 +120,7 @@ SPELLED = {
     "--table orders": "--table purchase",
     'in (60-69, 70-79) and icd9 = diabetes"': 'in (60, 61) and illness = diabetes"',
     "--without zip": "--without sex",
-    "--budget 60": "--budget 1",
+    "--budget 60": "--budget 0.3",
 }
 
 
@@ -128,7 +128,7 @@ def spelled(line: str, folder: Path) -> str:
     for written, meant in SPELLED.items():
         line = line.replace(written, meant)
     if line.startswith("sfumato explore") and not {"--budget", "--choose"} & set(line.split()):
-        line += " --budget 0.5"  # points that are not reached say so; the one that is chosen must be
+        line += " --budget 0.1"  # points that are not reached say so; the one that is chosen must be
     if "{head}" in line:
         shown = run("ledger", "verify", "hospital.ledger", cwd=folder).stdout
         line = line.replace("{head}", re.findall(r"[0-9a-f]{64}", shown)[-1])

@@ -57,7 +57,7 @@ def test_never_worse_than_mondrian(portion: int) -> None:
     for seed in range(portion * 25, portion * 25 + 25):
         policy, records = larger_policy(seed)
         cut = loss(policy, records, {"mondrian": {}})
-        own = loss(policy, records, {"optimal": {"seconds": 0.15}})
+        own = loss(policy, records, {"optimal": {"seconds": 0.05}})
         assert (cut is None) == (own is None), f"seed {seed}"
         if cut is None or own is None:
             continue
