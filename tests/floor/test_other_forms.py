@@ -19,8 +19,8 @@ from tests.secret import secret
 @pytest.fixture
 def few_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stories about a quarter of their people: the same commands, claims and releases."""
-    for story, drawn in ((hospital, "discharges"), (testdata, "students"), (versatile, "discharges")):
-        monkeypatch.setattr(story, drawn, lambda count, all_of_them=getattr(story, drawn): all_of_them(count // 4))
+    for story, drawn in ((hospital, hospital.discharges), (testdata, testdata.students), (versatile, versatile.discharges)):
+        monkeypatch.setattr(story, drawn.__name__, lambda count, drawn=drawn: drawn(count // 4))
     quarters = {day: (first // 4, last // 4) for day, (first, last) in sequential.QUARTERS.items()}
     monkeypatch.setattr(sequential, "QUARTERS", quarters)
 

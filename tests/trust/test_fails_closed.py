@@ -44,7 +44,7 @@ def test_raw_rows_under_the_name_of_another_form(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("true", "false"), list(permutations(FORMS, 2)))
 def test_no_form_passes_for_another(true: str, false: str, tmp_path: Path) -> None:
-    """Whatever the manifest says of it: nothing, what the other form says, or what its own does; in `make slow` all three of each."""
+    """Whatever the manifest says of it: nothing, what the other form says, or what its own does; in `make slow` all three."""
     folder, _ = copy_of(true, tmp_path)
     other = json.loads((release_of(false)[0] / "manifest.json").read_text())
     said = [{}, other["public"], json.loads((folder / "manifest.json").read_text())["public"]]

@@ -27,7 +27,7 @@ from sfumato.randomness import Randomness
 def laplace(values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
     """Whole numbers with discrete Laplace noise, private at `epsilon` together."""
     try:
-        from opendp import domains, measurements, metrics, mod  # its prelude brings libraries for learning along, which take seconds
+        from opendp import domains, measurements, metrics, mod  # its prelude takes seconds: it brings all it can work with
     except ImportError:
         raise Infeasible("the noise needs OpenDP", hint="pip install 'sfumato[privacy]'") from None
     mod.enable_features("contrib")
