@@ -85,7 +85,7 @@ def test_who_trades_places_agrees_with_what_outsiders_know(tie):
 @pytest.mark.parametrize("tie", [("s", "b"), ("b", "s"), ("o", "b")], ids=" -> ".join)
 def test_without_a_look_at_what_outsiders_know_some_trades_are_told(tie):
     """The control."""
-    assert sum(trades(seed, tie, lambda *_: True) for seed in range(40))[1] > 0
+    assert any(trades(seed, tie, lambda *_: True)[1] > 0 for seed in range(40))
 
 
 def policy_of(knows, *, given=None, method="mondrian", **more):
