@@ -101,8 +101,8 @@ def test_no_pair_of_claims_holds_that_some_outsider_breaks(tried, pairs):
     found = Counter(judged(*tried, pairs))
     assert found.total() == len(pairs)
     assert not found[True, True]
-    assert found[True, False] > 20
-    assert found[False, True] > 20
+    assert found[True, False] > len(pairs) // 22
+    assert found[False, True] > len(pairs) // 22
 
 
 @pytest.mark.parametrize("story", TRIED)
