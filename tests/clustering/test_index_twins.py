@@ -57,7 +57,7 @@ def test_a_box_grows_to_the_smallest_one_around_its_points(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_diversity_is_counted_as_with_sets(seed, sensitive, values):
     """Also with more combos than one word has bits, and with more columns than patterns are kept for."""
-    source, _, layout, work = work_of(seed, rows=200, sensitive=sensitive, values=values)
+    source, _, layout, work = work_of(seed, rows=100, sensitive=sensitive, values=values)
     table, draft = work.table, work.draft
     plain = PlainGathering(table.values, layout.weight, layout.distinct)
     open_root(table, draft, 0, len(table.cells))
@@ -84,7 +84,7 @@ def test_diversity_is_counted_as_with_sets(seed, sensitive, values):
 
 @pytest.mark.twin(of=[nearest, best_cell, take])
 @pytest.mark.parametrize("sensitive", [0, 1, 2])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_nearest_point_is_the_one_a_scan_finds(seed, sensitive):
     """Until nothing is left: records are handed out at random, boxes and wishes are random."""
     source, _, layout, work = work_of(seed, rows=150, sensitive=sensitive)

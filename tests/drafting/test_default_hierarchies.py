@@ -41,8 +41,9 @@ def test_a_tree_over_more_values_knows_the_labels_of_a_smaller_one() -> None:
     some = [str(rng.randint(0, 500)) for _ in range(30)]
     more = [*some, *(str(rng.randint(0, 90_000)) for _ in range(50)), "unknown"]
     small, large = by_nature(sorted(set(some)), column="x"), by_nature(sorted(set(more)), column="x")
+    above = {path[0]: path for path in large.paths()}
     for path in small.paths():
-        below = {leaf for leaf in some for label in path[:-1] if label in next(p for p in large.paths() if p[0] == leaf)}
+        below = {leaf for leaf in some for label in path[:-1] if label in above[leaf]}
         assert path[0] in below
         assert set(path) <= set(large.names)
 

@@ -18,7 +18,7 @@ from sfumato.data.linkage import Linkage, Spread
 from sfumato.models.l_diversity import LDiversity
 from tests.floor.random_releases import audited, published, random_claim, random_columns, random_model, random_table
 
-CHUNKS, EACH = 10 if os.environ.get("SFUMATO_SLOW") else 3, 14
+CHUNKS, EACH = 10 if os.environ.get("SFUMATO_SLOW") else 1, 14
 """Tests per form, and tries per test; most policies are feasible, and a test fails when too few are: 90 releases at least."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -49,7 +50,7 @@ def posterior(parts: dict[str, list[dict[str, str]]]) -> Fraction:
     return worst
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(150 if os.environ.get("SFUMATO_SLOW") else 60))
 def test_nobody_is_guessed_with_more_than_one_half(seed: int) -> None:
     data = people(seed)
     eligible = 2 * max(Counter(data["illness"]).values()) <= len(data["illness"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from sfumato.release.form import Form
 
 MODELS = catalogue("models", Model)
 EXAMPLES = [(name, example) for name, cls in MODELS.items() for example in cls.examples]
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 SOURCE = Path(__file__).parents[2] / "src" / "sfumato"
 
 
@@ -88,7 +90,7 @@ def test_a_demand_is_necessary_and_sufficient_where_it_says_so(name: str, exampl
     if model.judges is not Linkage:
         assert not model.demand().sufficient
         return
-    for linkage in crowds(2, 400):
+    for linkage in crowds(2, 400 if SLOW else 160):
         satisfied, met = model.satisfied(linkage), meets(model.demand(), linkage)
         assert not (satisfied & ~met).any()
         if model.demand().sufficient:
@@ -112,7 +114,7 @@ def test_words_of_short_forms_are_different_and_name_parameters() -> None:
 
 @cache
 def written(path: Path) -> tuple[list[ast.Call], list[ast.Compare]]:
-    """The questions of a file after classes, and its comparisons; read once."""
+    """The questions of a file after classes, and its comparisons."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     asked = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "isinstance"]
@@ -131,25 +133,29 @@ def comparing(path: Path, names: set[str]) -> list[str]:
     return [f"{path.name}:{c.lineno}" for c in compared if names & {p.value for p in ast.walk(c) if isinstance(p, ast.Constant)}]
 
 
-def outside(*rooms: str) -> list[Path]:
+@pytest.fixture(scope="module")  # so that the tests of this file run in one process, which reads the house once
+def files() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def outside(files: list[Path], *rooms: str) -> list[Path]:
     """Files of all other rooms; the floor has definitions of its own."""
-    files = sorted(SOURCE.rglob("*.py"))
     return [path for path in files if path.relative_to(SOURCE).parts[0] not in rooms and "floor" not in path.parts]
 
 
-def test_nobody_outside_looks_at_the_class_of_a_model() -> None:
+def test_nobody_outside_looks_at_the_class_of_a_model(files: list[Path]) -> None:
     """No `isinstance` on a model, one of the catalogue or a kind of them, and no comparison with its name, outside models/."""
     kinds = {base.__name__ for cls in MODELS.values() for base in cls.__mro__ if issubclass(base, Model) and base is not Model}
     assert "ChannelModel" in kinds
-    found = [place for path in outside("models") for place in (*asking(path, kinds), *comparing(path, set(MODELS)))]
+    found = [place for path in outside(files, "models") for place in (*asking(path, kinds), *comparing(path, set(MODELS)))]
     assert not found
 
 
-def test_nobody_outside_compares_the_name_of_a_form() -> None:
+def test_nobody_outside_compares_the_name_of_a_form(files: list[Path]) -> None:
     words = {"database", "graph", "baskets", "anatomy"}  # kinds of data and a method have these names as well
     names = set(catalogue("forms", Form)) - words
     assert "recoded table" in names
-    assert not [place for path in outside("forms") for place in comparing(path, names)]
+    assert not [place for path in outside(files, "forms") for place in comparing(path, names)]
 
 
 def test_from_the_spine_to_the_attacks_nobody_asks_what_data_it_is() -> None:

@@ -91,7 +91,7 @@ COLUMNS = {
     "diagnosis": "sensitive",
 }
 NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
-SECONDS = {"refined": {"seconds": 0.5}, "optimal": {"seconds": 2.0}}
+SECONDS = {"refined": {"seconds": 0.05}, "optimal": {"seconds": 0.2}}
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import sfumato as sf
 from tests.optimal.small_worlds import Row, least_loss, random_policy
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
-PORTION, SEVERAL = (60, 80) if SLOW else (14, 20)
+PORTION, SEVERAL = (60, 80) if SLOW else (7, 20)
 
 
 def publish(policy: dict[str, Any], records: list[Row], method: dict[str, Any]) -> sf.Publication | None:

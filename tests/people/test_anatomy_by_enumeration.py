@@ -17,7 +17,7 @@ from sfumato.audit.base import Tally
 from sfumato.methods.subtables.people_apart import BucketsApart
 from tests.people.worlds_of_people import Row, asked, random_people
 
-CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 36
+CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 16
 CLAIMS: list[dict[str, Any]] = [{"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2, "kind": "frequency"}}]
 
 

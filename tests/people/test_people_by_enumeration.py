@@ -19,7 +19,7 @@ from sfumato.registry import catalogue
 from tests.people.worlds_of_people import people_violations, random_people
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
-CASES = 600 if SLOW else 24
+CASES = 600 if SLOW else 12
 """Of every method, each its own: what methods share is tried on all of them."""
 PLANTED, FOUND = (150, 20) if SLOW else (60, 8)
 """Cases with a mutation, and how many of them it must spoil at least."""
@@ -118,7 +118,7 @@ def test_a_method_that_forgets_one_condition_is_refused(monkeypatch: pytest.Monk
     import numpy as np
 
     monkeypatch.setattr(getattr(people, forgotten), "satisfied", lambda self, seen: np.ones(len(seen.candidates), dtype=bool))
-    refused, missed = broken_without(monkeypatch, 120 if SLOW else 50)
+    refused, missed = broken_without(monkeypatch, 120 if SLOW else 25)
     assert refused > 0 and missed == 0
 
 

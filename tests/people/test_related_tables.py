@@ -19,7 +19,7 @@ from sfumato.methods.recoding.bags import Bags
 from tests.command_line import run
 from tests.people.worlds_of_people import Row, Worlds, asked, labels_of, linked_worlds
 
-CASES = 1500 if os.environ.get("SFUMATO_SLOW") else 16
+CASES = 1500 if os.environ.get("SFUMATO_SLOW") else 8
 CLAIMS: list[dict[str, Any]] = [
     {"k-anonymity": {"k": 2}}, {"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2, "kind": "frequency"}},
     {"alpha-k-anonymity": {"alpha": 0.5, "k": 2}},

@@ -25,7 +25,7 @@ from sfumato.methods.subtables.people_apart import BucketsApart
 from sfumato.models.p_sensitivity import PSensitivity
 from tests.people.worlds_of_people import Row, asked
 
-CASES = 600 if os.environ.get("SFUMATO_SLOW") else 12
+CASES = 600 if os.environ.get("SFUMATO_SLOW") else 6
 METHODS = ("guardian", "utility-aware", "single-attribute", "multi-sensitive")
 RULES = (
     [("q0", "s0")], [("q0,q1", "s0")], [("q0", "s0"), ("q1", "s1")], [("q0,q1", "s0"), ("q0,q1", "s1")],
@@ -167,7 +167,7 @@ def test_nothing_too_sure_about_anybody(method: str) -> None:
             assert violations(publication, policy, records) == [], f"seed {seed}"
             published += 1
             several += max(Counter(record["id"] for record in records).values()) > 1
-    assert published >= CASES // 12 and several >= CASES // 12, (published, several)
+    assert published >= max(CASES // 12, 1) and several >= max(CASES // 12, 1), (published, several)
 
 
 def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

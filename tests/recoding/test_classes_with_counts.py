@@ -169,7 +169,7 @@ def test_what_was_let_go_is_made_anew() -> None:
 def test_few_bytes_for_a_class() -> None:
     """What a driver holds while groups are made, beside the classes themselves; 300 bytes a class are promised for everything."""
     draw, names = np.random.default_rng(8), [f"q{place}" for place in range(8)]
-    people = pa.table({name: draw.geometric(0.5 if name in names else 0.4, 60_000).astype(str) for name in (*names, "s", "t")})
+    people = pa.table({name: draw.geometric(0.5 if name in names else 0.4, 25_000).astype(str) for name in (*names, "s", "t")})
     classes = _classes(people, 8)
     classes = Table(narrow(classes.held), counts=classes.counts)
     roles = dict.fromkeys(names, "quasi-identifier") | dict.fromkeys("st", "sensitive")

@@ -138,7 +138,7 @@ def test_steps_equal_those_of_the_twin(style, seed):
     desk = desk_for(stand)
     dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
     opening = PlainOpening(twin, plain)
-    for step in range(60):
+    for step in range(30):
         heat = [1e-9, 3.0, 30.0][step % 3]
         open_boxes(stand, costs(), TREE, terms, desk, heat, heat, 1, dice)
         opening.plain_step(heat)
@@ -217,7 +217,7 @@ def test_groups_are_cleared_as_by_the_twin():
         site = site._replace(near=site.near[: 2 + seed], far=site.far[: 2 + seed])
         dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
         clearing, sound = PlainClearing(twin, plain, nearest=2 + seed), all(_holds(twin, group) for group in groups_of(stand))
-        for step in range(20):
+        for step in range(10):
             heat, before = [1e-9, 3.0, 30.0][step % 3], twin.total()
             changed = clear_groups(stand, costs(), TREE, terms, desk, site, heat, heat, 1, dice)
             clearing.plain_steps(heat)

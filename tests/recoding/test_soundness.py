@@ -15,8 +15,8 @@ from sfumato.methods.recoding.partitioning import mondrian
 
 from .problems import MODELS, flaws, problems
 
-MORE = 6 if os.environ.get("SFUMATO_SLOW") else 1
-calm = settings(max_examples=20 * MORE, deadline=None, suppress_health_check=list(HealthCheck))
+MORE = 15 if os.environ.get("SFUMATO_SLOW") else 1
+calm = settings(max_examples=8 * MORE, deadline=None, suppress_health_check=list(HealthCheck))
 METHODS = {"mondrian": mondrian, "lattice": lattice_sweep}
 
 
@@ -32,7 +32,7 @@ def test_every_group_is_sound(method, model, data):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @given(drawn=problems())
-@settings(calm, max_examples=30 * MORE)
+@settings(calm, max_examples=12 * MORE)
 def test_search_is_sound_and_never_worse_than_its_starts(objective, drawn):
     problem, tests = drawn
     starts = [mondrian(problem, objective=objective), lattice_sweep(problem, objective=objective)]
@@ -44,7 +44,7 @@ def test_search_is_sound_and_never_worse_than_its_starts(objective, drawn):
 
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data())
-@settings(calm, max_examples=12 * MORE)
+@settings(calm, max_examples=6 * MORE)
 def test_search_is_sound_under_each_model_together_with_k_anonymity(model, data):
     problem, tests = data.draw(problems(models=(model, "k")))
     assert flaws(problem, tests, refine(problem, [mondrian(problem)], seconds=0.02)) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 Rows = list[tuple[str, ...]]
@@ -62,7 +63,7 @@ def minimal_uniques(rows: Rows, largest: int) -> list[list[tuple[int, ...]]]:
     return found
 
 
-def suda_score(sets: list[tuple[int, ...]], columns: int, largest: int) -> float:
+def suda_score(sets: Sequence[Collection[int]], columns: int, largest: int) -> float:
     """Σ Π_{i = size}^{M} (A − i)."""
     top = min(largest, columns - 1)
     return float(sum(math.prod(columns - i for i in range(len(s), top + 1)) for s in sets))

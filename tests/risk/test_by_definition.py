@@ -7,9 +7,9 @@ import gzip
 import itertools
 from collections import Counter
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -107,14 +107,17 @@ def test_individual_risks(census: Census, found: RiskReport) -> None:
 def test_special_uniques(census: Census, found: RiskReport) -> None:
     """Minimal sample uniques of up to three of the eight columns, their scores, and the scores as probabilities."""
     largest, columns = 3, len(QUASI)
-    minimal: list[list[tuple[int, ...]]] = [[] for _ in census.keys]
+    codes = [np.unique([key[place] for key in census.keys], return_inverse=True)[1] for place in range(columns)]
+    minimal: list[list[frozenset[int]]] = [[] for _ in census.keys]
     for size in range(1, largest + 1):
         for chosen in itertools.combinations(range(columns), size):
-            parts = list(map(itemgetter(*chosen), census.keys))
-            once = {part for part, often in Counter(parts).items() if often == 1}
-            for record, part in enumerate(parts):
-                if part in once and not any(set(smaller) < set(chosen) for smaller in minimal[record]):
-                    minimal[record].append(chosen)
+            whole, part = frozenset(chosen), np.zeros(len(census.keys), dtype=np.int64)
+            for place in chosen:
+                part = part * (int(codes[place].max()) + 1) + codes[place]
+            _, first, often = np.unique(part, return_index=True, return_counts=True)
+            for record in first[often == 1].tolist():
+                if not any(smaller < whole for smaller in minimal[record]):
+                    minimal[record].append(whole)
     scores = [plain.suda_score(sets, columns, largest) for sets in minimal]
     assert found.special is not None
     assert found.special.by_size == dict(sorted(Counter(len(s) for sets in minimal for s in sets).items()))

@@ -1,5 +1,7 @@
 """Publishing three and more releases ends in time, and what it publishes then is judged by enumeration or by the audit's proof."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -52,7 +54,7 @@ def test_sparse_cycles_end_whatever_the_budget_and_are_proven_by_the_audit(budge
 @pytest.mark.parametrize("budget", [1e-6, 0.02, 5.0])
 def test_whatever_the_budget_small_sequences_are_safe_by_enumeration(goal, budget):
     rungs, level = set(), 2 if goal == "linkability" else 1.25
-    for seed in range(12):
+    for seed in range(12 if os.environ.get("SFUMATO_SLOW") else 6):
         names, leaves, trees = sparse(5, (4, 3, 3), seed)
         schema = [TRIANGLE, [(0, 2), (0, 1), (1, 2)], [(0, 1), (0, 2), (0, 1, 2)]][seed % 3]
         try:

@@ -26,7 +26,7 @@ from .instances import random_instance
 from .plain_cluster import publish_there
 from .test_courses import policy, table
 
-CASES = 30 if os.environ.get("SFUMATO_SLOW") else 4
+CASES = 30 if os.environ.get("SFUMATO_SLOW") else 2
 
 
 def quarters(seed: int) -> list[pa.Table]:

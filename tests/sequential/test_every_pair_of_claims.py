@@ -5,6 +5,7 @@ others: it lists all ways to give the rows of both tables to people, keeps those
 everybody, and asks whether everybody is left with two values of what the claim hides.
 """
 
+import os
 from collections import Counter
 from functools import cache
 from itertools import combinations, permutations, product
@@ -33,6 +34,9 @@ PEOPLE_OF = {
 }
 SHOWN = {"a, then b": ("ast", "bst"), "all, then less": ("abs", "cst"), "a, then a and c": ("as", "acst")}
 TRIED = [("example 1.1", "a, then b"), ("three columns", "a, then a and c"), ("one column tells", "a, then b")]
+PAIRS = list(product(CLAIMS, repeat=2))
+SHARES = [PAIRS] * 3 if os.environ.get("SFUMATO_SLOW") else [PAIRS[::2], PAIRS[1::2], PAIRS[::2]]
+"""Which pairs each of these is tried with: every pair with one of them at least."""
 
 
 def release(people, shown, claim, number):
@@ -78,22 +82,27 @@ def broken(story, tables, claim):
     return any(len(values) < 2 for name in hide if name in may for values in may[name])
 
 
-def judged(story, shown):
+def judged(story, shown, pairs=PAIRS):
     """Per pair of claims: was it said to hold, and does it break a promise?"""
     tables, people = SHOWN[shown], PEOPLE_OF[story]
     before = {claim: release(people, tables[0], claim, 1) for claim in CLAIMS}
     after = {claim: release(people, tables[1], claim, 2) for claim in CLAIMS}
-    for first, second in product(CLAIMS, repeat=2):
+    for first, second in pairs:
         yield says_it_holds(before[first], after[second]), broken(story, tables, first) or broken(story, tables, second)
 
 
-@pytest.mark.parametrize(("story", "shown"), TRIED)
-def test_no_pair_of_claims_holds_that_some_outsider_breaks(story, shown):
-    found = Counter(judged(story, shown))
-    assert found.total() == len(CLAIMS) ** 2
+def test_every_pair_is_tried():
+    assert len(PAIRS) == len(CLAIMS) ** 2
+    assert all(any(pair in share for share in SHARES) for pair in PAIRS)
+
+
+@pytest.mark.parametrize(("tried", "pairs"), list(zip(TRIED, SHARES, strict=True)), ids=["-".join(tried) for tried in TRIED])
+def test_no_pair_of_claims_holds_that_some_outsider_breaks(tried, pairs):
+    found = Counter(judged(*tried, pairs))
+    assert found.total() == len(pairs)
     assert not found[True, True]
-    assert found[True, False] > 20
-    assert found[False, True] > 20
+    assert found[True, False] > len(pairs) // 22
+    assert found[False, True] > len(pairs) // 22
 
 
 @pytest.mark.parametrize("story", TRIED)

@@ -65,6 +65,12 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def said(begun: Path) -> list[Any]:
+    """What is found before anybody is forgotten."""
+    return findings(begun)
+
+
 @pytest.fixture
 def place(begun: Path, tmp_path: Path) -> Path:
     return shutil.copytree(begun, tmp_path / "copy")
@@ -116,10 +122,10 @@ def folders(place: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_the_person_is_gone_and_everybody_else_is_where_they_were(place: Path, alone: bool) -> None:
+def test_the_person_is_gone_and_everybody_else_is_where_they_were(place: Path, said: list[Any], alone: bool) -> None:
     ledger = place / "l.ledger"
     key = somebody(ledger, alone)
-    before, rows, said = people_of(ledger), published(ledger), findings(place)
+    before, rows = people_of(ledger), published(ledger)
     heads = [head_in(entry.body["certificate"])[1] for entry in Ledger(ledger).entries()]
     assert forget(Ledger(ledger), key) == [1, 2, 3]
     after = people_of(ledger)
@@ -257,10 +263,12 @@ def killed(*given: Any, **named: Any) -> None:
 
 
 @pytest.mark.parametrize("step", ["_enter", "_remove_exchanged", "remove_kept"])
-def test_whenever_a_forgetting_is_killed_the_ledger_is_whole(place: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_whenever_a_forgetting_is_killed_the_ledger_is_whole(
+    place: Path, said: list[Any], monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
     """Before the entry that counts the person is everywhere, afterwards nowhere; what is left behind the next one removes."""
     ledger = place / "l.ledger"
-    key, said, entered = somebody(ledger, alone=False), findings(place), step != "_enter"
+    key, entered = somebody(ledger, alone=False), step != "_enter"
     (place / "l.ledger.kept").write_bytes(b"as a ledger that was begun here leaves it")
     with monkeypatch.context() as patched:
         patched.setattr(forgetting, step, killed)
@@ -317,9 +325,9 @@ def refused(*given: Any, **named: Any) -> None:
     raise OSError
 
 
-def test_a_place_without_locks_and_second_names(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_without_locks_and_second_names(place: Path, said: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be locked stays, because nobody knows whether it is made; what cannot have a second name is copied."""
-    ledger, said = place / "l.ledger", findings(place)
+    ledger = place / "l.ledger"
     monkeypatch.setattr("fcntl.flock", refused)
     monkeypatch.setattr("os.link", refused)
     draft = PeopleDraft.beside(ledger, one_by_one)

@@ -10,7 +10,7 @@ from sfumato.ledger import Ledger
 
 from .stories import Judge, joined, people, random_generator, release, story
 
-STORIES = 14 if os.environ.get("SFUMATO_SLOW") else 8
+STORIES = 14 if os.environ.get("SFUMATO_SLOW") else 4
 
 
 @pytest.mark.parametrize(("model", "growth", "cohorts"), [

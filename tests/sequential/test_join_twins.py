@@ -45,7 +45,7 @@ def pairs_of(lo, hi):
 @pytest.mark.parametrize("columns", [0, 1, 3])
 def test_boxes_that_meet_or_contain(columns, contain):
     rng = np.random.default_rng(columns)
-    for _ in range(20):
+    for _ in range(8):
         (lo, hi), (other_lo, other_hi) = random_boxes(rng, 9, columns), random_boxes(rng, int(rng.integers(0, 40)), columns)
         order, lead, block = blocks(other_lo, other_hi)
         start, found = box_pairs(lo, hi, other_lo[order], other_hi[order], lead, block, contain)

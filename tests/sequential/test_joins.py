@@ -17,7 +17,7 @@ SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 @pytest.mark.parametrize("seed", range(12))
 def test_match_and_kernel_join_equal_enumeration_on_records(seed):
     rng = np.random.default_rng(seed)
-    for _ in range(40 if SLOW else 10):
+    for _ in range(40 if SLOW else 4):
         columns, published, leaves = random_instance(rng)
         sequence, records = sequence_of(columns, published, leaves), Records(published)
         quasi = [m for m, a in enumerate(columns) if a.role == "quasi-identifier"]

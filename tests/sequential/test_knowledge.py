@@ -1,5 +1,6 @@
 """What outsiders know by ``knows:`` beside several releases, held against all ways to pair rows with people, and in one release."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from sfumato.spine.verify import verify
 from tests.secret import SEED
 
 from .mixed_histories import Literal, Story, pairs_of, traded
+
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 TIES = [("a", "b"), ("o", "s"), ("s", "b"), ("b", "s"), ("o", "b"), ("t", "s")]
 GIVEN = [("a", "b"), ("a",), ("b",)]
@@ -74,7 +77,7 @@ def told_by_the_audit(bundles, claim, tie):
 
 @pytest.mark.parametrize("tie", TIES, ids=" -> ".join)
 def test_who_trades_places_agrees_with_what_outsiders_know(tie):
-    made, wrong = sum(trades(seed, tie, told_by_the_audit) for seed in range(40))
+    made, wrong = sum(trades(seed, tie, told_by_the_audit) for seed in range(40 if SLOW else 16))
     assert wrong == 0
     assert made > 3
 
@@ -82,7 +85,7 @@ def test_who_trades_places_agrees_with_what_outsiders_know(tie):
 @pytest.mark.parametrize("tie", [("s", "b"), ("b", "s"), ("o", "b")], ids=" -> ".join)
 def test_without_a_look_at_what_outsiders_know_some_trades_are_told(tie):
     """The control."""
-    assert sum(trades(seed, tie, lambda *_: True) for seed in range(40))[1] > 0
+    assert any(trades(seed, tie, lambda *_: True)[1] > 0 for seed in range(40))
 
 
 def policy_of(knows, *, given=None, method="mondrian", **more):

@@ -1,5 +1,6 @@
 """A hidden column that a later release leaves out is still promised: methods look after what was told of it."""
 
+import os
 import random
 
 import pytest
@@ -47,7 +48,7 @@ def columns_of(rows, *without):
 def test_what_was_told_of_a_column_that_is_left_out_is_looked_after(tmp_path, way):
     """In the data or not: what was told is remembered. Some leave and some come in between."""
     both = [{"l-diversity": {"l": 2}}, {"k-anonymity": {"k": 3}}]
-    for seed in range(4):
+    for seed in range(4 if os.environ.get("SFUMATO_SLOW") else 2):
         rows, ledger = table(way, seed, 120), tmp_path / f"{seed}"
         stay = rows if way == "unlinked" else rows[6:]  # whoever leaves takes too many along there
         first, second = columns_of(rows[:110]), columns_of(stay, *(["ward"] if seed % 2 else []))

@@ -23,7 +23,7 @@ from tests.people.test_related_tables import case
 from tests.people.worlds_over_releases import published
 from tests.secret import SEED
 
-CASES = 300 if os.environ.get("SFUMATO_SLOW") else 5
+CASES = 300 if os.environ.get("SFUMATO_SLOW") else 3
 RELATED = (0, 4, 6)
 MONDRIAN = ("linked", {"groups": "mondrian"})
 FOUND_OUT = (4, 8, 10)

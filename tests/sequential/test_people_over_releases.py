@@ -25,7 +25,7 @@ from sfumato.spine.plan import plan
 from tests.people.worlds_of_people import labels_of
 from tests.people.worlds_over_releases import Releases, look, published, random_history, untold, violations
 
-CASES = 400 if os.environ.get("SFUMATO_SLOW") else 7
+CASES = 400 if os.environ.get("SFUMATO_SLOW") else 5
 FOUND_OUT = (11, 59, 136)
 """Histories that say too much when people are counted in each release alone."""
 UNTOLD = (16, 38, 56, 169)

@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.metrics.base import Metric
 from sfumato.metrics.declared import declared_domains
 from sfumato.registry import catalogue
+from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import read_folder
 from tests.secret import SEED
 from tests.trust.twins import FORMS, certified_for, files
@@ -125,12 +126,17 @@ def test_a_metric_that_says_nothing_about_the_original_stays_out_of_folders() ->
     assert not Careless().applies(publication.exhibit.as_published())
 
 
+@pytest.fixture(scope="module")
+def exhibits(tmp_path_factory: pytest.TempPathFactory) -> list[Exhibit]:
+    """A release of every form."""
+    return [make(tmp_path_factory.mktemp("exhibit"))[0].exhibit for make in FORMS.values()]
+
+
 @pytest.mark.parametrize("metric", sorted(name for name, cls in catalogue("metrics", Metric).items() if not cls.needs_original))
-def test_what_needs_no_original_is_measured_without_it(metric: str, tmp_path: Path) -> None:
+def test_what_needs_no_original_is_measured_without_it(metric: str, exhibits: list[Exhibit]) -> None:
     kind = catalogue("metrics", Metric)[metric]
     met = 0
-    for make in FORMS.values():
-        exhibit = make(tmp_path / make.__name__ if (tmp_path / make.__name__).mkdir() is None else tmp_path)[0].exhibit
+    for exhibit in exhibits:
         if kind().applies(exhibit):
             assert kind().applies(exhibit.as_published())
             kind().measure(exhibit.as_published())

@@ -112,7 +112,7 @@ def test_a_small_table_whose_original_breaks_a_rule_is_made_at_once() -> None:
 def test_the_level_that_is_named_can_be_had_and_nothing_above_it() -> None:
     """With the claim lowered to it there is a release; with whole levels, one more is one too many. Judged by the definitions."""
     named = 0
-    for seed in range(20_000, 20_300 if os.environ.get("SFUMATO_SLOW") else 20_180):
+    for seed in range(20_000, 20_300 if os.environ.get("SFUMATO_SLOW") else 20_090):
         models = random.Random(seed).sample(WITH_ONE_LEVEL, 1 + seed % 2)
         policy, records = random_case(seed, models)
         data = {name: [record[name] for record in records] for name in records[0]}
@@ -130,7 +130,7 @@ def test_the_level_that_is_named_can_be_had_and_nothing_above_it() -> None:
         if model in ("k-anonymity", "p-sensitivity", "k-linkability"):
             ((key, value),) = figures.items()
             assert savable(records, lowered(policy, {model: {key: value + 1}})) == 0, f"seed {seed}"
-    assert named > 12
+    assert named > 6
 
 
 def lowered(policy: dict[str, Any], claim: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -27,16 +27,16 @@ from sfumato.randomness import Randomness
 def laplace(values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
     """Whole numbers with discrete Laplace noise, private at `epsilon` together."""
     try:
-        import opendp.prelude as dp
+        from opendp import domains, measurements, metrics, mod  # its prelude takes seconds: it brings all it can work with
     except ImportError:
         raise Infeasible("the noise needs OpenDP", hint="pip install 'sfumato[privacy]'") from None
-    dp.enable_features("contrib")
-    domain = dp.vector_domain(dp.atom_domain(T=int))
+    mod.enable_features("contrib")
+    domain = domains.vector_domain(domains.atom_domain(T=int))
     scale = sensitivity / epsilon
-    measurement = dp.m.make_laplace(domain, dp.l1_distance(T=int), scale=scale)
+    measurement = measurements.make_laplace(domain, metrics.l1_distance(T=int), scale=scale)
     while measurement.map(sensitivity) > epsilon:  # type: ignore[no-untyped-call]  # the library rounds its own bound upwards
         scale *= 1 + 1e-12
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T=int), scale=scale)
+        measurement = measurements.make_laplace(domain, metrics.l1_distance(T=int), scale=scale)
     drawn: list[int] = measurement([int(value) for value in values])
     return drawn
 
