@@ -61,7 +61,7 @@ WAYS: list[dict[str, object]] = [{}, {"items": "dealt"}, {"items": "vote", "insi
 def test_what_is_promised_holds_by_the_certificate_and_by_verify(
     protect: list[object], way: dict[str, object], tmp_path: Path
 ) -> None:
-    baskets = people(240, seed=2)
+    baskets = people(160, seed=2)
     publication = sf.publish(policy(*protect, **way), data=baskets, seed=secret(2))
     assert publication.plan.method.name == "blocks"
     assert publication.certificate.holds
