@@ -48,7 +48,7 @@ CASES = [
 def test_nobody_guesses_better_than_one_in_l(level: float, degree: int, count: int, share: list[float]) -> None:
     best, withheld = guess(lambda labels: guard(labels, np.array(share), degree, degree / level), share, count, degree)
     assert best <= 1 / level + 1e-9
-    assert (withheld < 1 - 1e-9) == ((level, degree) != (2, 3))  # there a label and the shares of two others are above 3 / 2 already
+    assert (withheld < 1 - 1e-9) == ((level, degree) != (2, 3))  # there one label and the shares of two are above 3 / 2
 
 
 def test_plain_withholding_is_guessed_better_than_that() -> None:

@@ -137,7 +137,7 @@ def test_killed_at_every_step(place: Place) -> None:
 
 
 def _steps(kind: str, count: int) -> list[int]:
-    """The first and the last two, and of the others every third one, from another one on for every kind; with SFUMATO_SLOW=1 all."""
+    """The first, the last two, and every third one between, not the same ones for every kind; with SFUMATO_SLOW=1 all."""
     between = range(2 + KINDS.index(kind) % 3, count - 1, 3)
     return list(range(1, count + 1)) if os.environ.get("SFUMATO_SLOW") else [1, *between, count - 1, count]
 

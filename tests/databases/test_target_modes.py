@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import os
 import pytest
 import sqlalchemy as sa
 from foreign_schemas import FOLDER, filled

@@ -331,9 +331,9 @@ def test_folders_above_a_parquet_file_add_no_columns(tmp_path: Path) -> None:
     st.binary(max_size=60) | st.text(st.sampled_from('a1,;"\n\r\t é\0'), max_size=60).map(str.encode),
     st.sampled_from(["csv", "csv.gz", "parquet", "tsv"]),
 )
-def test_any_bytes_are_a_table_or_a_data_error(tmp_path_factory: pytest.TempPathFactory, content: bytes, ending: str) -> None:
+def test_any_bytes_are_a_table_or_a_data_error(one_folder: Path, content: bytes, ending: str) -> None:
     """The class: no bytes whatever give a traceback, and what is read has a value for every column of every line."""
-    file = tmp_path_factory.mktemp("any") / f"people.{ending}"
+    file = one_folder / f"people.{ending}"
     file.write_bytes(content)
     try:
         table = TableSource().read(file)
