@@ -1,6 +1,5 @@
 """Planted rules are found, random data gets nothing that does not hold, and nobody's own value stands in a proposal."""
 
-import os
 from datetime import date, timedelta
 
 import numpy as np
@@ -120,7 +119,7 @@ columns_of_cells = st.integers(1, 40).flatmap(
 )
 
 
-@settings(max_examples=60 if os.environ.get("SFUMATO_SLOW") else 25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(columns_of_cells, min_size=1, max_size=3))
 def test_nothing_is_proposed_that_does_not_hold(tables):
     named = {f"t{i}": columns for i, columns in enumerate(tables)}

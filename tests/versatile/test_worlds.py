@@ -1,6 +1,5 @@
 """Random small tables and rule sets, acyclic and cyclic: every release judged by enumeration of all possible worlds."""
 
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -67,7 +66,7 @@ def test_no_outsider_believes_a_hidden_value_with_more_than_one_half(problem, se
 
 
 @given(problems(rows=6, most_rules=9))
-@settings(max_examples=150 if os.environ.get("SFUMATO_SLOW") else 60, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_decompositions_end_in_normal_form_and_keep_every_column(problem):
     columns, rules = problem
     for _, tables in decompositions(columns, rules):
