@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from itertools import combinations, permutations
 
@@ -30,7 +31,7 @@ small_sets = st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=7)
 
 
 @given(small_sets, small_sets, small_sets, st.integers(0, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if os.environ.get("SFUMATO_SLOW") else 60, deadline=None)
 def test_compatible_means_being_one_of_the_worlds(
     people: list[set[str]], bases: list[set[str]], doubts: list[set[str]], threshold: int
 ) -> None:

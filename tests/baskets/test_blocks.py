@@ -22,6 +22,7 @@ from sfumato.data.baskets import Baskets
 from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
 from sfumato.errors import Infeasible
+from sfumato.methods.baskets import forecast as forecasting
 from sfumato.methods.baskets.block_rows import rows_of
 from sfumato.methods.baskets.blocks import _matched
 from sfumato.methods.baskets.forecast import forecast
@@ -61,7 +62,7 @@ WAYS: list[dict[str, object]] = [{}, {"items": "dealt"}, {"items": "vote", "insi
 def test_what_is_promised_holds_by_the_certificate_and_by_verify(
     protect: list[object], way: dict[str, object], tmp_path: Path
 ) -> None:
-    baskets = people(240, seed=2)
+    baskets = people(160, seed=2)
     publication = sf.publish(policy(*protect, **way), data=baskets, seed=secret(2))
     assert publication.plan.method.name == "blocks"
     assert publication.certificate.holds
@@ -224,10 +225,11 @@ def test_sparse_baskets_are_dealt_and_check_says_so(tmp_path: Path) -> None:
     assert Counter(worlds.base.items.tolist()).most_common(1)[0][1] == publication.original.sets.support().max()
 
 
-def test_a_forecast_is_near_what_comes() -> None:
-    baskets = people(8500, seed=4)
+def test_a_forecast_is_near_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecasting, "_LOOKED_AT", 2_000)
+    baskets = people(2600, seed=4)
     seen = forecast(baskets.sets, 5)
-    assert seen.looked_at < 8500
+    assert seen.looked_at < 2600
     blocks = partition(baskets.sets, 5, effort=BlockEffort(piece=600, steps=60))
     voted = rows_of(baskets.sets, blocks, "vote")
     mine = baskets.sets.take(blocks.order)

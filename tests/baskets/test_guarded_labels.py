@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import product
 
 import numpy as np
@@ -23,22 +22,16 @@ def guess(rule: object, share: list[float], count: int, degree: int) -> tuple[fl
     Labels are drawn independently; the outsider sees what is shown and knows the rule, so the chance of a label behind a place
     is its chance among all drawings that look the same, and a person's label is behind each of `degree` places equally often.
     """
-    seen: dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]] = defaultdict(list)
-    withheld = 0.0
-    for labels in product(range(len(share)), repeat=count):
-        weight = float(np.prod([share[label] for label in labels]))
-        hidden = rule(np.array(labels))  # type: ignore[operator]
-        withheld += weight * float(np.mean(hidden))
-        seen[tuple(-1 if gone else label for label, gone in zip(labels, hidden, strict=True))].append((weight, labels))
-    best = 0.0
-    for stories in seen.values():
-        chance = np.zeros((count, len(share)))
-        for weight, labels in stories:
-            chance[np.arange(count), list(labels)] += weight
-        chance /= sum(weight for weight, _ in stories)
-        for person in range(count):
-            best = max(best, float(chance[(person + np.arange(degree)) % count].mean(axis=0).max()))
-    return best, withheld
+    labels = np.array(list(product(range(len(share)), repeat=count)))
+    weight = np.array(share)[labels].prod(axis=1)
+    hidden = np.array([rule(drawn) for drawn in labels])  # type: ignore[operator]
+    looks = np.unique(np.where(hidden, -1, labels), axis=0, return_inverse=True)[1].ravel()
+    chance = np.zeros((looks.max() + 1, count, len(share)))
+    for place in range(count):
+        np.add.at(chance, (looks, place, labels[:, place]), weight)
+    chance /= np.bincount(looks, weight)[:, None, None]
+    behind = [(person + np.arange(degree)) % count for person in range(count)]
+    return max(float(chance[:, places].mean(axis=1).max()) for places in behind), float(weight @ hidden.mean(axis=1))
 
 
 CASES = [
@@ -55,7 +48,7 @@ CASES = [
 def test_nobody_guesses_better_than_one_in_l(level: float, degree: int, count: int, share: list[float]) -> None:
     best, withheld = guess(lambda labels: guard(labels, np.array(share), degree, degree / level), share, count, degree)
     assert best <= 1 / level + 1e-9
-    assert withheld < 1
+    assert (withheld < 1 - 1e-9) == ((level, degree) != (2, 3))  # there one label and the shares of two are above 3 / 2
 
 
 def test_plain_withholding_is_guessed_better_than_that() -> None:

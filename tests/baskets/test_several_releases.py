@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from itertools import permutations, product
 
@@ -62,12 +63,12 @@ def believed(releases, everybody, alphabet):
         for places in members.values():
             told = Counter(true[place] for place in places if shown["label"][place])
             rules.append(([everybody.index(past.memory.keys[place]) for place in places], told))
-    counts, total = Counter(), 0
-    for world in product(alphabet, repeat=len(everybody)):
-        if all(not told - Counter(world[i] for i in who) for who, told in rules):
-            total += 1
-            counts.update(enumerate(world))
-    return {(key, label): counts[i, label] / total for i, key in enumerate(everybody) for label in alphabet}
+    worlds = np.array(list(product(range(len(alphabet)), repeat=len(everybody))), dtype=np.int8)
+    for who, told in rules:
+        for label, often in told.items():
+            worlds = worlds[(worlds[:, who] == alphabet.index(label)).sum(axis=1) >= often]
+    shares = [(worlds == place).mean(axis=0) for place in range(len(alphabet))]
+    return {(key, label): shares[place][i] for i, key in enumerate(everybody) for place, label in enumerate(alphabet)}
 
 
 def random_crowds(rng):
@@ -77,7 +78,7 @@ def random_crowds(rng):
     return [first, second, sorted(set(third))][: rng.integers(2, 4)]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(24 if os.environ.get("SFUMATO_SLOW") else 12))
 def test_several_releases_say_no_more_than_the_one_in_which_somebody_came(seed, tmp_path):
     rng = np.random.default_rng(seed)
     labels = rng.choice(["a", "b", "c"], 1000)

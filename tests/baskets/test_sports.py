@@ -15,10 +15,13 @@ from sfumato.data.baskets import Baskets
 from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
 from sfumato.data.worlds import PublishedBaskets
+from sfumato.methods.base import Task
 from sfumato.methods.baskets.gray import gray_order
 from sfumato.methods.baskets.rings import members
 from sfumato.methods.baskets.segments import gray_tsp_order
 from sfumato.methods.baskets.voting import vote
+from sfumato.randomness import Randomness
+from sfumato.spine.plan import plan
 
 TABLE_3_3 = [
     ("1101", "1011", 2), ("1110", "1101", 2), ("0111", "1011", 2), ("0111", "1101", 2), ("1100", "0011", 1), ("1110", "0111", 2),
@@ -91,10 +94,11 @@ def test_the_policy_works_as_it_stands(shared: Path, tmp_path: Path) -> None:
 
 def test_labels_travel_with_the_drawn_assignment(shared: Path) -> None:
     """Labels are those of the drawn records, and each of the three assignments is drawn about equally often."""
-    original = sf.Policy.read(shared / "policies" / "sports.yaml").data.read()
+    policy = sf.Policy.read(shared / "policies" / "sports.yaml")
+    original, method = policy.data.read(), plan(policy).method
     drawn = np.zeros(3)
     for seed in range(60):
-        release = sf.publish(shared / "policies" / "sports.yaml", seed=secret(seed)).release
+        release = method.run(Task(policy, original, Randomness(secret(seed))))
         graph = release.trace.assignments
         behind = release.trace.rows["data"]
         labels = release.parts["data"]["religion"].to_pylist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import sqlite3
 from collections.abc import Callable
@@ -65,14 +66,14 @@ def rows() -> sqlite3.Connection:
 
 
 def test_a_rule_breaks_where_sqlite_says_so(rows: sqlite3.Connection) -> None:
-    dice, said = random.Random(5), 0
-    for _ in range(600):
+    dice, said, conditions = random.Random(5), 0, 600 if os.environ.get("SFUMATO_SLOW") else 240
+    for _ in range(conditions):
         sql = some_condition(dice, 2)
         text = rule_text(sql, "t", ("a", "B"))
         if text is not None:
             said += 1
             assert broken(text) == in_sqlite(rows, sql), (sql, text)
-    assert said > 200
+    assert said > conditions / 3
 
 
 def test_postgresql_its_rules_and_sqlite_agree(fresh: Callable[[], str], rows: sqlite3.Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_a_file_comes_back_exactly(tmp_path: Path) -> None:
             there.execute('INSERT INTO "Order Line" (person) VALUES (77777)')
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", [name for name in REAL if name != "sakila" or os.environ.get("SFUMATO_SLOW")])
 def test_a_real_database_into_duckdb_and_back(name: str, tmp_path: Path) -> None:
     source = real(name, tmp_path)
     original, there = whole(source), f"duckdb:///{tmp_path}/there.duckdb"
@@ -130,7 +131,7 @@ def test_three_commands_on_a_file(tmp_path: Path) -> None:
     policy = tmp_path / "shop.yaml"
     policy.write_text(succeeds("discover", source, "--target", f"duckdb:///{tmp_path}/test.duckdb"))
     succeeds("check", str(policy), "--strict")
-    succeeds("publish", str(policy), "--out", str(tmp_path / "out"))
+    succeeds("publish", str(policy), "--out", str(tmp_path / "out"), "--no-report")
     assert json.loads((tmp_path / "out" / "target.json").read_text())["holds"]
     target = f"duckdb:///{tmp_path}/test.duckdb"
     assert asked(target, "SELECT count(*), count(DISTINCT email) FROM person") == [(43, 40)]

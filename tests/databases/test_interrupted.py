@@ -48,7 +48,12 @@ def rows(url: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("step", [1, 4])  # every step: test_cut_off, test_killed_everywhere
+STEPS = [("sqlite", 1), ("postgresql", 4)]  # every step: test_cut_off, test_killed_everywhere
+if os.environ.get("SFUMATO_SLOW"):
+    STEPS += [("sqlite", 4), ("postgresql", 1)]
+
+
+@pytest.mark.parametrize(("target", "step"), STEPS, indirect=["target"])
 def test_killed_in_the_load_and_finished_by_the_same_command(tmp_path: Path, target: str, step: int) -> None:
     source = make_shop(tmp_path / "shop.db")
     before = (tmp_path / "shop.db").read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
 
 
 @settings(
-    max_examples=6,
+    max_examples=6 if os.environ.get("SFUMATO_SLOW") else 3,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # every example takes seconds: a failure is shown as it was drawn
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -5,6 +5,7 @@ import os
 import pickle
 import sys
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -45,6 +46,15 @@ def eager(monkeypatch):
     monkeypatch.setattr(crews, "_WORTH", 0.0)
 
 
+@pytest.fixture
+def loaded(monkeypatch):
+    """Children are copies of one fresh interpreter that has loaded all they need; elsewhere each of them loads it itself."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([solver_blocks.__name__])
+    begun = {"mp_context": context, "initializer": crews._begin}
+    monkeypatch.setattr(crews, "_pool", lambda jobs, engines: ProcessPoolExecutor(jobs, **begun, initargs=(engines,)))
+
+
 def blocked(asked, heuristic, size):
     return [Route(part, fallback(heuristic, size)(asked, part)) for part in asked.parts]
 
@@ -55,11 +65,11 @@ def start(count):
 
 
 @pytest.mark.parametrize("heuristic", ["IG", "LM*"])
-def test_the_number_of_jobs_does_not_change_what_the_blocks_make(eager, heuristic):
-    asked = toy(60, RULES, start(60))
+def test_the_number_of_jobs_does_not_change_what_the_blocks_make(eager, loaded, heuristic):
+    asked = toy(36, RULES, start(36))
     made = {}
     for jobs in (1, 2):
-        found = blocked(asked, heuristic, 10)
+        found = blocked(asked, heuristic, 6)
         assert all(route.engine.splits for route in found)
         told = []
         made[jobs] = texts(run(asked, found, Randomness(seed=8), jobs, lambda done, what, told=told: told.append(done)))
@@ -68,7 +78,7 @@ def test_the_number_of_jobs_does_not_change_what_the_blocks_make(eager, heuristi
         assert all(before <= after for before, after in pairwise(told))
     assert made[1] == made[2]
     assert broken(asked, made[1]) == [0] * len(RULES)
-    other = texts(run(asked, blocked(asked, heuristic, 10), Randomness(seed=9), 1))
+    other = texts(run(asked, blocked(asked, heuristic, 6), Randomness(seed=9), 1))
     assert other != made[1]
 
 

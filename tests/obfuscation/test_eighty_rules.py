@@ -11,7 +11,7 @@ from sfumato.methods.replacing.obfuscation import Obfuscation
 from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
 
-ROWS = 150
+ROWS = 60
 
 
 def policy_of(case: Case, names) -> Policy:

@@ -2,11 +2,10 @@
 
 import hashlib
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 import yaml
+from tests.command_line import run
 
 import sfumato as sf
 from sfumato.errors import AuditRefused, DataError, PolicyError
@@ -106,8 +105,7 @@ def test_a_database_calls_it_too(code, tmp_path):
     asked["columns"] = {f"t.{name}": entry for name, entry in asked["columns"].items()}
     asked |= {"keep": ["own(even_sum, t.a, t.b)"], "data": {"kind": "database", "source": f"sqlite:///{tmp_path}/a.db"}}
     (tmp_path / "p.yaml").write_text(yaml.safe_dump(asked))
-    command = [sys.executable, "-m", "sfumato", "publish", str(tmp_path / "p.yaml"), "--out", str(tmp_path / "out"), "--no-report"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run("publish", str(tmp_path / "p.yaml"), "--out", str(tmp_path / "out"), "--no-report")
     assert done.returncode == 0, done.stderr
     rows = [line.split(",") for line in (tmp_path / "out" / "t.csv").read_text().splitlines()[1:]]
     assert all((int(a) + int(b)) % 2 == 0 and int(key[1:]) % 7 == 0 for key, a, b in rows)

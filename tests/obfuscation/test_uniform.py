@@ -15,7 +15,8 @@ from sfumato.methods.replacing.sampling.router import exact
 from sfumato.methods.replacing.sampling.totals import TotalSampler
 from sfumato.randomness import Randomness
 
-DRAWS = 800 if os.environ.get("SFUMATO_SLOW") else 500
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
+DRAWS = 800 if SLOW else 240
 SMALL = {"integers": [0, 3]}
 GIVEN = {"g": ["x", "y", "x"], "h": ["1", "2", "3"]}
 ENGINES = [
@@ -82,7 +83,7 @@ def test_totals_by_tables_and_by_halving(monkeypatch, cost, values, weights, cla
     sampler = TotalSampler(values, weights, np.array(classes))
     random = Randomness(seed=5)
     wanted = sequences(values, weights, classes, lambda found: (found == np.array(total)).all())
-    draws = 600
+    draws = 600 if SLOW else 240
     counted = Counter(tuple(sampler.draw(np.array(total), random).tolist()) for _ in range(draws))
     scale = draws / sum(wanted.values())
     assert p_value(counted, {rows: weight * scale for rows, weight in wanted.items()}) > 1e-4
@@ -209,8 +210,8 @@ def test_many_records_with_few_or_many_values():
         assert often.sum() == records
         assert often[often > 0].min() >= least
     few, cells = Occupancy.made(6, 3, 2, 2), Counter()
-    random = Randomness(seed=4)
-    for _ in range(3000):
+    random, draws = Randomness(seed=4), 3000 if SLOW else 1000
+    for _ in range(draws):
         cells[len(np.unique(few.draw(random)))] += 1
     ways = {1: 3 * 2, 2: 3 * 4 * (2 * comb(6, 2) + comb(6, 3)), 3: 8 * 90}
-    assert p_value(cells, {used: 3000 * way / sum(ways.values()) for used, way in ways.items()}) > 1e-4
+    assert p_value(cells, {used: draws * way / sum(ways.values()) for used, way in ways.items()}) > 1e-4

@@ -145,22 +145,27 @@ def test_moves_connect_all_lattice_points_when_every_locality_is_kept():
     for _ in range(12):
         data = np.sort(rng.choice(10, 4, replace=False))
         polytope, _, pattern = sheet(data, high=9).polytope([parse("localities(v)")], Randomness(1))
-        points = [p for p in product(range(10), repeat=4) if (polytope.rows @ np.array(p) >= polytope.bounds).all()]
+        inside = (polytope.rows @ GRID.T >= polytope.bounds[:, None]).all(axis=0)
         moves = all_moves(data, np.zeros(4, int), np.zeros(4, int), sparse.csr_matrix((0, 4))).toarray().T
         assert pattern["v"].points.tolist() == [0, 1, 2, 3]
-        assert _reached(tuple(data.tolist()), set(points), moves) == set(points)
+        assert (_reached(data, inside, moves) == inside).all()
 
 
-def _reached(start, points, moves):
-    seen, waiting = {start}, [start]
-    while waiting:
-        here = np.array(waiting.pop())
-        for move, length in product(moves, range(-9, 10)):
-            there = tuple((here + length * move).tolist())
-            if there in points and there not in seen:
-                seen.add(there)
-                waiting.append(there)
-    return seen
+GRID = np.indices((10,) * 4).reshape(4, -1).T
+"""Every point there is; the one with number n has the digits of n."""
+
+
+def _reached(start, inside, moves):
+    """Which points inside are met by moves of any length from one to the next, from the start on."""
+    steps = np.concatenate([length * moves for length in range(-9, 10)]).astype(np.int64)
+    reached, waiting = np.zeros(len(GRID), dtype=bool), np.array([start])
+    while len(waiting):
+        there = (waiting[:, None] + steps).reshape(-1, 4)
+        numbers = np.unique(there[((there >= 0) & (there <= 9)).all(axis=1)] @ [1000, 100, 10, 1])
+        fresh = numbers[inside[numbers] & ~reached[numbers]]
+        reached[fresh] = True
+        waiting = GRID[fresh]
+    return reached
 
 
 @settings(max_examples=25, deadline=None)

@@ -1,6 +1,7 @@
 """pattern-walk through the house: policy, release, audit, trace, metrics, report; and what happens when something is broken."""
 
 import json
+import os
 import stat
 from dataclasses import replace
 from itertools import product
@@ -203,8 +204,8 @@ def test_range_partition_keeps_values_between_the_ends_of_their_partition():
 
 def test_pinned_values_against_enumeration():
     """Random rules that the data keeps, some of them tight: what the audit calls pinned has one value in every legal table."""
-    rng, found = np.random.default_rng(3), []
-    for _ in range(30):
+    rng, found, tables = np.random.default_rng(3), [], 30 if os.environ.get("SFUMATO_SLOW") else 12
+    for _ in range(tables):
         data, factors = rng.integers(0, 6, 3), rng.integers(-2, 3, (4, 3))
         bounds = factors @ data - rng.integers(0, 2, 4) * rng.integers(0, 3, 4)
         left = [" + ".join(f"{f} * v[{i + 1}]" for i, f in enumerate(row)) for row in factors]
@@ -220,7 +221,7 @@ def test_pinned_values_against_enumeration():
             found.append((said, true))
     assert (True, True) in found
     assert (False, False) in found
-    assert found.count((False, True)) <= 3  # the linear program sees real numbers between the whole ones
+    assert found.count((False, True)) <= tables / 10  # the linear program sees real numbers between the whole ones
 
 
 def test_a_value_fixed_by_a_rule_is_reported_as_pinned():

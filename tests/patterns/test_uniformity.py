@@ -1,5 +1,6 @@
 """The law of the walk against exact uniform sampling, on small polytopes over the lattice and over the reals."""
 
+import os
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,8 @@ from sfumato.randomness import Randomness
 from sfumato.randomness.kernels.chacha import next_uniform, open_stream
 
 KEY = np.arange(8, dtype=np.uint32)
-COPIES = 4000
+SLOW = bool(os.environ.get("SFUMATO_SLOW"))
+COPIES = 4000 if SLOW else 1500
 
 
 def copies(data, low, high, rows, equal=()):
@@ -95,7 +97,7 @@ def _columns(matrix):
 def test_real_law_on_a_simplex_is_uniform():
     """Coordinates of a uniform point of {x ≥ 0, Σ x ≤ 1} in three dimensions follow Beta(1, 3)."""
     rows, bounds = np.vstack([np.eye(3), -np.ones((1, 3))]), np.array([0, 0, 0, -1.0])
-    found = draws(rows, bounds, np.array([0.2, 0.2, 0.2]), np.eye(3), 4000)
+    found = draws(rows, bounds, np.array([0.2, 0.2, 0.2]), np.eye(3), COPIES)
     for coordinate in found.T:
         assert scipy.stats.kstest(coordinate, scipy.stats.beta(1, 3).cdf).pvalue > 1e-4
 
@@ -104,7 +106,7 @@ def test_real_law_with_a_locality_agrees_with_rejection_sampling():
     rows = np.array([[1, -2, 1], [-1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1]], dtype=float)
     bounds = np.array([0, 0, 0, 0, 0, -1, -1, -1.0])
     moves = np.column_stack([np.eye(3), [0, 1, 1], [1, 1, 1]])
-    found = draws(rows, bounds, np.array([0.1, 0.2, 0.6]), moves, 4000)
+    found = draws(rows, bounds, np.array([0.1, 0.2, 0.6]), moves, COPIES)
     exact = np.random.default_rng(1).random((60_000, 3))
     exact = exact[(exact @ rows.T >= bounds).all(axis=1)]
     for direction in (*np.eye(3), np.array([1, -2, 1]), np.array([1, 1, 1])):
@@ -114,7 +116,7 @@ def test_real_law_with_a_locality_agrees_with_rejection_sampling():
 def test_the_printed_one_way_step_is_not_uniform():
     """[multitype §5.4.1] draws from [0, l]; its law in one dimension is the arcsine law, and the test above would see it."""
     stream, place, found = open_stream(KEY, 4), 0.5, []
-    for step in range(40_000):
+    for step in range(10 * COPIES):
         length = (1 - place if next_uniform(stream) < 0.5 else -place) * next_uniform(stream)
         place += length
         if step % 10 == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -90,23 +91,23 @@ def test_a_file_that_is_no_hierarchy(tmp_path: Path, content: bytes, what: str) 
 labels = st.text(st.sampled_from('ab1*";,\n\r\t \ufeff\x85\u2028\x0b\x1cé/'), max_size=5)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400 if os.environ.get("SFUMATO_SLOW") else 150, deadline=None)
 @given(st.lists(labels, min_size=1, max_size=8, unique=True), st.lists(labels, max_size=3, unique=True), labels)
-def test_what_is_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, leaves: list, groups: list, root: str) -> None:
+def test_what_is_saved_is_loaded(one_folder: Path, leaves: list, groups: list, root: str) -> None:
     """The class: any tree, whatever its labels, comes back as itself."""
     inner = [group for group in groups if group not in leaves and group != root] or ["group"]
     if root in leaves or root == "":
         root = "all of them"
     tree = Hierarchy.from_paths([[leaf, inner[place % len(inner)], root] for place, leaf in enumerate(leaves)])
-    file = tmp_path_factory.mktemp("h") / "h.csv"
+    file = one_folder / "h.csv"
     save_hierarchy(tree, file)
     assert load_hierarchy(file).paths() == tree.paths()
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=30) | st.text(st.sampled_from('ab;,"\n\r*'), max_size=30).map(str.encode))
-def test_any_bytes_are_a_hierarchy_or_a_data_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    file = tmp_path_factory.mktemp("h") / "h.csv"
+def test_any_bytes_are_a_hierarchy_or_a_data_error(one_folder: Path, content: bytes) -> None:
+    file = one_folder / "h.csv"
     file.write_bytes(content)
     try:
         tree = load_hierarchy(file)

@@ -152,20 +152,21 @@ def spread(count: int) -> np.ndarray:
 def _derivation(old: list[_Text | None], cells: list[_Text | None], kind: str) -> tuple[str, float] | None:
     """How the cells come from the old values, and in which share of the rows."""
     pairs = [(value, cell) for value, cell in zip(old, cells, strict=True) if value and cell]
-    values = [value for value, _ in pairs]
+    values, held = [value for value, _ in pairs], [cell for _, cell in pairs]
     if len(pairs) < _FEWEST or len(set(values)) < 2 or _running([value.text for value in values]):
         return None
+    step = len(pairs) // _SCREEN if len(pairs) > 2 * _SCREEN else 0
     shifted = values[len(values) // 2 + 1 :] + values[: len(values) // 2 + 1]
     for how, made in _WAYS.items():
         if kind in QUIET and how not in _OF_NUMBERS:
             continue
-        if len(pairs) > 2 * _SCREEN and not any(made(value, cell) for value, cell in pairs[:: len(pairs) // _SCREEN]):
+        if step and not any(map(made, values[::step], held[::step])):
             continue
         least = _SHARE_OF_NUMBERS if kind in QUIET or how == _WEAK else _SHARE_OF_TEXT
-        own = sum(made(value, cell) for value, cell in pairs)
+        own = sum(map(made, values, held))
         if own < max(_FEWEST, least * len(pairs)):
             continue
-        other = sum(made(value, cell) for value, (_, cell) in zip(shifted, pairs, strict=True))
+        other = sum(map(made, shifted, held))
         if own == len(pairs) and not other:
             return how, 1.0
         spread = math.sqrt(max(other, 1.0) * max(1 - other / len(pairs), 1 / len(pairs)))

@@ -54,9 +54,16 @@ class LabelLaw:
         """The labels that may be believed most: the most frequent ones."""
         return [int(place) for place in np.argsort(-self.shares, kind="stable")[: TOP + 1]]
 
-    def spared(self, shown: int, count: int) -> bool:
+    @property
+    def unspared(self) -> dict[int, list[int]]:
+        """For every number of copies of a label that stands too often, beside which labels of the top they are not hidden alone."""
+        top = self.top
+        counts, shown = range(self.most + 1, self.size + 1), range(1 << len(top))
+        return {count: [labels for labels in shown if not self._spared(top, labels, count)] for count in counts}
+
+    def _spared(self, top: list[int], shown: int, count: int) -> bool:
         """Whether `count` copies of one label may be hidden where the labels of the top in the bits of `shown` are shown."""
-        open_ = [self.shares[place] ** count for bit, place in enumerate(self.top) if not shown >> bit & 1]
+        open_ = [self.shares[place] ** count for bit, place in enumerate(top) if not shown >> bit & 1]
         if not open_ or sum(open_) <= 0 or count >= self.size:
             return False
         return bool(self.l * count * max(open_) <= self.size * sum(open_) * (1 - 1e-9))
@@ -64,10 +71,11 @@ class LabelLaw:
 
 def hidden_whole(law: LabelLaw, chance: float, known: tuple[int, ...] = ()) -> HiddenBelief:
     """For blocks hidden whole; `chance` is that of hiding a block that fits, `known` the labels of insiders."""
-    total = _mass(law, chance, known, None)
+    unspared = law.unspared
+    total = _mass(law, unspared, chance, known, None)
     if total <= 0:
         return HiddenBelief(0.0, 0.0)
-    each = [_mass(law, chance, known, suspect) for suspect in law.suspects]
+    each = [_mass(law, unspared, chance, known, suspect) for suspect in law.suspects]
     return HiddenBelief(total, max(each) / total)
 
 
@@ -79,7 +87,7 @@ def hidden_copies(law: LabelLaw, shown: NDArray[np.int64], count: int) -> float:
     return float(weights.max() / weights.sum()) if len(weights) and weights.sum() > 0 else 1.0
 
 
-def _mass(law: LabelLaw, chance: float, known: tuple[int, ...], target: int | None) -> float:
+def _mass(law: LabelLaw, unspared: dict[int, list[int]], chance: float, known: tuple[int, ...], target: int | None) -> float:
     """P(the block is hidden whole, and somebody there has the target label), or P(hidden whole) without a target."""
     places = law.size - len(known)
     fitting = np.zeros((1, law.size + 1, places + 1))  # labels of the top shown x copies of the one too frequent x places filled
@@ -91,8 +99,8 @@ def _mass(law: LabelLaw, chance: float, known: tuple[int, ...], target: int | No
         fitting, crowded = _with_label(law, fitting, crowded, label, bit, known.count(label), target == label)
     scale = math.factorial(places) / (1 if target is None else places)
     whole = crowded[places] + chance * fitting[:, 0, places].sum()
-    for count in range(law.most + 1, law.size + 1):
-        whole += sum(fitting[shown, count, places] for shown in range(len(fitting)) if not law.spared(shown, count))
+    for count, beside in unspared.items():
+        whole += sum(fitting[shown, count, places] for shown in beside)
     return float(whole * scale)
 
 

@@ -127,8 +127,10 @@ class Rejected:
         done: set[int] = set()
         for place in good.tolist():
             row = int(rows[place])
+            if row in done:
+                continue
             own = [tuple(self._part_of(codes, column, place, row) for column in key) for key in self.keys]
-            if row in done or any(one in before for one, before in zip(own, seen, strict=True)):
+            if any(one in before for one, before in zip(own, seen, strict=True)):
                 continue
             done.add(row)
             for one, before in zip(own, seen, strict=True):
