@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from itertools import combinations, permutations, product
 
 import networkx as nx
@@ -21,7 +20,6 @@ from sfumato.models.edge_privacy import EdgePrivacy
 from sfumato.models.structural_attack import StructuralAttack
 from sfumato.spine.foresight import foresee
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 CLUB = nx.powerlaw_cluster_graph(400, 5, 0.4, seed=2)
 ATTACK = {"structural-attack": {"planted": 12, "success_at_most": 0.2}}
 
@@ -160,7 +158,7 @@ def test_what_cannot_go_on_is_refused_before_data_moves(tmp_path):
         foresee(sf.Policy.parse(table | {"protect": [{"k-anonymity": {"k": 2}}]}), ledger=book)
 
 
-@pytest.mark.parametrize(("attack", "more"), [(Structural, {"beam": 500 if SLOW else 150}), (Walk, {})])
+@pytest.mark.parametrize(("attack", "more"), [(Structural, {"beam": 500}), (Walk, {})])
 def test_the_attack_on_two_publications_stays_within_what_the_certificate_says(attack, more, tmp_path):
     nx.write_edgelist(CLUB, tmp_path / "club.tsv", data=False, delimiter="\t")
     played = {"target": str(tmp_path / "club.tsv"), "planted": 10, "victims": 4, "trials": 8, "seed": 7, "releases": 2} | more
