@@ -13,7 +13,7 @@ demo: $(READY)
 
 # Types are checked beside the tests, and what is wrong with them is said last; the failure of either is a failure.
 # What Python has compiled is kept, whatever the environment says: tests start hundreds of processes.
-# As many at once as there are cores: servers, a browser and the Java machine fill what one of them waits, and a third one takes more than it gives.
+# Three at once on two cores while some of them wait for the Java machine or a browser, then two (`tests/conftest.py`).
 # Loops that have changed since the installation are translated anew, once, instead of by numba in every process.
 # Libraries get one thread each, for the processes already share the cores, and keep the memory that they will ask for again at once.
 test: export PYTHONDONTWRITEBYTECODE =
@@ -27,7 +27,7 @@ test: $(READY) browser mariadb $(CLASSES)
 	$(BIN)/ruff format --check --quiet src tests benchmarks
 	@$(BIN)/sfumato warm-up || true
 	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -n 2 --dist loadscope --durations=15; tests=$$?; \
+	$(BIN)/python -m pytest -n 3 --dist loadscope --durations=15; tests=$$?; \
 	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests || types))
 
 # The same with many more random cases, where tests draw them.

@@ -73,8 +73,8 @@ DEAR = (
     "a cluster",
     "a session",
     "tests/studio/test_stories.py",
-    "forms",
     "studio",
+    "forms",
     "blueprint",
     "tests/databases/test_three_shops.py",
     "tests/house/test_adult.py",
@@ -110,6 +110,9 @@ DEAR = (
 
 By the processor seconds of a group of tests that run together (`tests/record.py`); those that wait for others come before.
 """
+WAITING = DEAR[:4]
+"""What waits for the Java machine or a browser for a good part of its time: beside it one more process has something to do."""
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 PORTIONS = 4
 """Into how many pieces a file is cut whose tests share nothing: to hand out every test alone takes longer than most of them run."""
 
@@ -130,6 +133,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                 self.workqueue = OrderedDict(sorted(self.workqueue.items(), key=lambda unit: turn(unit[0])))
                 self.arranged = True
             super()._assign_work_unit(node)
+
+        def _reschedule(self, node: Any) -> None:
+            if self._one_too_many(node):
+                node.shutdown()  # it ends with what it has
+            else:
+                super()._reschedule(node)
+
+        def _one_too_many(self, node: Any) -> bool:
+            """Whether all cores are busy without this process, and nobody waits for anything."""
+            others = [one for one in self.nodes if one is not node and not one.shutting_down]
+            if node.shutting_down or not self.workqueue or len(others) < CORES:
+                return False
+            begun = ((name, done) for one in others for name, done in self.assigned_work[one].items())
+            waits = any(name in WAITING and not all(done.values()) for name, done in begun)
+            return not waits and next(iter(self.workqueue)) not in WAITING
 
     return Together(config, log)
 
