@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.errors import Infeasible
+from sfumato.errors import AuditRefused, Infeasible
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 TOLD = {
@@ -111,3 +111,40 @@ def test_a_cheapest_of_all_is_not_stated_beside_people_who_are_withheld(tmp_path
     made = sf.publish(policy, data=second, ledger=book)
     assert made.certificate.records.suppressed == 1
     assert made.exhibit.trace.optimality is None
+
+
+def columns_that_come_and_go(seed: int) -> Iterator[tuple[sf.Policy, dict[str, list[str]]]]:
+    """Four tables with some of the columns each, so that of somebody who left a column may never have been told."""
+    draw = random.Random(seed)
+    everybody = [str(number) for number in range(draw.randint(8, 24))]
+    known = {
+        key: {"age": str(draw.randint(20, 40)), "sex": draw.choice("ab"), "zip": draw.choice("pqr"), "ill": draw.choice("xyz")}
+        for key in everybody
+    }
+    method = draw.choice(["mondrian", "clustering", "sequential"])
+    series = {"leaving": draw.choice(["counterfeits", "counterfeits", "withhold"])}
+    series["cohorts"] = draw.choice(["unknown", "unknown", "known"])
+    for quarter in range(4):
+        there = [key for key in everybody if draw.random() < 0.8]
+        names = [name for name in ("age", "sex", "zip") if draw.random() < 0.7] or ["age"]
+        columns: dict[str, Any] = {"id": "identifier", **dict.fromkeys(names, "quasi-identifier"), "ill": "sensitive"}
+        if "age" in names:
+            columns["age"] = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+            if quarter and draw.random() < 0.7:
+                columns["age"]["boundary"] = {"level": draw.choice([1, 2])}
+        tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}], "method": method, "key": "id"}
+        tree |= {"utility": {"suppress_at_most": draw.choice(["20%", "60%"])}, "series": series}
+        yield sf.Policy.parse(tree), {"id": there} | {name: [known[key][name] for key in there] for name in (*names, "ill")}
+
+
+@pytest.mark.parametrize("seed", [22, 73, *(range(2000, 2100) if SLOW else ())])
+def test_somebody_is_stood_in_for_of_whom_a_bounded_column_was_never_told(seed: int, tmp_path: Path) -> None:
+    """There is no boundary of a value that nobody knows; what cannot be had is refused, and nothing else ends it."""
+    book = tmp_path / "b.ledger"
+    for number, (policy, data) in enumerate(columns_that_come_and_go(seed)):
+        try:
+            made = sf.publish(policy, data=data, ledger=book, new_ledger=not book.exists())
+        except (Infeasible, AuditRefused):
+            continue
+        made.write(tmp_path / f"out-{number}", report=False)
+    assert book.exists()

@@ -341,11 +341,12 @@ class _LineageBoard:
         """Per lineage: do its cells lie above the boundary of somebody in it, or of somebody who is stood in for?"""
         found = np.zeros(self.count, dtype=np.bool_)
         inside = np.flatnonzero(self.of_record >= 0)
-        of = np.concatenate([self.of_record[inside], self.union[carried]])
         for name in self._bounded():
             domain, (lo, hi) = self.domains[name], self._cells(name)
-            then = [domain.code_of[label] for label in self.remembered(name, carried)]
-            code = np.concatenate([self.codes[name][inside], np.array(then, dtype=np.int64)])
+            known = [(domain.code_of[label], place) for place, label in enumerate(self.remembered(name, carried)) if label]
+            then, whose = np.array(known, dtype=np.int64).reshape(-1, 2).T  # of whom no value was told none has a boundary
+            code = np.concatenate([self.codes[name][inside], then])
+            of = np.concatenate([self.of_record[inside], self.union[carried[whose]]])
             low, high = domain.ceiling()
             found[of[(lo[of] < low[code]) | (high[code] < hi[of])]] = True
         return found
