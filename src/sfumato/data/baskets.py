@@ -14,7 +14,7 @@ Paper
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,6 +64,15 @@ class Baskets:
     @property
     def rows(self) -> int:
         return len(self.sets)
+
+    @property
+    def records(self) -> int:
+        return self.rows
+
+    def content(self) -> Iterator[bytes]:
+        """Everything that is said about records, for a digest."""
+        yield repr((self.rows, self.names)).encode() + self.sets.sizes.tobytes() + self.sets.items.tobytes()
+        yield from (repr((name, labels.tolist())).encode() for name, labels in self.labels.items())
 
     def set_of(self, record: int) -> frozenset[str]:
         return frozenset(self.names[item] for item in self.sets.row(record))

@@ -190,6 +190,10 @@ class Database:
     def rows(self) -> int:
         return sum(table.rows for table in self.tables.values())
 
+    @property
+    def records(self) -> int:
+        return self.rows
+
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was found in these rows under a key, looked for at the first time of asking."""
         if key not in self._kept:

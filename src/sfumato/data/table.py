@@ -23,7 +23,7 @@ Such a table may be large where memory is small, and its codes lie in as few byt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -109,6 +109,12 @@ class Table:
     @property
     def names(self) -> list[str]:
         return list(self.held.column_names)
+
+    def content(self) -> Iterator[bytes]:
+        """Everything that is said about records, for a digest."""
+        for name in self.names:
+            text = self.text(name)
+            yield repr((name, len(text.labels))).encode() + "\0".join(text.labels).encode() + text.codes.tobytes()
 
     def taking(self, rows: IntArray, counts: IntArray | None = None) -> Table:
         """Some of the rows; `counts` where they stand for other numbers of records than before."""

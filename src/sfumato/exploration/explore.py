@@ -96,8 +96,7 @@ def explore(
     except KeyboardInterrupt:
         stopped = True
     safer = {name: way for claim in policy.claims for name, way in claim.model.levels.items()}
-    records = table.rows if isinstance(table, Table) else len(table.sets)
-    return Exploration(policy, judged(list(points.values()), safer), safer, records, stopped)
+    return Exploration(policy, judged(list(points.values()), safer), safer, table.rows, stopped)
 
 
 def _key(variant: Variant) -> str:
@@ -192,14 +191,8 @@ class PointJournal:
 def _mark(policy: Policy, table: Explored) -> str:
     """A digest of everything but the variant: policy, hierarchy files, data, version."""
     digest = hashlib.sha256(f"{__version__}\0{_written(policy)}".encode())
-    if isinstance(table, Baskets):
-        digest.update(repr((len(table.sets), table.names)).encode() + table.sets.sizes.tobytes() + table.sets.items.tobytes())
-        for name, labels in table.labels.items():
-            digest.update(repr((name, labels.tolist())).encode())
-        return digest.hexdigest()
-    for name in table.names:
-        text = table.text(name)
-        digest.update(repr((name, len(text.labels))).encode() + "\0".join(text.labels).encode() + text.codes.tobytes())
+    for piece in table.content():
+        digest.update(piece)
     return digest.hexdigest()
 
 

@@ -160,7 +160,7 @@ class Exhibit:
     def inputs(self) -> int:
         """Records of the original: counted by the data holder, for others as the certificate says."""
         if self.private:
-            return int(self.original.records if isinstance(self.original, Table) else self.original.rows)
+            return int(self.original.records)
         return self.form.records(self) if self.records is None else self.records.input
 
     @property

@@ -51,7 +51,7 @@ class Described:
 @dataclass(frozen=True, slots=True)
 class _Type:
     name: str
-    form: str
+    sort: str
     category: str
     base: int
     element: int
@@ -77,11 +77,11 @@ class Types:
         entry = self.known[oid]
         declared = self._declare(oid)
         required = False
-        while entry.form == "d":
+        while entry.sort == "d":
             required |= entry.required
             oid, modifier = entry.base, entry.modifier
             entry = self.known[oid]
-        kind = "enum" if entry.form == "e" else "array" if entry.category == "A" else KINDS.get(entry.name, entry.spelt)
+        kind = "enum" if entry.sort == "e" else "array" if entry.category == "A" else KINDS.get(entry.name, entry.spelt)
         return Described(kind, *_bounds(entry.name, modifier), self.labels.get(oid, ()), required, declared)
 
     def declared(self) -> tuple[TypeFacts, ...]:
@@ -89,7 +89,7 @@ class Types:
 
     def statement_of(self, name: str) -> str | None:
         """How a declared type of this database would be created, if it has one of this name."""
-        oid = next((oid for oid, entry in self.known.items() if entry.full == name and entry.ours and entry.form in "edc"), None)
+        oid = next((oid for oid, entry in self.known.items() if entry.full == name and entry.ours and entry.sort in "edc"), None)
         return None if oid is None else self._statement(oid, self.known[oid])[0]
 
     def _declare(self, oid: int) -> str:
@@ -97,7 +97,7 @@ class Types:
         entry = self.known[oid]
         if entry.category == "A" and entry.element:
             return self._declare(entry.element)
-        if not entry.ours or entry.form not in "edc":
+        if not entry.ours or entry.sort not in "edc":
             return ""
         if oid not in self.needed:
             sql, needs = self._statement(oid, entry)
@@ -105,10 +105,10 @@ class Types:
         return entry.full
 
     def _statement(self, oid: int, entry: _Type) -> tuple[str, tuple[str, ...]]:
-        head = f"CREATE {'DOMAIN' if entry.form == 'd' else 'TYPE'} {self.link.relation(entry.full)} AS "
-        if entry.form == "e":
+        head = f"CREATE {'DOMAIN' if entry.sort == 'd' else 'TYPE'} {self.link.relation(entry.full)} AS "
+        if entry.sort == "e":
             return f"{head}ENUM ({', '.join(map(literal, self.labels.get(oid, ())))})", ()
-        if entry.form == "d":
+        if entry.sort == "d":
             base = self._declare(entry.base)
             return head + self._domain(oid), (base,) if base else ()
         fields = self.link.rows(_FIELDS, entry.relation)
