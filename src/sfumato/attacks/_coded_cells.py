@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import IntArray, places_within
 
 
 class CodedCells:
@@ -74,7 +74,7 @@ class CodedCells:
         order, first, end = self._meeting(other, on)
         many = end - first
         mine = np.repeat(np.arange(len(self)), many)
-        within = np.arange(len(mine)) - np.repeat(np.cumsum(many) - many, many)
+        within = places_within(many)
         theirs = order[np.repeat(first, many) + within]
         fresh = {name: values[theirs] for name, values in other.columns.items() if name not in self.columns}
         return CodedCells({**self.where(mine).columns, **fresh})

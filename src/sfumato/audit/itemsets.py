@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.arrays import places_within
 from sfumato.data.sets import Sets
 from sfumato.errors import DataError
 
@@ -81,5 +82,5 @@ def _places(sets: Sets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDA
     """For all entries of the chosen rows: the place of the row in `rows`, and the entry's own index."""
     sizes = sets.sizes[rows]
     place = np.repeat(np.arange(len(rows)), sizes)
-    inside = np.arange(len(place)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    inside = places_within(sizes)
     return place, sets.starts[rows][place] + inside

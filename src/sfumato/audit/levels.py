@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.arrays import BoolArray, IntArray, places_within
 from sfumato.data.boxes import contained
 from sfumato.data.linkage import Linkage, Spread
 from sfumato.data.sequence import Boxes, ReleaseSequence
@@ -93,8 +93,7 @@ def _meet(holds: tuple[IntArray, IntArray, IntArray], nodes: IntArray) -> tuple[
     start = np.searchsorted(nodes[order], np.arange(int(nodes.max(initial=0)) + 2))
     who, node, records = (column[holds[1] < len(start) - 1] for column in holds)
     width = start[node + 1] - start[node]
-    offset = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-    return np.repeat(who, width), order[np.repeat(start[node], width) + offset], np.repeat(records, width)
+    return np.repeat(who, width), order[np.repeat(start[node], width) + places_within(width)], np.repeat(records, width)
 
 
 def _look_up(holds: tuple[IntArray, IntArray, IntArray], who: IntArray, node: IntArray) -> IntArray:

@@ -34,7 +34,7 @@ import numpy as np
 
 from sfumato.audit.base import Tally, reading_of
 from sfumato.audit.listed_values import listed_values
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.arrays import BoolArray, IntArray, places_within
 from sfumato.data.bags import alike_bags
 from sfumato.data.boxes import contained
 from sfumato.data.classes import Classes, group
@@ -91,8 +91,7 @@ class PeopleCount:
         order = np.argsort(points.of, kind="stable")
         start = np.concatenate([[0], np.cumsum(points.counts)])
         width = points.counts[i]
-        offset = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-        return records[order[np.repeat(start[i], width) + offset]], np.repeat(j, width)
+        return records[order[np.repeat(start[i], width) + places_within(width)]], np.repeat(j, width)
 
     def most(self, classes: Classes, given: Sequence[str]) -> IntArray:
         """M of each class; at least 1, since somebody stands in every row."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.data.arrays import FloatArray, IntArray, places_within
 
 _LARGEST, _SECONDS = 200_000, 8.0
 
@@ -115,5 +115,5 @@ def _meeting(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
     first = np.searchsorted(right[order], left, side="left")
     many = np.searchsorted(right[order], left, side="right") - first
     one = np.repeat(np.arange(len(left)), many)
-    other = np.arange(len(one)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(first, many)
+    other = places_within(many) + np.repeat(first, many)
     return one, order[other]

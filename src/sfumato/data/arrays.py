@@ -2,6 +2,8 @@
 
 >>> narrowed(np.array([0, 127]), 128).dtype, narrowed(np.array([0, 128]), 129).dtype
 (dtype('int8'), dtype('int16'))
+>>> places_within(np.array([2, 0, 3])).tolist()
+[0, 1, 0, 1, 2]
 """
 
 from __future__ import annotations
@@ -26,3 +28,11 @@ BoolArray = NDArray[np.bool_]
 def narrowed(codes: NDArray[np.integer[Any]], values: int) -> NarrowArray:
     """Codes 0 … values − 1 in as few bytes as hold every one of them."""
     return codes.astype(np.min_scalar_type(-values), copy=False)
+
+
+def places_within(lengths: IntArray) -> IntArray:
+    """For runs of these lengths, one after the other, the place of every entry in its own run."""
+    before: IntArray = np.cumsum(lengths) - lengths
+    every: IntArray = np.arange(int(lengths.sum()))
+    every -= np.repeat(before, lengths)
+    return every

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import IntArray, places_within
 from sfumato.data.classes import group
 
 _SLICE = 2_000_000
@@ -71,7 +71,7 @@ def _agreeing(mine: IntArray, theirs: IntArray) -> Iterator[tuple[IntArray, IntA
     width = (start[1:] - start[:-1])[of]
     for rows in _slices(width):
         i = np.repeat(rows, width[rows])
-        offset = np.arange(len(i)) - np.repeat(np.cumsum(width[rows]) - width[rows], width[rows])
+        offset = places_within(width[rows])
         yield i, order[np.repeat(start[of[rows]], width[rows]) + offset]
 
 

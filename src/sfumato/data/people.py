@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.arrays import BoolArray, IntArray, places_within
 from sfumato.data.classes import group
 from sfumato.data.generalization import MISSING
 from sfumato.data.table import Table
@@ -86,7 +86,7 @@ def most_in_buckets(bucket: IntArray, alike: IntArray, person: IntArray, records
     width = np.searchsorted(alike[theirs.first], kind, side="right") - first
     if int(width.sum()) > _PAIRS:
         return np.minimum(np.bincount(bucket), int(rows.max(initial=1)))
-    place = np.repeat(first, width) + np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
+    place = np.repeat(first, width) + places_within(width)
     both = np.minimum(np.repeat(mine.counts, width), theirs.counts[place])
     pairs = group([bucket[theirs.first][place], np.repeat(owner, width)], rows=len(place))
     most = np.ones(int(bucket.max(initial=-1)) + 1, dtype=np.int64)

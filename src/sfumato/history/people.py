@@ -36,7 +36,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.arrays import BoolArray, IntArray, places_within
 from sfumato.data.boxes import contained
 from sfumato.data.classes import group
 from sfumato.errors import LedgerError
@@ -109,8 +109,7 @@ class PeopleOfHistory:
         i, j = i[kept], j[kept]
         order, start = np.argsort(points.of, kind="stable"), np.concatenate([[0], np.cumsum(points.counts)])
         width = points.counts[i]
-        offset = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-        return records[order[np.repeat(start[i], width) + offset]], np.repeat(j, width)
+        return records[order[np.repeat(start[i], width) + places_within(width)]], np.repeat(j, width)
 
     @staticmethod
     def _pairs(leaf: IntArray, lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:

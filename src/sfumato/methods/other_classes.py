@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import IntArray, places_within
 from sfumato.data.classes import group
 from sfumato.history.people import PeopleOfHistory
 from sfumato.methods.continuing import Continuation, Ties
@@ -71,8 +71,7 @@ def _could_be_of(tied: Ties, people: PeopleOfHistory, hist: IntArray) -> tuple[I
         order = np.argsort(mine, kind="stable")
         start, stop = np.searchsorted(mine[order], of, "left"), np.searchsorted(mine[order], of, "right")
         width = stop - start
-        offset = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-        found.append((np.repeat(record, width), order[np.repeat(start, width) + offset]))
+        found.append((np.repeat(record, width), order[np.repeat(start, width) + places_within(width)]))
     unseen = np.flatnonzero(~people.in_data[~np.array(people.lossy, dtype=np.bool_)].any(axis=0))
     found.append((unseen, np.full(len(unseen), -1, dtype=np.int64)))
     record, could = (np.concatenate([pair[side] for pair in found]) for side in (0, 1))

@@ -35,7 +35,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import ConfigDict
 
-from sfumato.data.arrays import BoolArray, CodeArray, IntArray
+from sfumato.data.arrays import BoolArray, CodeArray, IntArray, places_within
 from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
@@ -72,7 +72,7 @@ class EverHad(Model):
         spread = seen.spread[self.column]
         size = np.diff(self.start)[spread.value]
         first = np.repeat(self.start[spread.value], size)
-        held = self.value[first + np.arange(len(first)) - np.repeat(np.cumsum(size) - size, size)]
+        held = self.value[first + places_within(size)]
         width = int(self.value.max(initial=0)) + 1
         pairs, place = np.unique(np.repeat(spread.kind(), size) * width + held, return_inverse=True)
         having = np.bincount(place, weights=np.repeat(spread.weight, size), minlength=len(pairs))

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray, places_within
 from sfumato.methods.recoding.claims import Claims
 from sfumato.methods.recoding.costs import Costs
 from sfumato.methods.recoding.joining import tidied
@@ -116,8 +116,7 @@ class _Board:
     def cells_at(self, points: IntArray) -> IntArray:
         """The cells with records at home in some points."""
         width = self.start[points + 1] - self.start[points]
-        offset = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-        cells: IntArray = np.repeat(self.start[points], width) + offset
+        cells: IntArray = np.repeat(self.start[points], width) + places_within(width)
         return cells[self.home[cells] > 0]
 
     def _form(self, waiting: IntArray, lenders: IntArray) -> None:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import IntArray, places_within
 from sfumato.methods.sequences.partial_release import Board
 from sfumato.methods.sequences.search import holds
 
@@ -103,8 +103,7 @@ class Witness:
         wanted = np.flatnonzero(~self.proven & ~self.refuted)
         history = board.clique_h.data[self.cliques[wanted]]
         width = past.item_start[history + 1] - past.item_start[history]
-        offset = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-        who = past.item[np.repeat(past.item_start[history], width) + offset]
+        who = past.item[np.repeat(past.item_start[history], width) + places_within(width)]
         owner, place = np.repeat(self.owner[wanted], width), np.repeat(wanted, width)
         helps = short[who]
         for i in range(len(board.shared_q)):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.data.arrays import BoolArray, FloatArray, IntArray, places_within
 from sfumato.methods.recoding.bound.arrangement import Arrangement
 from sfumato.methods.recoding.bound.prices import PriceBound, Prices
 from sfumato.methods.recoding.bound.program import Neighbourhood, solve
@@ -61,7 +61,7 @@ class Surroundings:
         """The memberships of some units: index of the unit, and node."""
         length = self.start[unit + 1] - self.start[unit]
         index = np.repeat(np.arange(len(unit)), length)
-        inside = np.arange(len(index)) - np.repeat(np.cumsum(length) - length, length)
+        inside = places_within(length)
         return index, self.node[self.start[unit][index] + inside]
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.data.arrays import BoolArray, IntArray
+from sfumato.data.arrays import BoolArray, IntArray, places_within
 from sfumato.methods.recoding.bound.space import Nodes, RecodingSpace
 
 WORK = 6_000_000
@@ -118,7 +118,7 @@ def _containments(nodes: Nodes) -> tuple[IntArray, IntArray]:
     first = np.cumsum(degree) - degree
     length = degree[unit]
     left = np.repeat(owner, length)
-    inside = np.arange(len(left)) - np.repeat(np.cumsum(length) - length, length)
+    inside = places_within(length)
     right = owner[np.repeat(first[unit], length) + inside]
     pair, shared = np.unique(left * len(nodes) + right, return_counts=True)
     inner, outer = pair // len(nodes), pair % len(nodes)

@@ -35,7 +35,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import IntArray
+from sfumato.data.arrays import IntArray, places_within
 from sfumato.randomness import Randomness
 
 
@@ -101,7 +101,7 @@ def sampled(counts: IntArray, share: float, chance: Randomness) -> IntArray:
         return np.arange(total, dtype=np.int64)
     group = np.repeat(np.arange(counts.size), counts)
     order = np.lexsort((chance.words(total), group))
-    rank = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    rank = places_within(counts)
     wanted = np.repeat(np.floor(share * counts + 0.5).astype(np.int64), counts)
     return np.sort(order[rank < wanted])
 
