@@ -7,7 +7,9 @@ from pathlib import Path
 
 ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
 """Java's classes as they are after loading, where somebody has made it (`class_archive.py`)."""
-_MAPPED = f" -XX:SharedArchiveFile={ARCHIVE} -Xshare:auto -Xlog:disable" if ARCHIVE.exists() else ""
+_AS_IT_IS = "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0"
+"""The archive where it was written for; else Java moves all of it to another place first."""
+_MAPPED = f" -XX:SharedArchiveFile={ARCHIVE} -Xshare:auto -Xlog:disable {_AS_IT_IS}" if ARCHIVE.exists() else ""
 _ROOM = "-XX:NewSize=300m -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
 """For what comes and goes, for classes, and for compiled code, of which Java else throws away what a long session needs again."""
 _AT_ONCE = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_ROOM} -Dderby.stream.error.file=/dev/null{_MAPPED}"
@@ -16,6 +18,8 @@ SMALL = {
     "spark.driver.extraJavaOptions": _AT_ONCE,
     "spark.executor.extraJavaOptions": _AT_ONCE,
     "spark.python.daemon.module": "tests.engines.workers",
+    "spark.broadcast.blockSize": "64k",  # every task is sent in blocks of this size, and every sort begins with a page of that one
+    "spark.buffer.pageSize": "1m",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ui.explainMode": "simple",

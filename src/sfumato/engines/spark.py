@@ -36,7 +36,7 @@ from sfumato.engines.spark_people import PeopleVerbs
 from sfumato.engines.spark_plainly import plainly
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
 from sfumato.engines.spark_rows import as_published, class_number, named, quoted, ranked, sent_table, within
-from sfumato.engines.spark_source import MALFORMED, DistantRows, opened
+from sfumato.engines.spark_source import MALFORMED, DistantRows, expected_bytes, opened
 from sfumato.errors import DataError, SfumatoError
 from sfumato.policy.policy import Policy
 
@@ -45,6 +45,8 @@ MOST_CELLS = 1 << 23
 """Cells of one published file: whoever reads it accepts so many, however small it is (rows that are alike take no room)."""
 BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
+SMALL_SOURCE, FEW = 1 << 23, 100_000
+"""Bytes of a source that is counted without being kept, for to read it again costs less; and classes that one task then sends."""
 SMALL_FILES = 1 << 16
 """Bytes of files that are looked at here, because sending them to executors would take longer."""
 _TRIES = 3
@@ -77,20 +79,34 @@ class SparkEngine(PeopleVerbs):
         """
         for salt in range(_TRIES):
             with plainly("count the classes"), self.watched("counting classes"):
-                distant = self._grouped(rows, names, salt)
-                many = distant.many()
-                different = distant.frame.select(IDENTITY).distinct().count() if many > self.most_classes else -1
-                if different == many:
-                    return distant
-                found = collected(distant.frame, names) if different < 0 else None
-                distant.frame.unpersist()
+                found = self._brought(rows, names, salt)
+            if isinstance(found, DistantClasses):
+                return found
             if found is not None:
                 # frequent values first, as they come in rows: methods that break ties by the first value then break them alike
                 found = ordered(found, [COUNT], names)
                 identity, counts = found.column(IDENTITY).to_numpy(), found.column(COUNT).to_numpy().astype(np.int64)
-                if len(np.unique(identity)) == many:
+                if len(np.unique(identity)) == len(identity):
                     return NumberedClasses(Table(found.select(list(names)), counts=counts), identity, salt)
         raise SfumatoError("classes of the data cannot be told apart by a number")
+
+    def _brought(self, rows: DistantRows, names: Sequence[str], salt: int) -> pa.Table | DistantClasses | None:
+        """Classes here or, where they are more than the driver takes, there; nothing where two of those have the same number."""
+        frame = _grouped(rows, names, salt)
+        if expected_bytes(rows.frame) <= SMALL_SOURCE:  # few enough to count without keeping them
+            found = collected(frame, names, FEW)
+            if found is not None and found.num_rows <= self.most_classes:
+                _require_none(int(found.column(COUNT).to_numpy()[found.column(MALFORMED).to_numpy()].sum()) if rows.checked else 0)
+                return found
+        many, unfit = _kept(frame)
+        found = None
+        if not unfit and many <= self.most_classes:
+            found = collected(frame, names)
+        elif not unfit and frame.select(IDENTITY).distinct().count() == many:
+            return DistantClasses(frame.select(*map(named, names), COUNT, IDENTITY), tuple(names), salt)
+        frame.unpersist()
+        _require_none(unfit)
+        return found
 
     def size(self, rows: DistantRows) -> int:
         """How many rows there are."""
@@ -100,25 +116,10 @@ class SparkEngine(PeopleVerbs):
     def collect(self, rows: DistantRows, names: Sequence[str]) -> pa.Table:
         """Rows as they are, brought here, for what cannot do without them."""
         with plainly("bring the rows"), self.watched("bringing rows"):
-            _require_fitting(rows)
+            if rows.checked:
+                _records(rows)
             found = rows.frame.select(*(rows.column(name).alias(name) for name in names)).toArrow()
         return pa.table({name: found.column(name) for name in names})
-
-    def _grouped(self, rows: DistantRows, names: Sequence[str], salt: int) -> DistantClasses:
-        """Classes on the cluster, kept there; lines that do not fit are refused."""
-        from pyspark.sql import functions as F
-
-        texts = [rows.text(name).alias(name) for name in names]
-        marks = [F.col(MALFORMED).isNotNull().alias(MALFORMED)] if rows.checked else []
-        alike = rows.frame.select(*texts, *marks).groupBy(*map(named, [*names, *([MALFORMED] if marks else [])]))
-        counted = alike.agg(F.count(F.lit(1)).alias(COUNT))
-        frame = counted.withColumn(IDENTITY, class_number(map(named, names), salt)).persist()
-        if marks:
-            wrong = frame.where(F.col(MALFORMED)).agg(F.sum(COUNT)).first()[0]
-            if wrong:
-                frame.unpersist()
-                raise _unfitting(int(wrong))
-        return DistantClasses(frame.select(*map(named, names), COUNT, IDENTITY) if marks else frame, tuple(names), salt)
 
     def recode(self, rows: DistantRows, recoding: Recoding, published: Sequence[str], secret: Secret) -> Any:
         """Rows as they are published, each with its key: the whole of a class by a join, its shares by a keyed order."""
@@ -259,8 +260,7 @@ class SparkEngine(PeopleVerbs):
     def records(self, rows: DistantRows) -> int:
         """How many rows there are; lines that do not fit are refused."""
         with plainly("count the rows"), self.watched("counting rows"):
-            _require_fitting(rows)
-            return int(rows.frame.count())
+            return _records(rows)
 
     def some(self, rows: DistantRows, names: Sequence[str], most: int) -> pa.Table:
         """Some rows, as texts, to see what values there are."""
@@ -285,9 +285,11 @@ class SparkEngine(PeopleVerbs):
 
     def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
         """Rows that say in some columns what another row says that came before them."""
+        from pyspark.sql import functions as F
+
         with plainly("count the published rows"), self.watched("counting what was written"):
-            texts = as_texts(self.files(files), names)
-            return int(texts.count() - texts.distinct().count())
+            often = as_texts(self.files(files), names).groupBy(*map(named, names)).agg(F.count(F.lit(1)).alias(COUNT))
+            return int(often.agg(F.sum(F.col(COUNT) - 1)).first()[0] or 0)
 
     def files(self, files: Sequence[Path]) -> Any:
         """Files of a part, whose columns the first of them tells; else the cluster would have to be asked first."""
@@ -359,15 +361,15 @@ class SparkEngine(PeopleVerbs):
 
     @contextmanager
     def watched(self, what: str) -> Iterator[None]:
-        """Progress from the stages that run."""
-        done = threading.Event()
-        watcher = threading.Thread(
-            target=_watch, args=(self.session.sparkContext.statusTracker(), self.progress, what, done), daemon=True
-        )
+        """Progress from the stages that run, which have our name; else Java looks for one in the stack at every step."""
+        done, context = threading.Event(), self.session.sparkContext
+        watcher = threading.Thread(target=_watch, args=(context.statusTracker(), self.progress, what, done), daemon=True)
         watcher.start()
+        _name_jobs(context, what)
         try:
             yield
         finally:
+            _name_jobs(context, None)
             done.set()
             watcher.join()
             trim()  # what came here and was put in order lies idle between arrays that are still in use
@@ -383,6 +385,11 @@ def classes_of(engine: Any, names: Sequence[str], data: Any, source: Any) -> Tab
     if not isinstance(found, NumberedClasses):
         raise DataError(f"there are more than {spark.most_classes:,} classes", hint="name fewer columns, or coarsen them")
     return found.table
+
+
+def _name_jobs(context: Any, what: str | None) -> None:
+    for form in ("callSite.short", "callSite.long"):
+        context.setLocalProperty(form, what)
 
 
 def _watch(tracker: Any, progress: Progress, what: str, done: threading.Event) -> None:
@@ -401,13 +408,40 @@ def laid_out(frame: Any, files: int) -> Any:
     return frame.repartition(files, key).sortWithinPartitions(key).drop(KEY)
 
 
-def _unfitting(count: int) -> DataError:
-    return DataError(f"{count} line(s) of the source do not have the columns of its header", hint="correct the files")
+def _grouped(rows: DistantRows, names: Sequence[str], salt: int) -> Any:
+    """Classes on the cluster with counts and numbers; lines that do not fit are classes of their own."""
+    from pyspark.sql import functions as F
+
+    texts = [rows.text(name).alias(name) for name in names]
+    marks = [F.col(MALFORMED).isNotNull().alias(MALFORMED)] if rows.checked else []
+    alike = rows.frame.select(*texts, *marks).groupBy(*map(named, [*names, *([MALFORMED] if marks else [])]))
+    return alike.agg(F.count(F.lit(1)).alias(COUNT)).withColumn(IDENTITY, class_number(map(named, names), salt))
 
 
-def _require_fitting(rows: DistantRows) -> None:
-    if rows.checked and (wrong := rows.frame.where(named(MALFORMED).isNotNull()).count()):
-        raise _unfitting(int(wrong))
+def _kept(frame: Any) -> tuple[int, int]:
+    """Keeps classes on the cluster; how many there are, and how many lines do not fit."""
+    from pyspark.sql import functions as F
+
+    unfit = F.sum(F.when(F.col(MALFORMED), F.col(COUNT))) if MALFORMED in frame.columns else F.lit(0)
+    many, lines = frame.persist().agg(F.count(F.lit(1)), unfit).first()
+    return int(many), int(lines or 0)
+
+
+def _records(rows: DistantRows) -> int:
+    """How many rows there are; lines that do not fit are refused."""
+    from pyspark.sql import functions as F
+
+    if not rows.checked:
+        return int(rows.frame.count())
+    many, unfit = rows.frame.agg(F.count(F.lit(1)), F.count(F.col(MALFORMED))).first()
+    _require_none(unfit)
+    return int(many)
+
+
+def _require_none(unfit: int) -> None:
+    if unfit:
+        what = f"{unfit} line(s) of the source do not have the columns of its header"
+        raise DataError(what, hint="correct the files")
 
 
 def _columns_of(file: Path) -> tuple[str, ...]:

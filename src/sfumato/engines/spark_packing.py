@@ -14,7 +14,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -25,21 +25,29 @@ from sfumato.data.table import IN_ORDER, narrow_column
 _CONTENT = "content"
 
 
-def collected(frame: Any, texts: Sequence[str]) -> pa.Table:
-    """A frame brought here, some of its columns as codes into their texts."""
+@overload
+def collected(frame: Any, texts: Sequence[str]) -> pa.Table: ...
+@overload
+def collected(frame: Any, texts: Sequence[str], few: int) -> pa.Table | None: ...
+def collected(frame: Any, texts: Sequence[str], few: int | None = None) -> pa.Table | None:
+    """A frame brought here, some of its columns as codes into their texts; nothing where a partition has more rows than a few."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
     names = tuple(texts)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = list(batches)
-        if found:
-            yield pa.RecordBatch.from_arrays([pa.array([packed(found, names)], pa.binary())], names=[_CONTENT])
+        many = sum(batch.num_rows for batch in found)
+        if many:
+            content = packed(found, names) if few is None or many <= few else None
+            yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=[_CONTENT])
 
     rows = frame.mapInArrow(pack, StructType([StructField(_CONTENT, BinaryType())])).collect()
     if not rows:
         kinds = {name: pa.dictionary(pa.int32(), pa.string()) if name in names else pa.int64() for name in frame.columns}
         return pa.schema(kinds).empty_table()
+    if any(row[0] is None for row in rows):
+        return None
     return unpacked([bytes(row[0]) for row in rows])
 
 

@@ -48,10 +48,17 @@ def start(master: str | None = None, **settings: str) -> Any:
     for name, value in (_SETTINGS | settings).items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        return remembering(builder.getOrCreate())
     except Exception as error:
         where = master or "local[*]"
         raise PlaceError(f"no Spark session can be had ({type(error).__name__})", where=where, hint="look at --master") from None
+
+
+def remembering(session: Any) -> Any:
+    """A session that knows the classes of Java behind every column; else Java looks through all its archives each time."""
+    for name in ("PythonUtils", "functions", "org.apache.spark.sql.functions"):
+        setattr(session._jvm, name, getattr(session._jvm, name))
+    return session
 
 
 def give_back() -> None:

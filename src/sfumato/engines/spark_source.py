@@ -150,13 +150,18 @@ def _csv(session: Any, place: str, source: Any) -> Any:
 
 def stamps(frame: Any) -> tuple[tuple[str, int, int], ...]:
     """The files behind a frame with their sizes and times; none where there are none."""
-    session = frame.sparkSession
-    found = []
+    session, found = frame.sparkSession, []
+    named = getattr(session._jvm, "org.apache.hadoop.fs.Path")  # by its whole name, else Java looks for what 'org' may be
     for uri in sorted(frame.inputFiles()):
-        path = session._jvm.org.apache.hadoop.fs.Path(uri)
+        path = named(uri)
         status = path.getFileSystem(session._jsc.hadoopConfiguration()).getFileStatus(path)
         found.append((uri, int(status.getLen()), int(status.getModificationTime())))
     return tuple(found)
+
+
+def expected_bytes(frame: Any) -> int:
+    """How large a frame is about, as Spark expects by its files or tables; very large where nobody knows."""
+    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def require_columns(rows: DistantRows, names: Sequence[str]) -> None:

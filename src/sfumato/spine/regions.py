@@ -74,8 +74,8 @@ def cut_regions(engine: SparkEngine, policy: Policy, method: Method, classes: Di
     if reason := unfit_for_regions(policy, method):
         what = f"the classes do not fit on the driver, and {reason}"
         raise PolicyError(f"this cannot run with --engine spark: {what}", hint="give the driver more memory, or coarsen columns")
-    domains = {name: generalization_of(policy, name, _values(classes, name)) for name in policy.quasi_identifiers}
     texts = {name: tuple(_values(classes, name)) for name in policy.quasi_identifiers}
+    domains = {name: generalization_of(policy, name, list(texts[name])) for name in policy.quasi_identifiers}
     leaves = tuple(Leaves(name, texts[name], encode(domain, texts[name], column=name)) for name, domain in domains.items())
     requirements = stated_claims(policy)
     hidden = list(dict.fromkeys(name for one in requirements for name in one.hide))
