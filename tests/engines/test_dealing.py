@@ -24,6 +24,7 @@ from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
 from sfumato.spine.dealing import layout_of
 from tests.engines.people import people, policy
+from tests.engines.same import require_same
 from tests.engines.troubled import failing, of_the_next
 from tests.secret import SEED
 
@@ -62,6 +63,7 @@ def test_rows_are_dealt_where_they_lie(spark: Any, tmp_path: Path) -> None:
     assert [each.to_json() for each in there.findings] == [each.to_json() for each in here.findings]
     assert 0 < there.findings[1].achieved["t"] <= 0.6
     assert made.utility == sf.measure(out, original=table)
+    require_same(made, sf.publish(asked, data=table, seed=SEED), "anatomy", 1)
 
 
 def test_without_the_trace_nobody_knows_who_stands_where() -> None:

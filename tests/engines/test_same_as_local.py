@@ -1,6 +1,7 @@
 """The same policy gives on Spark what it gives here: claims, certificate and figures; one test body for both engines.
 
-Every method runs on one table and few columns, with SFUMATO_SLOW=1 on all of them (`real_tables.py`).
+Every method runs on one table and few columns, with SFUMATO_SLOW=1 on all of them (`real_tables.py`). Two of them run without it
+where their releases are looked at anyway (`test_dealing.py`, `test_splitting.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pytest
 import sfumato as sf
 from tests.engines.people import COLUMNS, csv_folder, parquet_folder, people, policy, rows_of
 from tests.engines.real_tables import CASES
+from tests.engines.same import require_same
 from tests.secret import SEED
 
 ENGINES = ["local", "spark"]
@@ -64,22 +66,10 @@ def test_a_release_holds_and_is_true(written: Written) -> None:
 
 @pytest.mark.parametrize(("made", "method"), CASES, ids=[f"{made.__name__}-{method}" for made, method in CASES])
 def test_both_engines_come_to_the_same(made: Any, method: str, spark: Any) -> None:
-    """Claims, checks, records, attacks and what is lost. Clustering breaks ties by the order of rows, refined by the clock."""
     asked, table = made(method)
     here = sf.publish(asked, data=table, seed=SEED)
     there = sf.publish(asked, data=spark.createDataFrame(table), engine=spark, seed=SEED)
-    claims = len(asked.claims)
-    assert [f.to_json() for f in there.certificate.findings[:claims]] == [f.to_json() for f in here.certificate.findings[:claims]]
-    measured = {"other columns"}
-    assert {f.model for f in there.certificate.findings} - measured == {f.model for f in here.certificate.findings} - measured
-    assert {f.model for f in there.findings} - measured == {f.model for f in here.findings} - measured
-    assert there.certificate.holds
-    assert there.certificate.records == here.certificate.records
-    assert there.certificate.attacks == here.certificate.attacks
-    near = {"clustering": 0.05, "refined": 0.05, "guardian": 0.05, "utility-aware": 0.05}.get(method, 0.01)
-    for figure in {"loss", "ntil", "kl_divergence"} & here.utility.keys():
-        assert there.utility[figure] == pytest.approx(here.utility[figure], rel=near)
-    assert any("rows stayed where they lie" in said for said in there.certificate.assumptions)
+    require_same(there, here, method, len(asked.claims))
 
 
 def test_rows_are_brought_where_classes_do_not_do(spark: Any, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from sfumato.models.l_diversity import LDiversity
 from sfumato.release.folder import part_files
 from sfumato.spine.splitting import split_columns
 from tests.engines.people import people, policy
+from tests.engines.same import require_same
 from tests.engines.troubled import of_the_next
 from tests.secret import SEED
 
@@ -38,7 +39,8 @@ def test_tables_are_split_where_rows_lie(spark: Any, tmp_path: Path) -> None:
     """By plain counting of the files; and what the audit reads of kinds of buckets is what it reads of all rows."""
     table = pa.concat_tables([people(120, seed=41), people(30, seed=41)])  # some are alike in everything
     frame = spark.createDataFrame(table)
-    made = sf.publish(policy("utility-aware", protect=RULES), data=frame, engine=spark, seed=SEED)
+    asked = policy("utility-aware", protect=RULES)
+    made = sf.publish(asked, data=frame, engine=spark, seed=SEED)
     out = made.write(tmp_path / "out")
     first, lists, second = (_rows(out, part) for part in ("table-1", "table-1-sensitive", "table-2"))
     shown = [[(row["age"], row["town"]) for row in rows] for rows in (first, table.to_pylist())]
@@ -56,6 +58,7 @@ def test_tables_are_split_where_rows_lie(spark: Any, tmp_path: Path) -> None:
     assert there.holds
     assert [each.to_json() for each in there.findings] == [each.to_json() for each in here.findings]
     assert made.utility["kl_divergence"] == pytest.approx(sf.measure(out, original=table)["kl_divergence"])
+    require_same(made, sf.publish(asked, data=table, seed=SEED), "utility-aware", len(asked.claims))
 
 
 def test_lists_of_a_sub_table_that_lie_are_refused(spark: Any, tmp_path: Path) -> None:

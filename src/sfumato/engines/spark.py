@@ -46,7 +46,8 @@ MOST_CELLS = 1 << 23
 BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
 SMALL_SOURCE, FEW = 1 << 23, 100_000
-"""Bytes of a source that is counted without being kept, for to read it again costs less; and classes that one task then sends."""
+"""Bytes of a source that is counted without being kept, for to read it again costs less; and classes that one task then sends, or
+that get what is shown of them with their number."""
 SMALL_FILES = 1 << 16
 """Bytes of files that are looked at here, because sending them to executors would take longer."""
 _TRIES = 3
@@ -123,24 +124,28 @@ class SparkEngine(PeopleVerbs):
 
     def recode(self, rows: DistantRows, recoding: Recoding, published: Sequence[str], secret: Secret) -> Any:
         """Rows as they are published, each with its key: the whole of a class by a join, its shares by a keyed order."""
-
         frame, as_is, carried = self._numbered(rows, recoding.names, recoding.salt, recoding.labels, published)
         labels = {f"{LABEL}{place}": column for place, column in enumerate(recoding.labels.values())}
-        keys = recoding.tuple_keys(secret)
-        shown = self.sent(sent_table({_SHOWN: np.arange(len(keys)), KEY: keys, **labels}))
-        whole, some = recoding.whole, ~recoding.whole
-        shares = self.sent(sent_table({IDENTITY: recoding.identity[whole], _SHOWN: recoding.shown[whole]}))
-        placed = frame.join(shares, IDENTITY).select(*carried, _SHOWN)
-        if some.any():
-            identity = recoding.identity[some]
-            different = np.unique(identity)
+        told = {KEY: pa.array(recoding.tuple_keys(secret), pa.string()), **labels}
+        few = len(recoding.shown) <= FEW  # then classes are sent with what is shown of them, else with its number
+        more = [*told] if few else [_SHOWN]
+
+        def shares(some: Any, **columns: Any) -> Any:
+            shown = pa.array(recoding.shown[some])
+            beside = {name: column.take(shown) for name, column in told.items()} if few else {_SHOWN: shown}
+            return self.sent(sent_table({IDENTITY: recoding.identity[some], **columns, **beside}))
+
+        placed = frame.join(shares(recoding.whole), IDENTITY).select(*carried, *more)
+        if not recoding.whole.all():
+            some = ~recoding.whole
+            different = np.unique(recoding.identity[some])
             split = sent_table({IDENTITY: different, SPLIT: [secret.key("split", str(number)) for number in different]})
-            edges = {FIRST: recoding.first[some], LAST: recoding.last[some], _SHOWN: recoding.shown[some]}
             among = ranked(frame.join(self.sent(split), IDENTITY), carried)
-            placed = placed.unionByName(
-                within(among.join(self.sent(sent_table({IDENTITY: identity, **edges})), IDENTITY), carried, [_SHOWN])
-            )
-        return as_published(placed.join(shown, _SHOWN), recoding.labels, as_is, carried, published)
+            edges = {FIRST: recoding.first[some], LAST: recoding.last[some]}
+            placed = placed.unionByName(within(among.join(shares(some, **edges), IDENTITY), carried, more))
+        if not few:
+            placed = placed.join(self.sent(sent_table({_SHOWN: np.arange(len(told[KEY])), **told})), _SHOWN)
+        return as_published(placed, recoding.labels, as_is, carried, published)
 
     def recode_shares(
         self, rows: DistantRows, classes: DistantClasses, shares: Any, recoded: Sequence[str], published: Sequence[str]
