@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.engines.local import HERE
 from sfumato.engines.spark import SparkEngine
 from sfumato.errors import AuditRefused, DataError, LedgerError
 from sfumato.ledger import Ledger
@@ -170,3 +171,14 @@ def test_keys_that_name_two_people_are_refused(spark: Any, tmp_path: Path) -> No
     twice = pa.concat_tables([table, table.slice(0, 1)])
     with pytest.raises(DataError, match=r"1 record\(s\) repeat the key"):
         sf.publish(asked(), data=spark.createDataFrame(twice), engine=spark, ledger=tmp_path / "l.ledger", new_ledger=True)
+
+
+def test_somebody_who_stands_twice_in_a_release_is_refused(spark: Any) -> None:
+    """Who is in several releases went one way; who is twice in one of them would have gone two."""
+    once, twice = (pa.table({"key": keys, "line": [0, 1]}) for keys in (["Ada", "Bea"], ["Ada", "Ada"]))
+    for engine in (HERE, SparkEngine(spark)):
+        courses, often = engine.courses([once, once])
+        assert sorted(map(str, courses.to_pylist())) == ["{'0': 0, '1': 0}", "{'0': 1, '1': 1}"]
+        assert often.tolist() == [1, 1]
+        with pytest.raises(LedgerError, match="stands twice"):
+            engine.courses([once, twice])
