@@ -16,6 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines import spark as spark_engine
+from sfumato.engines import spark_classes
 from sfumato.engines.base import Recoding, Secret
 from sfumato.engines.spark import SparkEngine, laid_out
 from sfumato.errors import AuditRefused, DataError, ReleaseError
@@ -67,7 +68,8 @@ def test_a_task_that_runs_again_writes_the_same_rows(spark: Any, tmp_path: Path,
     """Trap 2: failed attempts and other partitions change no byte under one secret; nor does that classes are many."""
     frame = spark.createDataFrame(people(200))
     quiet = _published(spark, frame.coalesce(1), tmp_path / "quiet")
-    monkeypatch.setattr(spark_engine, "FEW", 0)  # they are kept on the cluster, and what is shown is sent by itself
+    for module in (spark_classes, spark_engine):
+        monkeypatch.setattr(module, "FEW", 0)  # they are kept on the cluster, and what is shown is sent by itself
     assert _published(spark, failing(frame.repartition(3), times=1), tmp_path / "failing") == quiet
 
 

@@ -30,13 +30,14 @@ from sfumato.data.memory import trim
 from sfumato.data.table import Table
 from sfumato.engines.base import COUNT, IDENTITY, NumberedClasses, Recoding, Secret
 from sfumato.engines.spark_buckets import BUCKET, VALUE, DealtLayout, DealtRows, Deck, apart, as_texts, kinds_of, projected
+from sfumato.engines.spark_classes import FEW, brought, counted_records
 from sfumato.engines.spark_draws import RecordShares, missing, shares
 from sfumato.engines.spark_packing import collected, ordered
 from sfumato.engines.spark_people import PeopleVerbs
 from sfumato.engines.spark_plainly import plainly
 from sfumato.engines.spark_regions import FIRST, KEY, LABEL, LAST, SPLIT, DistantClasses
 from sfumato.engines.spark_rows import as_published, class_number, named, quoted, ranked, sent_table, within
-from sfumato.engines.spark_source import MALFORMED, DistantRows, expected_bytes, opened
+from sfumato.engines.spark_source import DistantRows, opened
 from sfumato.errors import DataError, SfumatoError
 from sfumato.policy.policy import Policy
 
@@ -45,9 +46,6 @@ MOST_CELLS = 1 << 23
 """Cells of one published file: whoever reads it accepts so many, however small it is (rows that are alike take no room)."""
 BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
-SMALL_SOURCE, FEW = 1 << 23, 100_000
-"""Bytes of a source that is counted without being kept, for to read it again costs less; and classes that one task then sends, or
-that get what is shown of them with their number."""
 SMALL_FILES = 1 << 16
 """Bytes of files that are looked at here, because sending them to executors would take longer."""
 _TRIES = 3
@@ -80,7 +78,7 @@ class SparkEngine(PeopleVerbs):
         """
         for salt in range(_TRIES):
             with plainly("count the classes"), self.watched("counting classes"):
-                found = self._brought(rows, names, salt)
+                found = brought(rows, names, salt, self.most_classes)
             if isinstance(found, DistantClasses):
                 return found
             if found is not None:
@@ -91,24 +89,6 @@ class SparkEngine(PeopleVerbs):
                     return NumberedClasses(Table(found.select(list(names)), counts=counts), identity, salt)
         raise SfumatoError("classes of the data cannot be told apart by a number")
 
-    def _brought(self, rows: DistantRows, names: Sequence[str], salt: int) -> pa.Table | DistantClasses | None:
-        """Classes here or, where they are more than the driver takes, there; nothing where two of those have the same number."""
-        frame = _grouped(rows, names, salt)
-        if expected_bytes(rows.frame) <= SMALL_SOURCE:  # few enough to count without keeping them
-            found = collected(frame, names, FEW)
-            if found is not None and found.num_rows <= self.most_classes:
-                _require_none(int(found.column(COUNT).to_numpy()[found.column(MALFORMED).to_numpy()].sum()) if rows.checked else 0)
-                return found
-        many, unfit = _kept(frame)
-        found = None
-        if not unfit and many <= self.most_classes:
-            found = collected(frame, names)
-        elif not unfit and frame.select(IDENTITY).distinct().count() == many:
-            return DistantClasses(frame.select(*map(named, names), COUNT, IDENTITY), tuple(names), salt)
-        frame.unpersist()
-        _require_none(unfit)
-        return found
-
     def size(self, rows: DistantRows) -> int:
         """How many rows there are."""
         with plainly("count the rows"), self.watched("counting rows"):
@@ -118,7 +98,7 @@ class SparkEngine(PeopleVerbs):
         """Rows as they are, brought here, for what cannot do without them."""
         with plainly("bring the rows"), self.watched("bringing rows"):
             if rows.checked:
-                _records(rows)
+                counted_records(rows)
             found = rows.frame.select(*(rows.column(name).alias(name) for name in names)).toArrow()
         return pa.table({name: found.column(name) for name in names})
 
@@ -265,7 +245,7 @@ class SparkEngine(PeopleVerbs):
     def records(self, rows: DistantRows) -> int:
         """How many rows there are; lines that do not fit are refused."""
         with plainly("count the rows"), self.watched("counting rows"):
-            return _records(rows)
+            return counted_records(rows)
 
     def some(self, rows: DistantRows, names: Sequence[str], most: int) -> pa.Table:
         """Some rows, as texts, to see what values there are."""
@@ -411,42 +391,6 @@ def laid_out(frame: Any, files: int) -> Any:
 
     key = F.col(KEY)
     return frame.repartition(files, key).sortWithinPartitions(key).drop(KEY)
-
-
-def _grouped(rows: DistantRows, names: Sequence[str], salt: int) -> Any:
-    """Classes on the cluster with counts and numbers; lines that do not fit are classes of their own."""
-    from pyspark.sql import functions as F
-
-    texts = [rows.text(name).alias(name) for name in names]
-    marks = [F.col(MALFORMED).isNotNull().alias(MALFORMED)] if rows.checked else []
-    alike = rows.frame.select(*texts, *marks).groupBy(*map(named, [*names, *([MALFORMED] if marks else [])]))
-    return alike.agg(F.count(F.lit(1)).alias(COUNT)).withColumn(IDENTITY, class_number(map(named, names), salt))
-
-
-def _kept(frame: Any) -> tuple[int, int]:
-    """Keeps classes on the cluster; how many there are, and how many lines do not fit."""
-    from pyspark.sql import functions as F
-
-    unfit = F.sum(F.when(F.col(MALFORMED), F.col(COUNT))) if MALFORMED in frame.columns else F.lit(0)
-    many, lines = frame.persist().agg(F.count(F.lit(1)), unfit).first()
-    return int(many), int(lines or 0)
-
-
-def _records(rows: DistantRows) -> int:
-    """How many rows there are; lines that do not fit are refused."""
-    from pyspark.sql import functions as F
-
-    if not rows.checked:
-        return int(rows.frame.count())
-    many, unfit = rows.frame.agg(F.count(F.lit(1)), F.count(F.col(MALFORMED))).first()
-    _require_none(unfit)
-    return int(many)
-
-
-def _require_none(unfit: int) -> None:
-    if unfit:
-        what = f"{unfit} line(s) of the source do not have the columns of its header"
-        raise DataError(what, hint="correct the files")
 
 
 def _columns_of(file: Path) -> tuple[str, ...]:
