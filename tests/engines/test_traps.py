@@ -199,10 +199,13 @@ def test_a_driver_that_dies_leaves_no_release(spark: Any, tmp_path: Path) -> Non
         sf.verify(left)
 
 
-def test_lines_that_do_not_fit_are_counted_not_quoted(spark: Any, tmp_path: Path) -> None:
+def test_lines_that_do_not_fit_are_counted_not_quoted(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the source is small or large."""
     folder = csv_folder(people(50), tmp_path / "people.csv")
     with (folder / "1.csv").open("a") as file:
         file.write("Zebulon Quux,33\n")
-    with pytest.raises(DataError, match=r"1 line\(s\)") as caught:
-        sf.publish(policy(), data=str(folder), engine=spark)
-    assert "Zebulon" not in str(caught.value)
+    for bytes_ in (spark_classes.SMALL_SOURCE, 0):
+        monkeypatch.setattr(spark_classes, "SMALL_SOURCE", bytes_)
+        with pytest.raises(DataError, match=r"1 line\(s\)") as caught:
+            sf.publish(policy(), data=str(folder), engine=spark)
+        assert "Zebulon" not in str(caught.value)
