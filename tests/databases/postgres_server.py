@@ -109,6 +109,8 @@ def local_server(binaries: Path) -> Iterator[Server]:
         "fsync=off",
         "synchronous_commit=off",
         "full_page_writes=off",
+        "jit=off",  # nothing is asked here often enough to be worth a translation
+        "autovacuum=off",  # nor does anything stay long enough to be tidied
         f"unix_socket_directories={home}",
         "listen_addresses=127.0.0.1",
     ]
