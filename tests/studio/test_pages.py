@@ -25,6 +25,7 @@ from sfumato.studio.switches import switched
 from sfumato.studio.visit import Page
 from tests.secret import SEED
 from tests.studio.opened import POLICY, client, fill, serving, settled
+from tests.studio.work_for_the_desk import endless, fails, waits
 
 PAGE = "/p/people.yaml"
 
@@ -511,20 +512,6 @@ def test_what_was_cancelled_too_late_is_not_called_nothing(tmp_path: Path) -> No
         assert job.state == "done" and job.result == {"late": True}
 
 
-def endless(progress: object) -> None:
-    """Work that writes something and never ends."""
-    import tempfile
-
-    (Path(tempfile.mkdtemp()) / "half").write_text("x")
-    progress(0.1, "inside")
-    while True:
-        time.sleep(0.05)
-
-
-def fails(progress: object) -> None:
-    raise ValueError("Alice has the flu")
-
-
 def test_an_unforeseen_error_names_no_value(tmp_path: Path) -> None:
     from sfumato.studio.project import Project
 
@@ -601,12 +588,6 @@ def test_sheets_of_a_workbook(project: tuple[Path, httpx.Client, Studio]) -> Non
     assert shown["excel"] and shown["job"]["result"]["names"] == ["note"]
     asking.post(f"{PAGE}/data", data={"sheet": "people", "act": "read", "seen": shown["seen"]})
     assert settled(asking, f"{PAGE}/data.json")["job"]["result"]["names"] == ["name", "age"]
-
-
-def waits(progress: object) -> str:
-    progress(0.5, "inside")
-    time.sleep(0.4)
-    return "done"
 
 
 def test_only_a_few_jobs_run_at_once_and_all_have_their_turn(tmp_path: Path) -> None:
