@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 
@@ -59,7 +60,11 @@ def test_whole_columns_are_spelt_as_single_values_are(values: list[object], kind
     assert list(map(repr, stored_column(column, kind))) == [repr(decode(text, kind)) for text in column.to_pylist()]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12 if os.environ.get("SFUMATO_SLOW") else 6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), TRICKY), max_size=60)
 )
