@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines import spark_draws
-from sfumato.engines.base import NUMBER
+from sfumato.engines.base import NUMBER, Secret
 from sfumato.engines.spark import SparkEngine
 from sfumato.errors import AuditRefused, Infeasible, PolicyError
 from sfumato.methods.replacing.drawn_apart import DrawnApart
@@ -74,22 +74,13 @@ def test_keys_that_hang_on_each_other_are_not_dealt_to_shares() -> None:
 
 
 def test_values_are_drawn_where_records_lie(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By plain counting of the files, over several shares; failing tasks and other partitions change no byte.
-
-    A total that is compared with kept values is dealt to the shares.
-    """
+    """By plain counting of the files, over several shares; a total that is compared with kept values is dealt to them."""
     monkeypatch.setattr(spark_draws, "SHARE", 70)
     table = people(200, seed=61)
     frame = spark.createDataFrame(table)
     asked = _asked(400, "sum(ward) = sum(age) + 7000")
-    made = sf.publish(asked, data=frame.coalesce(1), engine=spark, seed=SEED)
+    made = sf.publish(asked, data=frame, engine=spark, seed=SEED)
     out = made.write(tmp_path / "out")
-    again = sf.publish(asked, data=failing(frame.repartition(3), times=1), engine=spark, seed=SEED).write(
-        tmp_path / "again", report=False
-    )
-    assert {file.name: file.read_bytes() for file in (out / "data").iterdir()} == {
-        file.name: file.read_bytes() for file in (again / "data").iterdir()
-    }
     published, kept = rows_of(out), ["age", "town", "illness"]
     assert Counter(map(str, published.select(kept).to_pylist())) == Counter(map(str, table.select(kept).to_pylist()))
     assert len(set(published.column("name").to_pylist())) == 200
@@ -103,6 +94,21 @@ def test_values_are_drawn_where_records_lie(spark: Any, tmp_path: Path, monkeypa
     assert here.holds
     assert there.holds
     assert not sf.verify(out, original=table.set_column(1, "age", pa.array(["99"] * 200))).holds
+
+
+def test_a_task_that_runs_again_draws_the_same(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failing tasks and other partitions change no row and no key of the order in which rows are written."""
+    monkeypatch.setattr(spark_draws, "SHARE", 70)
+    engine, asked, frame = SparkEngine(spark), _asked(400), spark.createDataFrame(people(200, seed=61))
+    kept, make = ["age", "town", "illness"], DrawnApart(asked, SECRET, 200)
+
+    def drawn(source: Any) -> list[tuple[str, ...]]:
+        shares = engine.shares(engine.rows(asked, source), kept, Secret(SECRET), 200)
+        return sorted(tuple(row) for row in shares.made(asked.published, make).collect())
+
+    quiet = drawn(frame.coalesce(1))
+    assert len({row[-1] for row in quiet}) == 200
+    assert drawn(failing(frame.repartition(3), times=1)) == quiet
 
 
 def test_what_is_wrong_in_some_file_is_found(spark: Any, tmp_path: Path) -> None:
