@@ -135,17 +135,14 @@ def _require_rows_known_again(exhibit: Exhibit, bundles: Bundles) -> None:
 
 def _require_nothing_invented(bundles: Bundles, claim: Claim) -> None:
     """Refuse rows that stand in for people and show what no earlier release told of them: that would tell which rows these are."""
-    tables: list[PeopleSheet] = []
     for r, past in enumerate(bundles.history.releases[bundles.kept :], start=bundles.kept):
         if not past.memory.counterfeit.any():
             continue
-        tables = tables or bundles.tables()
         gone = pc.index_in(past.memory.key_column.filter(pa.array(past.memory.counterfeit)), value_set=bundles.keys)
         people = gone.to_numpy(zero_copy_only=False)
-        shown = {name for table in tables if r in table.releases for name in table.columns}
+        shown = {name for sheet in bundles.sheets if r in sheet.releases for name in sheet.columns}
         for name in sorted(name for name in shown if name in claim.hide or not bundles.is_known(name)):
-            before = [table.here[people] for table in tables if name in table.columns and max(table.releases) < r]
-            if not np.any(before, axis=0).all():
+            if not np.any([sheet.stood(people, r) for sheet in bundles.sheets if name in sheet.columns], axis=0).all():
                 raise DataError(f"rows of release {past.number} that stand in for people show '{name}', which was not told of them")
 
 

@@ -47,7 +47,16 @@ class PeopleSheet:
 
     def standing(self, name: str, release: int) -> IntArray:
         """The labels that somebody has in a column of one of its tables; others may be there that only its other tables have."""
-        return np.unique(self.said(name)[np.unique(self.cells[name][self.here]), self.releases.index(release)])
+        said = self.said(name)
+        used = np.zeros(len(said), dtype=np.bool_)
+        used[self.cells[name][self.here]] = True
+        return np.unique(said[used, self.releases.index(release)])
+
+    def stood(self, people: IntArray, before: int) -> BoolArray:
+        """Who of some people stands in a table of a release before another one."""
+        name = next(iter(self.cells))
+        earlier = [place for place, release in enumerate(self.releases) if release < before]
+        return np.asarray((_rows(self.said(name)[:, earlier], self.cells[name][people]) >= 0).any(axis=1))
 
     def among(self, people: int) -> PeopleSheet:
         """The same sheet where there are more people, who stand in none of its tables."""
@@ -99,7 +108,7 @@ class PeopleSheet:
             return [self]
         found = []
         for place, release in enumerate(self.releases):
-            cells = {name: _rows(self.said(name), codes)[:, place] for name, codes in self.cells.items()}
+            cells = {name: _rows(self.said(name)[:, [place]], codes)[:, 0] for name, codes in self.cells.items()}
             here = next(iter(cells.values())) >= 0
             found.append(PeopleSheet((release,), cells, self.labels, here))
         return found
