@@ -59,6 +59,8 @@ from sfumato.release.release import Part, Release
 
 BORROWED = 5_000
 """Up to so many distinct tuples borrowing is one of the starts of the search; it is slower, and rarely the better above."""
+_SEARCHED, _MANY = 2.0, 100_000
+"""Seconds of the search unless the policy says otherwise, and records above which half of them do: there it gains little more."""
 
 
 class Sequential(RecodingMethod):
@@ -81,7 +83,9 @@ class Sequential(RecodingMethod):
     counterfeits: Literal["refuse", "allow"] | None = Field(
         default=None, description="rows that stand in for vanished records; as 'series:' says when absent"
     )
-    seconds: float = Field(default=2.0, ge=0, description="by class: time to improve the groups, in seconds of one core")
+    seconds: float | None = Field(
+        default=None, ge=0, description="by class: time to improve the groups, in seconds of one core; 2, above 100,000 records 1"
+    )
     cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
     budget: float = Field(default=60.0, gt=0, description="CPU seconds to search and prove a claim over three or more releases")
 
@@ -127,13 +131,14 @@ class Sequential(RecodingMethod):
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
+        seconds = self.seconds if self.seconds is not None else _SEARCHED if task.data.records <= _MANY else _SEARCHED / 2
         starts = [mondrian(problem, objective=objective)]
-        if len(problem.points) <= BORROWED or not self.seconds:
+        if len(problem.points) <= BORROWED or not seconds:
             starts.append(borrow(problem, objective=objective, progress=lambda done: task.progress(done / 2, "borrowing")))
-        if not self.seconds:
+        if not seconds:
             return starts[-1]
         improving = lambda done: task.progress((1 + done) / 2, "improving")  # noqa: E731
-        return refine_each(problem, starts, objective=objective, seconds=self.seconds, progress=improving)
+        return refine_each(problem, starts, objective=objective, seconds=seconds, progress=improving)
 
     def run(self, task: Task) -> Release:
         task = replace(task, policy=replace(task.policy, series=self._series(task.policy)))
