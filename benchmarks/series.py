@@ -105,6 +105,7 @@ def quarters(options: argparse.Namespace) -> None:
     everybody, columns, first = more_people(people()), tuple(options.columns.split(",")), options.rows
     rng, here, used, book = np.random.default_rng(5), np.arange(first), first, Book(options.verify)
     series = {"cohorts": options.cohorts, "leaving": options.leaving, "waiting": options.waiting}
+    series |= {} if options.counterfeits is None else {"counterfeits_at_most": options.counterfeits}
     for quarter in range(options.releases):
         if quarter:
             stay = here[rng.random(len(here)) >= options.leave]
@@ -114,7 +115,8 @@ def quarters(options: argparse.Namespace) -> None:
         book.publish(policy(columns, options.k, everybody, series=series), frame)
     leave = f"-leave-{options.leaving}" if options.leave else ""
     waits = f"-waiting-{options.waiting}" if options.waiting else ""
-    book.save(f"series-quarters-{options.rows}-{len(columns)}-k{options.k}-{options.cohorts}{leave}{waits}")
+    limit = "" if options.counterfeits is None else f"-at-most-{options.counterfeits}"
+    book.save(f"series-quarters-{options.rows}-{len(columns)}-k{options.k}-{options.cohorts}{leave}{limit}{waits}")
 
 
 def triangle(options: argparse.Namespace) -> None:
@@ -157,6 +159,7 @@ def main() -> None:
     options.add_argument("--leaving", choices=["withhold", "counterfeits"], default="withhold")
     options.add_argument("--leave", type=float, default=0.0)
     options.add_argument("--waiting", type=float, default=0.0, help="largest share of records that may wait for company")
+    options.add_argument("--counterfeits", type=float, help="largest share of rows that may stand in for people who left")
     options.add_argument("--releases", type=int, default=12)
     options.add_argument("--no-verify", dest="verify", action="store_false")
     chosen = options.parse_args()

@@ -36,13 +36,13 @@ def quarters(seed, people=6):
     return everybody, [names[:6], names[1:6], back + names[2:6]]
 
 
-def published(folder, everybody, tables, alone=False):
+def published(folder, everybody, tables, alone=False, **series):
     """Per release the people, the rows as (ages that are covered, value), and how many of these are counterfeits."""
     found = []
     for r, names in enumerate(tables):
         data = {"who": names, "age": [str(everybody[n][0]) for n in names], "s": [everybody[n][1] for n in names]}
         ledger = {"ledger": folder / (f"book{r}" if alone else "book"), "new_ledger": alone or not r}
-        made = publish(policy_of(leaving="counterfeits"), data, seed=SEED + r, **ledger)
+        made = publish(policy_of(leaving="counterfeits", **series), data, seed=SEED + r, **ledger)
         made.write(folder / f"r{r}", report=False)
         rows = [(ages(row["age"]), row["s"]) for row in made.release.parts["data"].table.to_pylist()]
         memory = made.history.releases[-1].memory

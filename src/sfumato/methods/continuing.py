@@ -16,6 +16,7 @@ Invariants
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -73,9 +74,9 @@ class Continuation:
     """How people in several records hang on the past, where a person may have several."""
 
     @classmethod
-    def first(cls, table: Table) -> Continuation:
-        """Nothing was published before."""
-        return cls(table, None, np.broadcast_to(np.int64(0), (table.rows,)), divisible=frozenset({0}))
+    def first(cls, table: Table, waiting: int = 0) -> Continuation:
+        """Nothing was published before: everybody is of the history class 0, and so many may be left for a later release."""
+        return cls(table, None, np.broadcast_to(np.int64(0), (table.rows,)), divisible=frozenset({0}), waiting=waiting)
 
     @property
     def behind(self) -> IntArray:
@@ -146,24 +147,36 @@ def tied_to_the_past(task: Task, history: History, keys: tuple[str, ...]) -> Tie
 
 def continued(task: Task, *, may_stand_in: bool = True) -> Continuation:
     """The records of a task with their history classes; people who left are looked after."""
-    if not task.history:
+    if task.history is None:
         return Continuation.first(task.data)
+    if not task.history:
+        return Continuation.first(task.data, may_wait(task, 0))
     keys = keys_of(task.policy, task.data)
     tied = tied_to_the_past(task, task.history, keys)
     if (tied.history_class() < 0).all():  # nobody stands in a table that binds it
-        return Continuation.first(task.data)
+        return Continuation.first(task.data, may_wait(task, 0))
     from sfumato.methods.leaving import looked_after
-    from sfumato.methods.lineages import lineages
 
     if task.policy.series.cohorts == "known" or not may_stand_in:
         going = looked_after(task, tied, keys, may_stand_in=may_stand_in)
         return going if tied.people is None else replace(going, tied=tied)
-    found = lineages(task, tied)
+    found = _placed(task, tied)
     rest = Table(task.data.frame.take(pa.array(found.free)))
     spare = may_wait(task, len(found.withheld), found.waiting) if (found.apart < 0).any() else 0
     apart = group([found.apart + 1])
     new = frozenset(apart.of[found.apart < 0].tolist())  # of a lineage, who is left out alone stands with the others in no table
     return Continuation(rest, found.free, apart.of, len(found.withheld), lineages=found, waiting=spare, divisible=new)
+
+
+def _placed(task: Task, tied: Ties) -> Lineages:
+    """Where everybody stands; fewer newcomers wait where more records would be left out with them than the policy allows."""
+    from sfumato.methods.lineages import lineages
+
+    limit = task.policy.utility.suppress_at_most
+    found = lineages(task, tied, may_wait(task, 0))
+    while limit is not None and found.waiting and (over := len(found.withheld) - math.floor(limit * task.data.records + 1e-9)) > 0:
+        found = lineages(task, tied, max(0, found.waiting - over))
+    return found
 
 
 def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
@@ -179,8 +192,31 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
 
 
 def or_stand_ins(policy: Policy, way: str) -> str:
-    """A way out, and rows that stand in for people as another one, where nothing refuses them."""
-    return way if policy.person is not None else f"{way}, or set 'series: {{leaving: counterfeits}}'"
+    """A way out, and rows that stand in for people, or more of them, as another one, where nothing refuses them."""
+    if policy.person is not None:
+        return way
+    if policy.series.leaving != "counterfeits":
+        return f"{way}, or set 'series: {{leaving: counterfeits}}'"
+    return way if policy.series.counterfeits_at_most is None else f"{way}, or raise series.counterfeits_at_most"
+
+
+def most_stand_ins(policy: Policy, records: int) -> float:
+    """How many rows may stand in for people who left, beside so many records; infinite where the policy does not say."""
+    limit = policy.series.counterfeits_at_most
+    return math.inf if limit is None else math.floor(limit * records + 1e-9)
+
+
+def given_up(stand_ins: IntArray, stay: IntArray, most: float) -> IntArray:
+    """Classes without stand-ins, so that there are no more than `most` in all: first those that need most for each who stays.
+
+    >>> given_up(np.array([1, 2, 0, 1]), np.array([2, 1, 5, 3]), 2).tolist()
+    [1]
+    """
+    some = np.flatnonzero(stand_ins)
+    order = some[np.lexsort((stay[some], -stand_ins[some] / np.maximum(stay[some], 1)))]
+    left = int(stand_ins.sum()) - np.cumsum(stand_ins[order]) + stand_ins[order]  # with this one and all that come later
+    found: IntArray = order[left > most]
+    return found
 
 
 def lacks_a_value(tied: Ties, policy: Policy) -> BoolArray:

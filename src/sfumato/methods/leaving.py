@@ -5,7 +5,8 @@ keep every promise by what was published before. Where they do, whoever left is 
 
     counterfeits   everybody who left is carried on: a row stands in, until enough have left together (or the whole class has) and
                    all of them are retired at once. It has what claims hide of the person, and stands beside those who stay.
-                   Where something is published that was not remembered of somebody of a class, companions are withheld instead
+                   Where something is published that was not remembered of somebody of a class, or more rows would stand in than
+                   the policy allows, companions are withheld instead
     withhold       companions are withheld with them, as few as keep both parts safe, the whole class if need be
     refuse         nothing is published
 
@@ -39,7 +40,16 @@ from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint
 from sfumato.history.people import PeopleOfHistory, broken_classes
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Continuation, Ties, lacks_a_value, may_wait, or_stand_ins, require_few_withheld
+from sfumato.methods.continuing import (
+    Continuation,
+    Ties,
+    given_up,
+    lacks_a_value,
+    may_wait,
+    most_stand_ins,
+    or_stand_ins,
+    require_few_withheld,
+)
 from sfumato.policy.claims import Claim
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
@@ -54,13 +64,15 @@ def looked_after(task: Task, tied: Ties, keys: tuple[str, ...], *, may_stand_in:
     split = unsafe_splits(tied, parts)
     carried = np.zeros(0, dtype=np.int64)
     hidden = np.zeros(tied.bundles.people, dtype=np.int64)
-    leaving = task.policy.series.leaving
+    leaving, most = task.policy.series.leaving, most_stand_ins(task.policy, task.data.records)
     if split.any():
         gone = (hist >= 0) & split[hist] & (parts.missing > 0)
         if leaving == "refuse":
             raise _refused(task.policy, tied.bundles.many(gone))
         stand_in = split & (leaving == "counterfeits" and may_stand_in)
         stand_in[hist[gone & lacks_a_value(tied, task.policy)]] = False
+        stay = np.bincount(hist[parts.stay], minlength=len(split))
+        stand_in[given_up(np.bincount(hist[gone & stand_in[hist]], minlength=len(split)), stay, most)] = False
         carried = np.flatnonzero(gone & stand_in[hist])
         if (split & ~stand_in).any():
             hidden = companions(tied, parts, split & ~stand_in)

@@ -9,8 +9,8 @@ all cells of a lineage cover may join it, and somebody who leaves is covered by 
     free      a lineage whose people were always present together is one history class, and the method may divide it further
     beyond    a lineage whose cells lie above a boundary that some of its people have now is withheld, for it stays as it was
     thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for some who left,
-              as few as it takes and at most two for each who stays, or it is withheld until others come; nobody of whom a value
-              is not remembered that the release tells of people can be stood in for
+              as few as it takes, at most two for each who stays and no more in all than the policy allows, or it is withheld until
+              others come; nobody of whom a value is not remembered that the release tells of people can be stood in for
 
 Invariants
     I1  In every table the people of a lineage who stand in it satisfy every promise.
@@ -36,7 +36,7 @@ from sfumato.history.promises import known_columns
 from sfumato.history.united import united_classes
 from sfumato.history.values import common_cells
 from sfumato.methods.base import Task
-from sfumato.methods.continuing import Ties, lacks_a_value, may_wait
+from sfumato.methods.continuing import Ties, given_up, lacks_a_value, most_stand_ins
 from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting, waiting
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.past import SEPARATOR
@@ -85,11 +85,11 @@ class Lineages:
     """Per published column the values of the people who are stood in for."""
 
 
-def lineages(task: Task, tied: Ties) -> Lineages:
-    """Place everybody of the task's table."""
+def lineages(task: Task, tied: Ties, most: int) -> Lineages:
+    """Place everybody of the task's table; at most so many newcomers wait."""
     board = _LineageBoard(task, tied)
     moved = board.leave_out_who_moved()
-    board.join_newcomers()
+    board.join_newcomers(most)
     waits = np.flatnonzero(board.of_record == _WAITS)
     moved = np.union1d(moved, waits)
     board.of_record[moved] = -1
@@ -191,8 +191,8 @@ class _LineageBoard:
 
     # -- who joins ----------------------------------------------------------------------------------------------------------
 
-    def join_newcomers(self) -> None:
-        """Whoever was never published mends a thin lineage, forms groups with others, or joins the smallest that covers."""
+    def join_newcomers(self, most: int) -> None:
+        """Whoever was never published mends a thin lineage, waits, forms groups with others, or joins the smallest that covers."""
         new = np.flatnonzero(self.of_record == -1)
         if not len(new) or not self.count or not set(self.columns) <= set(self.policy.published):
             return  # no memory will say of newcomers what is not shown, and no cell covers what is not remembered
@@ -209,7 +209,7 @@ class _LineageBoard:
         wants = Wants.of([(claim.model.demand(), claim.hide) for claim, _ in self.tied.classes], hidden)
         mended = mending(kinds, wants, self._thin(np.flatnonzero(thin & some), list(told.values())), whole=not carries)
         domains = [self.domains[name] for name in self.columns]
-        wait = waiting(kinds, wants, domains, may_wait(self.task, 0))
+        wait = waiting(kinds, wants, domains, most)
         part = parting(kinds, wants, domains)
         seats = [*mended, *((-1, kind) for kind in np.repeat(np.arange(len(part)), part).tolist())]
         seats += [(_WAITS, kind) for kind in np.repeat(np.arange(len(wait)), wait).tolist()]
@@ -305,10 +305,11 @@ class _LineageBoard:
             carried = np.concatenate([carried, chosen])
             gone = np.setdiff1d(gone, chosen)
             left &= ~self.satisfied(carried)
-        some = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0
+        stay = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count)
         many = np.bincount(self.union[carried], minlength=self.count)
-        few = many <= _STAND_INS * np.bincount(self.of_record[self.of_record >= 0], minlength=self.count)
-        self.rescued = thin & self.satisfied(carried) & some & few  # where too many would stand in, who stays waits instead
+        few = many <= _STAND_INS * stay
+        self.rescued = thin & self.satisfied(carried) & (stay > 0) & few  # where too many would stand in, who stays waits instead
+        self.rescued[given_up(np.where(self.rescued, many, 0), stay, most_stand_ins(self.policy, self.task.data.records))] = False
         return carried[self.rescued[self.union[carried]]]
 
     def _next(self, gone: IntArray, carried: IntArray) -> IntArray:

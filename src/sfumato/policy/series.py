@@ -34,6 +34,10 @@ class Series(BaseModel):
     leaving: Literal["withhold", "counterfeits", "refuse"] = Field(
         default="withhold", description="people who leave: withhold who would stand out, let rows stand in for them, or refuse"
     )
+    counterfeits_at_most: float | None = Field(
+        default=None,
+        description="largest share of rows that stand in for who left, beside all records, like 1%; else companions are withheld",
+    )
     waiting: float = Field(
         default=0.0,
         description="largest share of records that may wait for company in a later release, of people never published; like 0.5%",
@@ -43,7 +47,7 @@ class Series(BaseModel):
     )
     date: str | None = Field(default=None, description="the day that this release is about, YYYY-MM-DD; for known steps")
 
-    @field_validator("waiting", mode="before")
+    @field_validator("waiting", "counterfeits_at_most", mode="before")
     @classmethod
-    def _share(cls, value: Any) -> float:
-        return share_of(value)
+    def _share(cls, value: Any) -> float | None:
+        return None if value is None else share_of(value)

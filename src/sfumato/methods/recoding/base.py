@@ -40,7 +40,7 @@ from sfumato.errors import Infeasible, SfumatoError
 from sfumato.forms.recoded import Recoded, RecodedTrace
 from sfumato.io.coding import is_coded
 from sfumato.methods.base import Method, Task
-from sfumato.methods.continuing import Continuation, continued, torn_classes, without
+from sfumato.methods.continuing import Continuation, continued, may_wait, torn_classes, without
 from sfumato.methods.other_classes import OtherClasses, other_classes
 from sfumato.methods.recoding.attainable import attainable
 from sfumato.methods.recoding.calibrating import calibrated
@@ -102,8 +102,11 @@ class RecodingMethod(Method):
 
     def run(self, task: Task) -> Release:
         going, problem = continued_problem(task)
-        mine = replace(task, data=going.table, waiting=going.waiting, withheld=going.withheld)
-        return as_continued(task, nothing_made(task, going) if problem is None else self.release(mine, problem), going)
+        if problem is None:
+            return as_continued(task, nothing_made(task, going), going)
+        waiting = min(going.waiting, may_wait(task, going.withheld + problem.suppressed))
+        mine = replace(task, data=going.table, waiting=waiting, withheld=going.withheld)
+        return as_continued(task, self.release(mine, problem), going)
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
         """The published table of a problem that can be solved."""

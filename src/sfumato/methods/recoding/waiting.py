@@ -1,8 +1,9 @@
-"""Newcomers who wait: whoever would stand in a costly group is published later, in company that comes until then.
+"""People who wait: whoever would stand in a costly group is published later, in company that comes until then.
 
 Groups last: who stands together once does so in every later release. A row that waits is missing once, and what a better group
 saves is saved again and again. So where the policy lets some of those wait who were never published (``series: {waiting: 0.5%}``),
-costly groups of newcomers are dissolved: of each of them those wait who fit nowhere, and the others join groups that are near.
+costly groups of newcomers are dissolved: of each of them those wait who fit nowhere, and the others join groups that are near. In
+the first release of a ledger everybody is a newcomer.
 
 Invariants
     I1  Nobody waits who was published before, and no more than the policy allows.
@@ -37,14 +38,24 @@ class _Dissolved(NamedTuple):
 
 def left_waiting(problem: RecodingProblem, grouping: Grouping, most: int, objective: str) -> Grouping:
     """The grouping without some newcomers, at most so many: those whose groups cost most."""
-    if most <= 0 or HISTORY not in problem.names or grouping.published is not None or problem.multiplicity is not None:
+    if most <= 0 or grouping.published is not None or problem.multiplicity is not None:
         return grouping
-    new = problem.points[problem.cell_point[grouping.cell], problem.names.index(HISTORY)] == 0  # I1
+    new = _newcomers(problem)[problem.cell_point[grouping.cell]]
+    if not new.any():
+        return grouping
     batch = _Batch(problem, grouping, new, objective)
     if not batch.dissolve(most):
         return grouping
     found = batch.grouping(grouping, new)
     return found if problem.satisfied(found).all() else grouping  # I2
+
+
+def _newcomers(problem: RecodingProblem) -> BoolArray:
+    """Per point: was nobody there ever published? Everybody in a first release, whose parts must speak of the same people (I1)."""
+    if HISTORY not in problem.names:
+        return np.full(len(problem.points), problem.whole is None)
+    found: BoolArray = problem.points[:, problem.names.index(HISTORY)] == 0
+    return found
 
 
 class _Batch:

@@ -26,6 +26,7 @@ from sfumato.errors import Infeasible
 from sfumato.history.aligned import Population
 from sfumato.history.known_again import require_known_again
 from sfumato.methods.base import Task
+from sfumato.methods.continuing import most_stand_ins
 from sfumato.methods.sequences.sequel_problem import Goal
 from sfumato.randomness import Randomness
 from sfumato.release.past import History, PastRelease, keys_of
@@ -48,6 +49,12 @@ def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> 
             f"{len(gone)} record(s) of earlier releases are no longer in the table; the values that vanish would tell theirs",
             where="key",
             hint="keep them in the data, or set 'counterfeits: allow' in the method to let counterfeit rows stand in for them",
+        )
+    if len(gone) > most_stand_ins(policy, table.rows):
+        raise Infeasible(
+            f"rows would have to stand in for {len(gone)} record(s) of earlier releases that are no longer in the table",
+            where="series.counterfeits_at_most",
+            hint="allow more of them, or keep the records in the data",
         )
     invented = _invented(list(gone), columns, values, history, task.randomness.child("counterfeits"))
     both = pa.concat_tables([values.frame, invented])

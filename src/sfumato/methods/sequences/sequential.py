@@ -121,7 +121,9 @@ class Sequential(RecodingMethod):
         growth = "" if self.by == "class" else f"new records: {self.growth}; "
         told = {"withhold": "companions are withheld", "counterfeits": "counterfeits stand in", "refuse": "refused"}
         gone = told[series.leaving] if self.by == "class" or series.leaving == "counterfeits" else told["refuse"]
-        waits = f"; newcomers: up to {series.waiting:.3%} of the records wait for company" if series.waiting else ""
+        limit = series.counterfeits_at_most
+        gone += f", at most {limit:.3%} of the records" if limit is not None and series.leaving == "counterfeits" else ""
+        waits = f"; up to {series.waiting:.3%} of the records, never published so far, wait for company" if series.waiting else ""
         return [f"{growth}outsiders {known} who is in which release; people who leave: {gone}{waits}"]
 
     def _series(self, policy: Policy) -> Series:
