@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -148,3 +149,68 @@ def test_somebody_is_stood_in_for_of_whom_a_bounded_column_was_never_told(seed: 
             continue
         made.write(tmp_path / f"out-{number}", report=False)
     assert book.exists()
+
+
+@pytest.mark.parametrize("roots", [False, True], ids=["silent", "named"])
+@pytest.mark.parametrize("seed", [22, 3014, 3022, 3121, *(range(3100, 3150) if SLOW else ())])
+def test_columns_that_come_and_go_are_published_or_told_infeasible(seed: int, roots: bool, tmp_path: Path) -> None:
+    """Of somebody who left a column may never have been told: only a cell that says nothing covers them, where there is one."""
+    book = tmp_path / "b.ledger"
+    for number, (policy, data) in enumerate(columns_that_come_and_go(seed)):
+        tree = dict(policy.document.tree)
+        columns = dict(tree["columns"])
+        if roots and "zip" in columns:
+            columns["zip"] = {"role": "quasi-identifier", "hierarchy": {"anywhere": ["p", "q", "r"]}}
+        if roots and "age" in columns:
+            columns["age"] = {"role": "quasi-identifier", "hierarchy": "ranges"}
+        try:
+            made = sf.publish(sf.Policy.parse(tree | {"columns": columns}), data=data, ledger=book, new_ledger=not book.exists())
+        except Infeasible:
+            continue
+        out = made.write(tmp_path / f"out-{number}", report=False)
+        assert sf.verify(out, original=data, ledger=book).holds
+    assert book.exists()
+
+
+def _left_untold(folder: Path, zips: Any) -> sf.Publication:
+    """Eight people by age; two of those of 30 leave, and the second release also shows where people live."""
+    people = {str(i): {"age": "30" if i < 4 else "40", "zip": "pq"[i % 2], "ill": "xyxyxyxy"[i]} for i in range(8)}
+    columns: dict[str, Any] = {"id": "identifier", "age": "quasi-identifier", "ill": "sensitive"}
+    tree = {"version": 1, "protect": [{"k-anonymity": {"k": 2}}], "method": "mondrian", "key": "id"}
+    tree |= {"series": {"cohorts": "unknown"}}
+    made = None
+    for number, (names, keys) in enumerate(((columns, "01234567"), (columns | {"zip": zips}, "024567"))):
+        data = {"id": list(keys)} | {name: [people[key][name] for key in keys] for name in ("age", "zip", "ill") if name in names}
+        policy = sf.Policy.parse(tree | {"columns": names})
+        made = sf.publish(policy, data=data, ledger=folder / "b.ledger", new_ledger=not number)
+        made.write(folder / f"out-{number}", report=False)
+    assert made is not None
+    return made
+
+
+def test_who_stays_beside_somebody_whose_zip_was_never_told_shows_none(tmp_path: Path) -> None:
+    """0 and 2 live in p; 1 and 3 left, and whoever knows that these live in q would tell them apart by any cell but ``*``."""
+    rows = _left_untold(tmp_path, "quasi-identifier").release.parts["data"].table.to_pylist()
+    assert sorted((row["age"], row["zip"]) for row in rows) == [("30", "*")] * 2 + [("40", "p")] * 2 + [("40", "q")] * 2
+
+
+def test_where_no_cell_says_nothing_they_are_withheld(tmp_path: Path) -> None:
+    made = _left_untold(tmp_path, {"role": "quasi-identifier", "hierarchy": {"anywhere": ["p", "q"]}})
+    assert {row["age"] for row in made.release.parts["data"].table.to_pylist()} == {"40"}
+    assert made.certificate.records.suppressed == 2
+
+
+def test_a_row_that_stands_in_shows_nothing_that_was_never_told_of_its_person(tmp_path: Path, monkeypatch: Any) -> None:
+    """What a memory says of somebody, later cells would be taken to cover; a method that does not look is refused."""
+    from sfumato.methods.lineages import _LineageBoard
+
+    monkeypatch.setattr(_LineageBoard, "_remembered_codes", lambda self, name: np.zeros(self.tied.bundles.people, dtype=np.int64))
+    book, refused = tmp_path / "b.ledger", ""
+    for number, (policy, data) in enumerate(columns_that_come_and_go(3080)):
+        try:
+            made = sf.publish(policy, data=data, ledger=book, new_ledger=not book.exists())
+        except AuditRefused as error:
+            refused += str(error)
+            continue
+        made.write(tmp_path / f"out-{number}", report=False)
+    assert "which was not told of them" in refused

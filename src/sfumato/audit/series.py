@@ -84,7 +84,8 @@ def judge_series(exhibit: Exhibit, claim: Claim, alone: Finding | None) -> Findi
     _require_untold(bundles, wide)
     _require_one_name(bundles, wide)
     _require_rows_known_again(exhibit, bundles)
-    _require_nothing_invented(bundles, wide)
+    joined = claim.model.joint or exhibit.policy.series.by == "join"
+    _require_nothing_invented(bundles, wide, covering=not (joined or cohorts_known(exhibit)))
     verdict = by_classes(bundles, wide, cohorts_known(exhibit))  # I1
     what = f"over {len(history)} releases"
     if verdict is None and alone is not None and exhibit.form.replaces:
@@ -133,15 +134,19 @@ def _require_rows_known_again(exhibit: Exhibit, bundles: Bundles) -> None:
         raise DataError(f"{said_again(found)}: the same rows under other keys are not judged together")
 
 
-def _require_nothing_invented(bundles: Bundles, claim: Claim) -> None:
-    """Refuse rows that stand in for people and show what no earlier release told of them: that would tell which rows these are."""
+def _require_nothing_invented(bundles: Bundles, claim: Claim, *, covering: bool) -> None:
+    """Refuse rows that stand in for people and show what no earlier release told of them: that would tell which rows these are.
+
+    Where cells must be `covering` who is absent, not even what people are known by may be invented: a later cell would be taken to
+    cover somebody by it.
+    """
     for r, past in enumerate(bundles.history.releases[bundles.kept :], start=bundles.kept):
         if not past.memory.counterfeit.any():
             continue
         gone = pc.index_in(past.memory.key_column.filter(pa.array(past.memory.counterfeit)), value_set=bundles.keys)
         people = gone.to_numpy(zero_copy_only=False)
         shown = {name for sheet in bundles.sheets if r in sheet.releases for name in sheet.columns}
-        for name in sorted(name for name in shown if name in claim.hide or not bundles.is_known(name)):
+        for name in sorted(name for name in shown if covering or name in claim.hide or not bundles.is_known(name)):
             if not np.any([sheet.stood(people, r) for sheet in bundles.sheets if name in sheet.columns], axis=0).all():
                 raise DataError(f"rows of release {past.number} that stand in for people show '{name}', which was not told of them")
 

@@ -5,6 +5,7 @@ Guarantee
     values the other's cells cover, and they look alike wherever both are present. Then any two of their people may trade all
     their rows of the bundle, being absent included, and nobody who does not know who is in which release can tell. All classes of
     a union must agree in pairs, so every permutation of its people is possible.
+    Of somebody of whom a column was never told only a cell that says nothing (``*``) is known to cover them.
     Each table is judged by the people of the union who stand in it: an outsider may still know that somebody is in one release.
 
 Paper: the unifying view of [sequential §6]; the outsider who knows more is the default.
@@ -27,8 +28,10 @@ import numpy as np
 
 from sfumato.data.arrays import BoolArray, IntArray
 from sfumato.data.classes import group
+from sfumato.data.hierarchy import ROOT
 from sfumato.history.bundles import Bundles
 from sfumato.history.joint import Joint
+from sfumato.history.people_sheet import PeopleSheet
 from sfumato.history.values import LeafValues
 
 _TRIED = 200
@@ -94,7 +97,7 @@ class _ClassLooks:
             low, high = np.full(count, _FAR), np.full(count, -1)
             np.minimum.at(low, classes, codes)
             np.maximum.at(high, classes, codes + 1)
-            lo[:, place], hi[:, place] = low, np.where(low < 0, _FAR, high)  # what nobody remembers is covered by nothing
+            lo[:, place], hi[:, place] = low, np.where(low < 0, _FAR, high)  # what nobody remembers lies anywhere
         return lo, hi
 
     def _tables(self, joint: Joint, person: IntArray) -> Iterator[_TableLooks]:
@@ -107,9 +110,16 @@ class _ClassLooks:
                 look[there] = group([said[name][there] for name in names], rows=int(there.sum())).of
                 cells = []
                 for name in names:
-                    low, high = self.values.intervals(sheet, name, release)
+                    low, high = self._intervals(sheet, name, release)
                     cells.append((self.column[name], low[said[name]], high[said[name]]))
                 yield _TableLooks(look, cells)
+
+    def _intervals(self, sheet: PeopleSheet, name: str, release: int) -> tuple[IntArray, IntArray]:
+        """The leaves behind every label of a column; one that says nothing also covers what nobody remembers."""
+        low, high = self.values.intervals(sheet, name, release)
+        mute = np.array([label == ROOT for label in sheet.labels[name]], dtype=np.bool_)
+        mute &= (low == 0) & (high == self.values.domain(name).size)
+        return np.where(mute, -1, low), np.where(mute, _FAR, high)
 
 
 class _Unions:

@@ -2,7 +2,7 @@
 
 Invariants
     I1  A label means the same leaves in every release; a hierarchy that changed between releases is refused.
-    I2  A value that nobody remembers is −1, and no cell covers it.
+    I2  A value that nobody remembers is −1, and only a cell that says nothing covers it.
 """
 
 from __future__ import annotations

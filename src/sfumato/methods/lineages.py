@@ -5,9 +5,11 @@ alike, whoever joins all releases can permute all of them, those who left and th
 all cells of a lineage cover may join it, and somebody who leaves is covered by those who stay, as long as these keep the promises.
 
     steady    a lineage with people who came or left is published as it was: its cells in columns that were published before stay,
-              other columns show the smallest interval around everybody who ever was in it
+              other columns show the smallest interval around everybody who ever was in it, or nothing where somebody left of whom
+              they were never told
     free      a lineage whose people were always present together is one history class, and the method may divide it further
-    beyond    a lineage whose cells lie above a boundary that some of its people have now is withheld, for it stays as it was
+    beyond    a lineage whose cells lie above a boundary that some of its people have now is withheld, for it stays as it was; so is
+              one of which somebody left whom no cell is known to cover, because a column was never told of them
     thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for some who left,
               as few as it takes, at most two for each who stays and no more in all than the policy allows, or it is withheld until
               others come; nobody of whom a value is not remembered that the release tells of people can be stood in for
@@ -30,6 +32,7 @@ import pyarrow as pa
 from sfumato.data.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.classes import group
 from sfumato.data.generalization import Generalization
+from sfumato.data.hierarchy import ROOT
 from sfumato.data.linkage import Linkage
 from sfumato.history.joint import Joint
 from sfumato.history.promises import known_columns
@@ -96,7 +99,7 @@ def lineages(task: Task, tied: Ties, most: int) -> Lineages:
     thin = ~board.satisfied()
     carried = board.stand_ins(thin) if task.policy.series.leaving == "counterfeits" else np.zeros(0, dtype=np.int64)
     thin &= ~board.rescued
-    thin |= board.mixed & board.beyond(carried)
+    thin |= board.mixed & (board.beyond(carried) | board.untold())
     carried = carried[~thin[board.union[carried]]]
     of = board.of_record
     known = of >= 0
@@ -295,6 +298,8 @@ class _LineageBoard:
         """People who left and are stood in for, one more of each thin lineage at a time until its promises hold."""
         gone = np.flatnonzero((self.union >= 0) & ~self.present & thin[np.maximum(self.union, 0)])
         gone = gone[~lacks_a_value(self.tied, self.policy)[gone]]
+        for name in self._published():  # a memory says what is true of somebody, or later cells would be taken to cover them
+            gone = gone[self._remembered_codes(name)[gone] >= 0]
         carried = np.zeros(0, dtype=np.int64)
         left = thin & (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0)
         while left.any() and len(gone):
@@ -352,6 +357,16 @@ class _LineageBoard:
             found[of[(lo[of] < low[code]) | (high[code] < hi[of])]] = True
         return found
 
+    def untold(self) -> BoolArray:
+        """Per lineage: did somebody leave of whom a column was never told that its cells say something of? (I2)"""
+        found, gone = np.zeros(self.count, dtype=np.bool_), self._gone()
+        for name in self._published():
+            domain, (lo, hi) = self.domains[name], self._cells(name)
+            mute = (lo == 0) & (hi == domain.size) & (domain.label(0, domain.size) == ROOT)
+            of = self.union[gone[self._remembered_codes(name)[gone] < 0]]
+            found[of[~mute[of]]] = True
+        return found
+
     def _open(self) -> BoolArray:
         """Lineages whose cells lie within the boundaries of all that they cover."""
         found = np.ones(self.count, dtype=np.bool_)
@@ -371,11 +386,26 @@ class _LineageBoard:
             lo, hi = self.lo[:, place], self.hi[:, place]
             return self.domains[name].close(lo, hi)
         lo, hi = np.full(self.count, self.domains[name].size), np.zeros(self.count, dtype=np.int64)
-        inside = self.of_record >= 0
-        np.minimum.at(lo, self.of_record[inside], self.codes[name][inside])
-        np.maximum.at(hi, self.of_record[inside], self.codes[name][inside] + 1)
-        empty = lo >= hi
-        return self.domains[name].close(np.where(empty, 0, lo), np.where(empty, self.domains[name].size, hi))
+        here, gone = np.flatnonzero(self.of_record >= 0), self._gone()
+        of = np.concatenate([self.of_record[here], self.union[gone]])
+        code = np.concatenate([self.codes[name][here], self._remembered_codes(name)[gone]])
+        np.minimum.at(lo, of, code)
+        np.maximum.at(hi, of, code + 1)
+        unknown = (lo >= hi) | (lo < 0)  # nobody is there, or somebody may have any value (I2)
+        return self.domains[name].close(np.where(unknown, 0, lo), np.where(unknown, self.domains[name].size, hi))
+
+    def _gone(self) -> IntArray:
+        """People of lineages who do not stand in them any more, rows that stand in for them or not."""
+        stays = np.zeros(self.tied.bundles.people, dtype=np.bool_)
+        placed = self.tied.person[self.of_record >= 0]
+        stays[placed[placed < len(stays)]] = True
+        return np.flatnonzero((self.union >= 0) & ~stays)
+
+    def _remembered_codes(self, name: str) -> IntArray:
+        """Everybody's leaf in a column by the newest release that told it, −1 where none did."""
+        values, code_of = self.tied.bundles.values, self.domains[name].code_of
+        leaf = np.array([*(code_of.get(label, -1) for label in values.ever(name)), -1], dtype=np.int64)
+        return leaf[values.newest.get(name, np.full(self.tied.bundles.people, -1, dtype=np.int64))]
 
 
 def _combined(tied: Ties) -> Joint:
