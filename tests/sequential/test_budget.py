@@ -10,10 +10,15 @@ from sfumato.audit.joins import kernel_join
 from sfumato.audit.levels import linkability, linkage_of, short_of
 from sfumato.data.sequence import Attribute, ReleaseSequence
 from sfumato.errors import Infeasible
+from sfumato.methods.recoding.base import RecodingMethod
 from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
 from sfumato.methods.sequences.specialize import specialize
 from sfumato.methods.sequences.taxonomy import Taxonomy
+from sfumato.policy.policy import Policy
 from sfumato.randomness import Randomness
+from sfumato.spine.publish import publish as published_as
+from sfumato.spine.verify import verify
+from tests.secret import SEED
 
 from .brute import Records, known_tuples
 
@@ -80,3 +85,43 @@ def test_when_nothing_can_be_proven_in_time_the_release_is_refused():
     task = SequelProblem.of_records(names, whole, leaves, (0, 1), trees)
     with pytest.raises(Infeasible, match="could not be proven"):
         specialize(task, Goal(1.0, "diversity"), Randomness(1), budget=1e-6)
+
+
+def _office(rng, people=300):
+    return {
+        "who": [f"p{i}" for i in range(people)],
+        "age": [str(n) for n in rng.integers(20, 60, people)],
+        "sex": rng.choice(list("mf"), people).tolist(),
+        "s": [f"v{n}" for n in rng.integers(0, 12, people)],
+    }
+
+
+def _three(folder, table, **more):
+    """(age, sex), (sex, s), (age, s) by the paper's search, with hardly any time."""
+    roles = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}}, "sex": "quasi-identifier"}
+    method = {"sequential": {"by": "join", "budget": 1e-6} | more}
+    for number, names in enumerate((["age", "sex"], ["sex", "s"], ["age", "s"])):
+        columns = {name: role for name, role in roles.items() if name in names} | {"who": "identifier"}
+        columns["s"] = {"role": "sensitive", "publish": "s" in names}
+        tree = {"version": 1, "columns": columns, "protect": [{"k-linkability": {"k": 3}}], "key": "who", "method": method}
+        shown = {name: table[name] for name in {*names, "who", "s"}}
+        made = published_as(Policy.parse(tree), shown, seed=SEED, ledger=folder / "book", new_ledger=not number)
+        made.write(folder / f"r{number}", report=False)
+    assert verify(folder / "r2", ledger=folder / "book", original=shown).holds
+    return made
+
+
+def test_a_spent_budget_costs_a_little_and_never_a_column(tmp_path):
+    made = _three(tmp_path, _office(np.random.default_rng(3)))
+    ages = made.release.parts["data"].table.column("age").to_pylist()
+    assert ages.count("*") < len(ages) / 10
+    assert any("joint classes were formed instead" in note for note in made.certificate.assumptions)
+
+
+def test_where_joint_classes_cannot_be_had_the_column_is_suppressed(tmp_path, monkeypatch):
+    def nothing(self, task):
+        raise Infeasible("no")
+
+    monkeypatch.setattr(RecodingMethod, "run", nothing)
+    made = _three(tmp_path, _office(np.random.default_rng(3)))
+    assert set(made.release.parts["data"].table.column("age").to_pylist()) == {"*"}

@@ -39,6 +39,8 @@ class Ladder:
         self.search, self.board, self.cut = search, search.board, cut
         self.started, self.budget = started, budget
         self.programs = self.lifted = 0
+        self.spent = False
+        """Whether something was given up because an attempt to prove it took too long."""
 
     def climb_down(self) -> str:
         """The name of the first rung that is proven; the board then stands there."""
@@ -70,8 +72,11 @@ class Ladder:
             settled = witness.settled
             self.programs += witness.programs
             now = time.process_time()
-            if done or now >= deadline - _LITTLE * self.budget:
-                return done
+            if done:
+                return True
+            self.spent |= now >= attempt
+            if now >= deadline - _LITTLE * self.budget:
+                return False
             moved = back_off(self.board, witness.short()) if now < attempt else self.board.lift(self._living())
             if not moved:
                 return False

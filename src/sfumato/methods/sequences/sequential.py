@@ -14,6 +14,8 @@ Invariants
     I2  New records must satisfy the claim among themselves where an outsider can tell their sensitive values from those before.
     I3  Records that vanished or changed are refused, unless counterfeits stand in for them, with the values they had.
     I4  With `growth: separative` the claim holds for whoever can tell old rows from new ones, and for whoever cannot.
+    I5  By join, where a spent budget leaves a column suppressed for everybody, joint classes are published if there are any: they
+        keep the claim, too, and lose a little where the search would lose a column.
 
 Departures
     The first release is the same method with no history. With `growth: unifying` an outsider is taken to know when people joined
@@ -154,16 +156,22 @@ class Sequential(RecodingMethod):
         level = _goal(claim)
         people = population_of(task, history, hidden, allow=task.policy.series.leaving == "counterfeits")  # I3
         check_batch(history, people, level, hidden, hidden in task.policy.published)  # I2
-        lo, hi, weave = self._boxes(task, history, people, level, hidden)
-        return _published(task, people, weave, lo, hi)
-
-    def _boxes(
-        self, task: Task, history: History, people: Population, level: Goal, hidden: str
-    ) -> tuple[np.ndarray, np.ndarray, Weave]:
         whole = Weave(history.releases, people, task.policy, hidden, task.policy.series.cohorts == "known")
-        if self.growth == "unifying" or not whole.grown:
-            made = self._made(task, whole, level, task.randomness)
-            return made.lo, made.hi, whole
+        if self.growth == "separative" and whole.grown:
+            lo, hi = self._separately(task, history, people, level, hidden, whole)
+            return _published(task, people, whole, lo, hi)
+        made = self._made(task, whole, level, task.randomness)
+        if made.spent and _loses_a_column(task.policy, whole, made) and not people.counterfeit.any():
+            try:
+                return _instead(super().run(task))  # I5
+            except Infeasible:
+                pass
+        return _published(task, people, whole, made.lo, made.hi)
+
+    def _separately(
+        self, task: Task, history: History, people: Population, level: Goal, hidden: str, whole: Weave
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Every cohort by itself."""
         lo, hi = (
             np.zeros((len(people.keys), len(whole.names)), dtype=np.int64),
             np.zeros((len(people.keys), len(whole.names)), dtype=np.int64),
@@ -179,12 +187,28 @@ class Sequential(RecodingMethod):
                     continue
                 lo[rows, place], hi[rows, place] = _translated(part, whole, name, made.lo[:, m], made.hi[:, m])
         require_together(whole, task.policy, lo, hi, level, self.budget)  # I4
-        return lo, hi, whole
+        return lo, hi
 
     def _made(self, task: Task, weave: Weave, level: Goal, chance: Randomness) -> Specialized:
         measure: Literal["loss", "entropy"] = "entropy" if task.policy.utility.minimize == "entropy_loss" else "loss"
         sequel = _sequel(weave, task.policy)
         return specialize(sequel, level, chance, measure=measure, cells=self.cells, budget=self.budget)
+
+
+def _loses_a_column(policy: Policy, weave: Weave, made: Specialized) -> bool:
+    """Whether a column is suppressed for everybody."""
+    for place, name in enumerate(weave.names):
+        size = weave.domains[name].size if name in policy.quasi_identifiers and name in policy.published else 1
+        if size > 1 and bool(((made.hi[:, place] - made.lo[:, place]) == size).all()):
+            return True
+    return False
+
+
+def _instead(release: Release) -> Release:
+    """Joint classes that are published because the search was not proven in time."""
+    return replace(
+        release, notes=(*release.notes, "the search was not proven within its budget: joint classes were formed instead")
+    )
 
 
 def _goal(claim: Claim) -> Goal:

@@ -47,6 +47,8 @@ class Specialized:
     """Records that had to be generalized again because the exact guard said no."""
     rung: str = "cells"
     """What was proven: the cells as searched, the cut, the cut without some columns, or nothing but suppressed columns."""
+    spent: bool = False
+    """Whether the search, or the proof of what it found, ended because its time was over."""
 
 
 def specialize(
@@ -58,17 +60,20 @@ def specialize(
     started = time.process_time()
     board = Board(task, claim)
     proof = claim.join == "kernel" and board.past.cliques.shape[1] > 1
-    search = Specialization(board, measure, chance.child("search"), started + _SEARCH * budget if proof else math.inf)
+    deadline = started + _SEARCH * budget if proof else math.inf
+    search = Specialization(board, measure, chance.child("search"), deadline)
     if not search.ok():
         raise _impossible(claim, board)
     search.specialize_cuts()
     cut, cut_loss, cut_level = board.state(), search.loss(), float(board.levels().min())
     if cells:
         search.specialize_cells()
+    over = time.process_time() >= deadline
     ladder = Ladder(search, cut, started, budget)
     rung = ladder.climb_down() if proof else "cells"  # I2
     lo, hi = _boxes(board, chance.child("rows"))
-    return Specialized(lo, hi, search.loss(), cut_loss, cut_level, board.checks, ladder.programs, ladder.lifted, rung)
+    spent = over or ladder.spent or rung in ("columns", "suppressed")
+    return Specialized(lo, hi, search.loss(), cut_loss, cut_level, board.checks, ladder.programs, ladder.lifted, rung, spent)
 
 
 def _impossible(claim: Goal, board: Board) -> Infeasible:
