@@ -40,9 +40,7 @@ class LeafValues:
     def codes(self, name: str) -> IntArray:
         """Everybody's leaf, from the newest release that remembers it (I2)."""
         if name not in self._codes:
-            labels, newest = self.bundles.values.ever(name), self.bundles.values.newest.get(name)
-            leaf = np.array([*(self.domain(name).code_of.get(label, -1) for label in labels), -1], dtype=np.int64)
-            self._codes[name] = np.full(self.bundles.people, -1, dtype=np.int64) if newest is None else leaf[newest]
+            self._codes[name] = remembered_codes(self.bundles, name, self.domain(name))
         return self._codes[name]
 
     def intervals(self, sheet: PeopleSheet, name: str, release: int) -> tuple[IntArray, IntArray]:
@@ -51,6 +49,12 @@ class LeafValues:
             nothing = np.full(len(sheet.labels[name]), -1, dtype=np.int64)
             return nothing, nothing
         return labels_of(self.bundles, sheet, name, self.domain(name), release)
+
+
+def remembered_codes(bundles: Bundles, name: str, domain: Generalization) -> IntArray:
+    """Everybody's leaf of a domain in a column, by the newest release that told it (I2)."""
+    leaf = np.array([*(domain.code_of.get(label, -1) for label in bundles.values.ever(name)), -1], dtype=np.int64)
+    return leaf[bundles.values.newest.get(name, np.full(bundles.people, -1, dtype=np.int64))]
 
 
 def labels_of(bundles: Bundles, sheet: PeopleSheet, name: str, domain: Generalization, release: int) -> tuple[IntArray, IntArray]:

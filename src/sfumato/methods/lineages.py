@@ -37,7 +37,7 @@ from sfumato.data.linkage import Linkage
 from sfumato.history.joint import Joint
 from sfumato.history.promises import known_columns
 from sfumato.history.united import united_classes
-from sfumato.history.values import common_cells
+from sfumato.history.values import common_cells, remembered_codes
 from sfumato.methods.base import Task
 from sfumato.methods.continuing import Ties, given_up, lacks_a_value, most_stand_ins
 from sfumato.methods.newcomers import Kinds, Thin, Wants, mending, parting, waiting
@@ -403,9 +403,7 @@ class _LineageBoard:
 
     def _remembered_codes(self, name: str) -> IntArray:
         """Everybody's leaf in a column by the newest release that told it, −1 where none did."""
-        values, code_of = self.tied.bundles.values, self.domains[name].code_of
-        leaf = np.array([*(code_of.get(label, -1) for label in values.ever(name)), -1], dtype=np.int64)
-        return leaf[values.newest.get(name, np.full(self.tied.bundles.people, -1, dtype=np.int64))]
+        return remembered_codes(self.tied.bundles, name, self.domains[name])
 
 
 def _combined(tied: Ties) -> Joint:
